@@ -35,7 +35,8 @@ public final class RuntimeCommand {
     @Command(
             name = "jnvdocker runtime",
             description =
-                    "Give the containers of Docker, podman and containerd GPUs through jnvdocker.",
+                    "Give the containers of Docker, podman, containerd and CRI-O GPUs through"
+                            + " jnvdocker.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class Runtime extends CommandGroup.Root {}
 

@@ -44,7 +44,7 @@ final class RuntimeInstall implements Callable<Integer> {
             paramLabel = "ENGINE",
             defaultValue = "docker",
             description =
-                    "docker, podman, containerd, or cdi for CDI devices of any engine;"
+                    "docker, podman, containerd, crio, or cdi for CDI devices of any engine;"
                             + " ${DEFAULT-VALUE}.")
     private String engine;
 
@@ -54,7 +54,9 @@ final class RuntimeInstall implements Callable<Integer> {
             description =
                     "The engine's configuration: /etc/docker/daemon.json,"
                             + " /etc/containers/containers.conf.d/jnvdocker.conf,"
-                            + " /etc/containerd/config.toml or /etc/cdi/jnvdocker.json.")
+                            + " /etc/containerd/config.toml,"
+                            + " /etc/crio/crio.conf.d/99-jnvdocker.conf or"
+                            + " /etc/cdi/jnvdocker.json.")
     private String config;
 
     @Option(

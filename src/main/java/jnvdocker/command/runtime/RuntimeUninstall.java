@@ -41,7 +41,7 @@ final class RuntimeUninstall implements Callable<Integer> {
     @Option(
             names = "--engine",
             paramLabel = "ENGINE",
-            description = "Only from this engine: docker, podman, containerd or cdi.")
+            description = "Only from this engine: docker, podman, containerd, crio or cdi.")
     private String engine;
 
     @Option(names = "--config", paramLabel = "FILE", description = "Only from this configuration.")

@@ -8,6 +8,7 @@ import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Podman;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
@@ -299,58 +300,34 @@ class CdiDevicesTest {
         }
     }
 
+    /** Podman looks for devices in only two directories. */
     @Test
     void podmansContainerHasTheGpuThatItNames() {
-        Path image = folder.resolve("plain.tar");
-        lab.docker("save", "-o", image, "plain").ok();
-        podman("load", "-q", "-i", image).ok();
+        Podman podman =
+                new Podman(
+                        lab,
+                        Client.podman(),
+                        folder,
+                        "unshare",
+                        "-m",
+                        "sh",
+                        "-c",
+                        "mkdir -p /etc/cdi && mount --bind \"$0\" /etc/cdi && exec \"$@\"",
+                        folder);
+        String device = "--device=jnvdocker/gpu=1";
         try {
-            podman("run", "-d", "--name=one", "--device=jnvdocker/gpu=1", "plain", "sleep", "99")
-                    .ok();
+            podman.start("one", "--runtime=runc", device).ok();
             Lab.await(() ->
                     lab.registry().holders().keySet().equals(Set.of(1))
                             ? List.of()
                             : List.of(lab.registry().holders().toString()));
-            Command.Result second =
-                    podman("run", "--rm", "--device=jnvdocker/gpu=1", "plain", "true");
+            Command.Result second = podman.start("two", "--runtime=runc", device);
             assertTrue(
                     second.exitCode() != 0 && second.err().contains("GPU 1 (GPU-5c1a1003) is held"),
                     second::toString);
         } finally {
-            podman("rm", "-f", "-t", "0", "one");
+            podman.remove("one", "two");
             Command.of("rmdir", "--ignore-fail-on-non-empty", "/etc/cdi").run();
         }
-    }
-
-    /** Podman, which looks for devices in only two directories. */
-    private static Command.Result podman(Object... words) {
-        List<Object> all =
-                new ArrayList<>(
-                        List.of(
-                                "unshare",
-                                "-m",
-                                "sh",
-                                "-c",
-                                "mkdir -p /etc/cdi && mount --bind \"$0\" /etc/cdi && exec \"$@\"",
-                                folder,
-                                Client.PODMAN.program(),
-                                "--root",
-                                folder.resolve("containers"),
-                                "--runroot",
-                                folder.resolve("r"),
-                                "--runtime=runc",
-                                "--cgroup-manager=cgroupfs",
-                                "--events-backend=file"));
-        for (Object word : words) {
-            all.add(word);
-            if (word.equals("run")) {
-                all.addAll(
-                        List.of(
-                                "--network=none",
-                                "--ulimit=nofile=1024:1024",
-                                "--ulimit=nproc=1000:1000"));
-            }
-        }
-        return Command.of(all.toArray()).run();
     }
 }

@@ -4,13 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodContainers;
-import jnvdocker.tests.world.TestContainerd;
+import jnvdocker.tests.world.PodEngine;
 import jnvdocker.tests.world.TestEngine;
 import jnvdocker.tests.world.TestKubelet;
 import jnvdocker.tests.world.TestPod;
@@ -28,7 +29,10 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-/** Pods from their admission to the processes of their containers, in this machine's containerd. */
+/**
+ * Pods from their admission to the processes of their containers, in containerd 2, or in the engine
+ * that {@code PODS} in the environment names.
+ */
 @Tag("docker")
 @Tag("root")
 class KubernetesContainersTest {
@@ -40,8 +44,10 @@ class KubernetesContainersTest {
     private static final String MAY = "ENXIO";
     private static final String MAY_NOT = "EPERM";
 
+    private static final PodEngine.Kind KIND = PodEngine.Kind.wanted();
+
     private static Lab lab;
-    private static TestContainerd containerd;
+    private static PodEngine engine;
     private static PodContainers containers;
     private static TestKubelet kubelet;
     private static Path folder;
@@ -54,21 +60,14 @@ class KubernetesContainersTest {
         folder = Folders.make("kubelet");
         kubelet = TestKubelet.start(folder);
         lab = new Lab(TestEngine.Release.wanted());
+        engine = new PodEngine(KIND);
         lab.daemon().stop();
+        lab.daemon().with("JNVDOCKER_CDI_DIR", engine.cdi());
         lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
         lab.startDaemon();
-        containerd = new TestContainerd();
-        lab.jnvdocker(
-                        "runtime",
-                        "install",
-                        "--engine=containerd",
-                        "--config",
-                        containerd.config(),
-                        "--runtime-dir",
-                        containerd.folder().resolve("runtime"))
-                .ok();
-        containerd.start(lab);
-        containers = new PodContainers(containerd);
+        engine.installRuntime(lab);
+        engine.start(lab);
+        containers = new PodContainers(engine);
         uuids = lab.jnvdocker("gpu", "ls", "--json").json().findValuesAsText("uuid");
         kubelet.awaitHealthy(TestKubelet.GPU, new TreeSet<>(uuids));
     }
@@ -77,7 +76,7 @@ class KubernetesContainersTest {
     static void close() throws Exception {
         containers.close();
         lab.jnvdocker("runtime", "uninstall");
-        containerd.close();
+        engine.close();
         lab.close();
         kubelet.close();
         Folders.remove(folder);
@@ -140,6 +139,30 @@ class KubernetesContainersTest {
         kubelet.ended(pod, "main");
         String again = started(pod, "sleep", "1000");
         assertEquals(openable(gpus(pod)), containers.run(again, TRY_ALL).lines().toList());
+        assertEquals(2, lab.registry().live().size());
+    }
+
+    /** A kubelet gives a runtime both; the names alone must do. */
+    @Test
+    void cdiDevicesGiveTheSame() {
+        assumeTrue(KIND != PodEngine.Kind.CONTAINERD_1, "containerd 1.6 knows no CDI devices");
+        TestPod pod = admitted(2);
+        AllocateAnswer.Container answer = answer(pod);
+        AllocateAnswer.Container names =
+                new AllocateAnswer.Container(List.of(), List.of(), List.of(), answer.cdi());
+        for (String handler : List.of("", "nvidia")) {
+            String container =
+                    containers
+                            .start(pod, "main", names, handler, "sleep", "1000")
+                            .ok()
+                            .out()
+                            .strip();
+            assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
+            String seen = containers.run(container, "env; ls -R /usr/local/nvidia");
+            assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
+            assertTrue(seen.contains("libcuda.so"), seen);
+            containers.end(pod);
+        }
         assertEquals(2, lab.registry().live().size());
     }
 

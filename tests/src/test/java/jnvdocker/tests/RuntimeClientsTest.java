@@ -26,7 +26,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -222,84 +221,6 @@ class RuntimeClientsTest {
         Path config = EXAMPLES.resolve("jupyterhub/jupyterhub_config.py");
         Client.DOCKER_PY.command(lab, "-c", script, config).run().ok();
         awaitNumbers(Map.of("alice", 1, "bob", 1));
-    }
-
-    @Test
-    void podmanGetsTheGpuWhoseNodeItNames() throws Exception {
-        Path config = folder.resolve("podman.conf");
-        String runc = Command.of("which", "runc").run().ok().out().strip();
-        lab.jnvdocker(
-                        "runtime",
-                        "install",
-                        "--engine=podman",
-                        "--config",
-                        config,
-                        "--runtime-dir",
-                        folder.resolve("podman"),
-                        "--real",
-                        runc)
-                .ok();
-        Path image = folder.resolve("plain.tar");
-        lab.docker("save", "-o", image, "plain").ok();
-        podman("load", "-q", "-i", image).run().ok();
-        try {
-            Command.Result run = podmanRun("one", 1, "-d").ok();
-            Lab.await(() ->
-                    lab.registry().holders().keySet().equals(Set.of(1))
-                            ? List.of()
-                            : List.of(lab.registry().holders() + " " + run));
-            String libraries = podman("exec", "one", "env").run().ok().out();
-            assertTrue(libraries.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), libraries);
-            String stays =
-                    lab.jnvdocker("runtime", "uninstall", "--engine=podman", "--dry-run")
-                            .ok()
-                            .out();
-            assertTrue(stays.contains("stays: these containers need it: one; when"), stays);
-            Command.Result second = podmanRun("two", 1, "--rm");
-            assertEquals(126, second.exitCode(), second::toString);
-            assertTrue(
-                    second.err().contains("nvidia: jnvdocker: GPU 1 (GPU-5c1a1003) is held by"),
-                    second::toString);
-        } finally {
-            podman("rm", "-f", "-t", "0", "one").run();
-            lab.jnvdocker("runtime", "uninstall", "--engine=podman").ok();
-        }
-        awaitNumbers(Map.of());
-    }
-
-    private static Command.Result podmanRun(String name, int gpu, String option) {
-        String node = "/dev/nvidia" + gpu;
-        return podman(
-                        "run",
-                        option,
-                        "--name",
-                        name,
-                        "--network=none",
-                        // Podman's own limits would need rights that a container's root may lack.
-                        "--ulimit=nofile=1024:1024",
-                        "--ulimit=nproc=1000:1000",
-                        "--runtime=nvidia",
-                        "--device=" + lab.host().folder().resolve(node.substring(1)) + ":" + node,
-                        "plain",
-                        "sleep",
-                        "1000")
-                .run();
-    }
-
-    private static Command podman(Object... words) {
-        List<Object> all =
-                new ArrayList<>(
-                        List.of(
-                                Client.PODMAN.program(),
-                                "--root",
-                                folder.resolve("containers"),
-                                "--runroot",
-                                // Podman limits this path to 50 characters.
-                                folder.resolve("r"),
-                                "--cgroup-manager=cgroupfs",
-                                "--events-backend=file"));
-        all.addAll(Arrays.asList(words));
-        return Command.of(all.toArray()).with("CONTAINERS_CONF", folder.resolve("podman.conf"));
     }
 
     @Test

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.PodEngine;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
@@ -21,6 +22,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -251,6 +254,41 @@ class RuntimeInstallTest {
         lab.jnvdocker("runtime", "uninstall").ok();
         assertFalse(Files.exists(config));
         Folders.remove(folder.resolve("runtime"));
+    }
+
+    /** A file of the release's own defaults, of either format, with one that it imports. */
+    @ParameterizedTest
+    @EnumSource(value = PodEngine.Kind.class, names = "CRIO", mode = EnumSource.Mode.EXCLUDE)
+    void containerdsDefaultsStayAsTheyAre(PodEngine.Kind kind) throws Exception {
+        Path folder = Files.createDirectories(runtime.hooks().resolveSibling("defaults" + kind));
+        Path config = folder.resolve("config.toml");
+        Path part = folder.resolve("part.toml");
+        try (PodEngine engine = new PodEngine(kind)) {
+            String defaults = engine.program("containerd", "config", "default").run().ok().out();
+            String before = defaults.replace("imports = []", "imports = [\"part.toml\"]");
+            Files.writeString(config, before);
+            Files.writeString(part, "version = 2\n[debug]\nlevel = \"warn\"\n");
+            lab.jnvdocker(
+                            "runtime",
+                            "install",
+                            "--engine=containerd",
+                            "--config",
+                            config,
+                            "--runtime-dir",
+                            folder.resolve("runtime"))
+                    .ok();
+            assertTrue(status().path("works").asBoolean());
+            String dump =
+                    engine.program("containerd", "--config", config, "config", "dump")
+                            .run()
+                            .ok()
+                            .out();
+            assertTrue(
+                    dump.contains(folder.resolve("runtime/nvidia-container-runtime").toString()));
+            lab.jnvdocker("runtime", "uninstall").ok();
+            assertEquals(before, Files.readString(config));
+        }
+        Folders.remove(folder);
     }
 
     @Test

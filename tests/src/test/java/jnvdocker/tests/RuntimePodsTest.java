@@ -1,11 +1,13 @@
 package jnvdocker.tests;
 
+import static jnvdocker.tests.world.PodEngine.Kind.CRIO;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.TestContainerd;
+import jnvdocker.tests.world.PodEngine;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterAll;
@@ -18,35 +20,30 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Pods in the containerd of this machine, with the handler that {@code jnvdocker runtime install}
- * has written, requested as Kubernetes' kubelet does.
+ * Pods in containerd 2, or in the engine that {@code PODS} in the environment names, with the
+ * handler that {@code jnvdocker runtime install} has written, requested as Kubernetes' kubelet
+ * does.
  */
 @Tag("docker")
 @Tag("root")
 class RuntimePodsTest {
+    private static final PodEngine.Kind KIND = PodEngine.Kind.wanted();
+
     private static Lab lab;
-    private static TestContainerd containerd;
+    private static PodEngine engine;
 
     @BeforeAll
     static void open() throws Exception {
         lab = new Lab(TestEngine.Release.wanted());
-        containerd = new TestContainerd();
-        lab.jnvdocker(
-                        "runtime",
-                        "install",
-                        "--engine=containerd",
-                        "--config",
-                        containerd.config(),
-                        "--runtime-dir",
-                        containerd.folder().resolve("runtime"))
-                .ok();
-        containerd.start(lab);
+        engine = new PodEngine(KIND);
+        engine.installRuntime(lab);
+        engine.start(lab);
     }
 
     @AfterAll
     static void close() {
         lab.jnvdocker("runtime", "uninstall");
-        containerd.close();
+        engine.close();
         lab.close();
     }
 
@@ -69,28 +66,26 @@ class RuntimePodsTest {
     @Test
     void annotationOfAPodIsForItsContainers() throws IOException {
         Command.Result pod =
-                containerd
-                        .cri(
-                                "pod",
-                                "one",
-                                "nvidia",
-                                TestContainerd.IMAGE,
-                                "jnvdocker.gpus=device=1,2")
+                engine.cri("pod", "one", "nvidia", PodEngine.IMAGE, "jnvdocker.gpus=device=1,2")
                         .ok();
         String sandbox = ids(pod).getFirst();
         String container = ids(pod).getLast();
         awaitHolders(Map.of(1, shortened(container), 2, shortened(container)));
         Command.Result next =
-                containerd.cri("pod", "two", "nvidia", TestContainerd.IMAGE, "jnvdocker.gpus=3");
+                engine.cri("pod", "two", "nvidia", PodEngine.IMAGE, "jnvdocker.gpus=3");
         assertEquals(1, next.exitCode(), next::toString);
-        assertTrue(next.err().contains("StartContainer: "), next::toString);
+        assertTrue(next.err().contains(KIND == CRIO ? "CreateContainer: " : "StartContainer: "));
         assertTrue(next.err().contains("jnvdocker: 3 GPUs requested, but only "), next::toString);
         String stays = lab.jnvdocker("runtime", "uninstall", "--dry-run").ok().out();
-        for (String id : List.of(sandbox, container)) {
-            assertTrue(stays.contains("k8s.io/" + shortened(id)), stays);
+        List<String> running =
+                KIND == CRIO
+                        ? List.of("k8s_main_one_default_one_0")
+                        : List.of("k8s.io/" + shortened(sandbox), "k8s.io/" + shortened(container));
+        for (String name : running) {
+            assertTrue(stays.contains(name), stays);
         }
-        containerd.cri("remove", ids(next).getFirst(), ids(next).getLast()).ok();
-        containerd.cri("remove", sandbox, container).ok();
+        engine.cri("end", ids(next).getFirst()).ok();
+        engine.cri("end", sandbox).ok();
         awaitHolders(Map.of());
     }
 }

@@ -8,10 +8,13 @@ import org.tomlj.TomlArray;
 import org.tomlj.TomlParseResult;
 import org.tomlj.TomlTable;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
@@ -34,6 +37,9 @@ final class ContainerdToml implements EngineSettings {
     private static final List<String> ANNOTATIONS =
             List.of("pod_annotations", "container_annotations");
 
+    /** The plugin in files of version 2. */
+    private static final String VERSION_2 = "io.containerd.grpc.v1.cri";
+
     /** containerd's own handler. */
     private static final String RUNC = "runc";
 
@@ -49,14 +55,19 @@ final class ContainerdToml implements EngineSettings {
         }
         Optional<Found> there = find(toml, plugin, entry.name());
         if (there.isPresent()) {
-            throw EngineSettings.taken(entry, there.get().program().toString());
+            throw EngineSettings.taken(entry, entry.file(), there.get().program().toString());
         }
+        List<TomlTable> layers = new ArrayList<>(List.of(toml));
+        layers.addAll(imported(entry, plugin));
+        Map<String, Object> like = merged(layers, handler(plugin, RUNC));
         StringBuilder ours = new StringBuilder(base.endsWith("\n") ? base : base + "\n");
         ours.append(BEGIN);
         if (entry.standard()) {
-            if (toml.getTable(plugin) != null) {
+            if (layers.stream().anyMatch(layer -> layer.getTable(plugin) != null)) {
                 throw new RefusedException(
-                        entry.file() + " says already which handlers containerd has",
+                        entry.file()
+                                + ", or a file that it imports, says already which handlers"
+                                + " containerd has",
                         "leave --default out, and write "
                                 + DEFAULT
                                 + " = \""
@@ -65,36 +76,74 @@ final class ContainerdToml implements EngineSettings {
                                 + header(plugin)
                                 + "]");
             }
-            appendTable(ours, plugin, DEFAULT, entry.name(), null);
+            appendTable(ours, plugin, DEFAULT, entry.name(), Map.of());
         }
         if (toml.getTable(handler(plugin, RUNC)) == null) {
             // containerd 1.x forgets its own handler where there is any other.
-            appendTable(ours, handler(plugin, RUNC), "runtime_type", TYPE, null);
+            appendTable(ours, handler(plugin, RUNC), "runtime_type", TYPE, Map.of());
         }
-        appendTable(
-                ours,
-                handler(plugin, entry.name()),
-                "runtime_type",
-                TYPE,
-                toml.getTable(handler(plugin, RUNC)));
+        appendTable(ours, handler(plugin, entry.name()), "runtime_type", TYPE, like);
         for (String key : ANNOTATIONS) {
-            appendValue(ours, key, withOurs(toml.getTable(handler(plugin, RUNC)), key));
+            appendValue(ours, key, withOurs(like.get(key)));
         }
         appendTable(
                 ours,
                 options(plugin, entry.name()),
                 PROGRAM,
                 entry.program().toString(),
-                toml.getTable(options(plugin, RUNC)));
+                merged(layers, options(plugin, RUNC)));
         String result = ours.append(END).toString();
         // The text there may leave no room for a table of ours, {@code runtimes = {}} say.
         parse(result, entry.file());
         return result;
     }
 
-    private static List<Object> withOurs(TomlTable like, String key) {
-        TomlArray theirs = like == null ? null : like.getArray(List.of(key));
-        List<Object> all = new ArrayList<>(theirs == null ? List.of() : theirs.toList());
+    /**
+     * The imported files that have settings of that plugin.
+     *
+     * @throws RefusedException when one would take the place of ours
+     */
+    private static List<TomlTable> imported(Entry entry, List<String> plugin)
+            throws RefusedException {
+        List<TomlTable> all = new ArrayList<>();
+        for (Part part : entry.imports()) {
+            TomlParseResult toml = Toml.parse(part.text());
+            if (toml.hasErrors() || toml.getTable(plugin.subList(0, 2)) == null) {
+                continue;
+            }
+            Optional<Found> there = find(toml, plugin, entry.name());
+            if (there.isPresent()) {
+                throw EngineSettings.taken(entry, part.file(), there.get().program().toString());
+            }
+            if (plugin.contains(VERSION_2)) {
+                throw new RefusedException(
+                        part.file()
+                                + ", which "
+                                + entry.file()
+                                + " imports, has settings of the same plugin, and containerd 1"
+                                + " takes only the last file's",
+                        "add the handler to that file, with --config " + part.file());
+            }
+            all.add(toml);
+        }
+        return all;
+    }
+
+    /** A table of all files. */
+    private static Map<String, Object> merged(List<TomlTable> layers, List<String> path) {
+        Map<String, Object> all = new TreeMap<>();
+        for (TomlTable layer : layers) {
+            TomlTable table = layer.getTable(path);
+            if (table != null) {
+                all.putAll(table.toMap());
+            }
+        }
+        return all;
+    }
+
+    private static List<Object> withOurs(Object theirs) {
+        List<Object> all =
+                new ArrayList<>(theirs instanceof TomlArray list ? list.toList() : List.of());
         if (!all.contains(ClaimNames.GPUS_LABEL)) {
             all.add(ClaimNames.GPUS_LABEL);
         }
@@ -103,14 +152,18 @@ final class ContainerdToml implements EngineSettings {
 
     /** A table with a value, and with all others of one that is like it. */
     private static void appendTable(
-            StringBuilder to, List<String> path, String key, String value, TomlTable like) {
+            StringBuilder to,
+            List<String> path,
+            String key,
+            String value,
+            Map<String, Object> like) {
         to.append('[').append(header(path)).append("]\n");
         appendValue(to, key, value);
-        if (like != null) {
-            like.keySet().stream()
-                    .filter(each -> !each.equals(key) && !ANNOTATIONS.contains(each))
-                    .forEach(each -> appendValue(to, each, like.get(List.of(each))));
-        }
+        like.forEach((each, its) -> {
+            if (!each.equals(key) && !ANNOTATIONS.contains(each)) {
+                appendValue(to, each, its);
+            }
+        });
     }
 
     /** Tables have tables of their own here, which are seen to apart. */
@@ -137,6 +190,11 @@ final class ContainerdToml implements EngineSettings {
     }
 
     @Override
+    public List<Part> imports(Path file, String text) throws IOException, RefusedException {
+        return ContainerdImports.of(file, text);
+    }
+
+    @Override
     public Optional<String> without(String text, Registration registration)
             throws RefusedException {
         String others = others(text);
@@ -149,7 +207,10 @@ final class ContainerdToml implements EngineSettings {
             return Optional.empty();
         }
         TomlParseResult toml = parse(text, file);
-        return find(toml, plugin(toml, file), name);
+        // An imported file need not say its format.
+        return toml.get("version") == null
+                ? Optional.empty()
+                : find(toml, plugin(toml, file), name);
     }
 
     private static Optional<Found> find(TomlParseResult toml, List<String> plugin, String name) {
@@ -190,8 +251,7 @@ final class ContainerdToml implements EngineSettings {
     private static List<String> plugin(TomlParseResult toml, Path file) throws RefusedException {
         Object version = toml.get("version");
         return switch (version) {
-            case Long number when number == 2 ->
-                    List.of("plugins", "io.containerd.grpc.v1.cri", "containerd");
+            case Long number when number == 2 -> List.of("plugins", VERSION_2, "containerd");
             case Long number when number >= 3 ->
                     List.of("plugins", "io.containerd.cri.v1.runtime", "containerd");
             case null, default ->

@@ -1,33 +1,20 @@
 package jnvdocker.oci.install;
 
-import jnvdocker.words.RefusedException;
-
-import org.tomlj.Toml;
 import org.tomlj.TomlArray;
 import org.tomlj.TomlParseResult;
 
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** A file of podman's {@code containers.conf.d}, which is ours alone. */
-final class ContainersConf implements EngineSettings {
-    private static final String HEADER =
-            "# Written by 'jnvdocker runtime install', removed by 'jnvdocker runtime uninstall'.\n";
+/** A file of podman's {@code containers.conf.d}. */
+final class ContainersConf extends DropIn {
+    ContainersConf() {
+        super(EngineKind.PODMAN);
+    }
 
     @Override
-    public String with(String text, Entry entry) throws RefusedException {
-        if (!text.isBlank() && !text.startsWith(HEADER)) {
-            throw new RefusedException(
-                    entry.file() + " is not jnvdocker's",
-                    "name a file of its own with --config, such as " + EngineKind.PODMAN.config());
-        }
-        if (!entry.resources().isEmpty()) {
-            throw new RefusedException(
-                    "podman has no Swarm, so --swarm means nothing here", "leave --swarm out");
-        }
-        return HEADER
-                + (entry.standard() ? "[engine]\nruntime = \"" + entry.name() + "\"\n\n" : "")
+    String text(Entry entry) {
+        return (entry.standard() ? "[engine]\nruntime = \"" + entry.name() + "\"\n\n" : "")
                 + "[engine.runtimes]\n"
                 + entry.name()
                 + " = [\""
@@ -36,21 +23,15 @@ final class ContainersConf implements EngineSettings {
     }
 
     @Override
-    public Optional<String> without(String text, Registration registration) {
-        return text.startsWith(HEADER) ? Optional.empty() : Optional.of(text);
+    List<String> standard() {
+        return List.of("engine", "runtime");
     }
 
     @Override
-    public Optional<Found> find(String text, Path file, String name) {
-        TomlParseResult toml = Toml.parse(text);
+    Optional<String> program(TomlParseResult toml, String name) {
         TomlArray programs = toml.getArray(List.of("engine", "runtimes", name));
-        if (toml.hasErrors()
-                || programs == null
-                || !(programs.get(0) instanceof String program)
-                || !program.startsWith("/")) {
-            return Optional.empty();
-        }
-        boolean standard = name.equals(toml.getString("engine.runtime", () -> ""));
-        return Optional.of(new Found(Path.of(program), standard));
+        return programs != null && !programs.isEmpty() && programs.get(0) instanceof String program
+                ? Optional.of(program)
+                : Optional.empty();
     }
 }

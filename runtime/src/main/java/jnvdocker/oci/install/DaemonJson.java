@@ -55,7 +55,7 @@ final class DaemonJson implements EngineSettings {
         ObjectNode runtimes = objectIn(root, RUNTIMES, entry.file());
         JsonNode there = runtimes.get(entry.name());
         if (there != null && !isOurs(there, entry.program())) {
-            throw EngineSettings.taken(entry, shown(there));
+            throw EngineSettings.taken(entry, entry.file(), shown(there));
         }
         runtimes.putObject(entry.name()).put("path", entry.program().toString());
         if (entry.standard()) {

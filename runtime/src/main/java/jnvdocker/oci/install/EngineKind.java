@@ -11,6 +11,8 @@ public enum EngineKind {
     /** A file of our own, which it reads beside its others. */
     PODMAN("/etc/containers/containers.conf.d/jnvdocker.conf"),
     CONTAINERD("/etc/containerd/config.toml"),
+    /** A file of our own, as podman's. */
+    CRIO("/etc/crio/crio.conf.d/99-jnvdocker.conf"),
     /** No engine: devices that any of them can give to containers of any runtime. */
     CDI("/etc/cdi/jnvdocker.json");
 
@@ -25,6 +27,11 @@ public enum EngineKind {
         return name().toLowerCase(Locale.ROOT);
     }
 
+    /** As it calls itself. */
+    String title() {
+        return this == CRIO ? "CRI-O" : word();
+    }
+
     /** Where it looks for its configuration unless it is told otherwise. */
     public Path config() {
         return config;
@@ -35,6 +42,8 @@ public enum EngineKind {
         return switch (this) {
             case DOCKER, CONTAINERD -> List.of("runc");
             case PODMAN, CDI -> List.of("crun", "runc");
+            // It mostly brings its own.
+            case CRIO -> List.of("/usr/libexec/crio/crun", "crun", "runc");
         };
     }
 
@@ -43,6 +52,7 @@ public enum EngineKind {
             case DOCKER -> new DaemonJson();
             case PODMAN -> new ContainersConf();
             case CONTAINERD -> new ContainerdToml();
+            case CRIO -> new CrioConf();
             case CDI -> new CdiFile();
         };
     }
@@ -53,6 +63,7 @@ public enum EngineKind {
             case DOCKER -> Optional.of("systemctl reload docker");
             case PODMAN, CDI -> Optional.empty();
             case CONTAINERD -> Optional.of("systemctl restart containerd");
+            case CRIO -> Optional.of("systemctl reload crio");
         };
     }
 }

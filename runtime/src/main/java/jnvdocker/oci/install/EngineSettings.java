@@ -2,6 +2,7 @@ package jnvdocker.oci.install;
 
 import jnvdocker.words.RefusedException;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -17,6 +18,7 @@ interface EngineSettings {
      * @param standard whether containers get it that name no runtime
      * @param resources of a Swarm node, {@code NVIDIA-GPU=GPU-5c1a…}; empty to leave them alone
      * @param devices for CDI alone
+     * @param imports the other files that the engine reads after this one
      */
     record Entry(
             Path file,
@@ -24,7 +26,11 @@ interface EngineSettings {
             Path program,
             boolean standard,
             List<String> resources,
-            Optional<CdiDevices> devices) {}
+            Optional<CdiDevices> devices,
+            List<Part> imports) {}
+
+    /** A file of a configuration. */
+    record Part(Path file, String text) {}
 
     /**
      * An entry of the configuration.
@@ -60,13 +66,22 @@ interface EngineSettings {
         return Optional.empty();
     }
 
-    /** The name that the text has for something else. */
-    static RefusedException taken(Entry entry, String program) {
+    /**
+     * The files that the engine reads after one, as it says itself.
+     *
+     * @throws RefusedException when they cannot be read
+     */
+    default List<Part> imports(Path file, String text) throws IOException, RefusedException {
+        return List.of();
+    }
+
+    /** The name that a file has for something else. */
+    static RefusedException taken(Entry entry, Path file, String program) {
         return new RefusedException(
                 "the runtime '"
                         + entry.name()
                         + "' in "
-                        + entry.file()
+                        + file
                         + " is "
                         + program
                         + ", which is not jnvdocker's",

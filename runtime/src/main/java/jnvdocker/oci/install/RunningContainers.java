@@ -18,8 +18,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The running containers of a runtime that podman and containerd have, which cannot be asked for
- * them. Stopped ones stand in their databases alone.
+ * The running containers of a runtime that podman, containerd and CRI-O have, which cannot be asked
+ * for them. Stopped ones stand in their databases alone.
  */
 public final class RunningContainers {
     private static final String MONITOR = "conmon";
@@ -34,14 +34,15 @@ public final class RunningContainers {
     /** Their names, sorted. */
     public static List<String> of(Registration registration) throws IOException, RefusedException {
         return switch (registration.engine()) {
-            case PODMAN -> podmans(StartedProgram.named(Set.of(MONITOR)), registration.program());
+            case PODMAN, CRIO ->
+                    monitored(StartedProgram.named(Set.of(MONITOR)), registration.program());
             case CONTAINERD -> containerds(state(registration), registration.program());
             case DOCKER, CDI -> List.of();
         };
     }
 
-    /** Podman has a process for each container, whose arguments name the runtime. */
-    static List<String> podmans(List<StartedProgram> monitors, Path runtime) {
+    /** Podman and CRI-O have a process for each container, whose arguments name the runtime. */
+    static List<String> monitored(List<StartedProgram> monitors, Path runtime) {
         Set<String> names = new TreeSet<>();
         for (StartedProgram monitor : monitors) {
             List<String> words = monitor.arguments();

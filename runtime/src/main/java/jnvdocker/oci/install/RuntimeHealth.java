@@ -46,13 +46,19 @@ public record RuntimeHealth(
         }
     }
 
-    private static Optional<EngineSettings.Found> found(Registration registration)
+    /** The program that has the name, which an imported file may have given to another. */
+    static Optional<EngineSettings.Found> found(Registration registration)
             throws IOException, RefusedException {
-        String text = SettingsFile.read(registration.config());
-        return registration
-                .engine()
-                .settings()
-                .find(text, registration.config(), registration.name());
+        EngineSettings settings = registration.engine().settings();
+        Path config = registration.config();
+        String text = SettingsFile.read(config);
+        Optional<EngineSettings.Found> found = settings.find(text, config, registration.name());
+        for (EngineSettings.Part part : settings.imports(config, text)) {
+            Optional<EngineSettings.Found> later =
+                    settings.find(part.text(), part.file(), registration.name());
+            found = later.isPresent() ? later : found;
+        }
+        return found;
     }
 
     private static Optional<Refusal> wrong(

@@ -139,7 +139,8 @@ public final class RuntimeInstaller {
                                 registration.program(),
                                 wanted.standard(),
                                 wanted.resources(),
-                                wanted.devices()));
+                                wanted.devices(),
+                                settings.imports(wanted.config(), before)));
         RuntimeProgram.Settings told =
                 new RuntimeProgram.Settings(real, place.markers(), place.socket(), place.wake());
         // So that a path that does not fit is refused now.
@@ -249,7 +250,8 @@ public final class RuntimeInstaller {
                 registration.program(),
                 false,
                 List.of(),
-                Optional.of(devices));
+                Optional.of(devices),
+                List.of());
     }
 
     /** The runtimes that were installed, and not removed since. */

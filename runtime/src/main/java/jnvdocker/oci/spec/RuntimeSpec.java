@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 
 /**
  * A container's {@code config.json}, as the OCI runtime specification has it. What we don't know in
@@ -28,6 +29,12 @@ public final class RuntimeSpec {
 
     /** By which containerd says of which pod it is. */
     private static final String POD = "io.kubernetes.cri.sandbox-";
+
+    /** CRI-O's cgroups, as its two drivers name them; no annotation of a pod changes them. */
+    private static final Pattern CRIO_CGROUP = Pattern.compile("(.*[/:])?crio[-:][0-9a-f]{64}");
+
+    /** Which CRI-O sets to {@code k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT}. */
+    private static final String CRIO_NAME = "io.kubernetes.cri-o.Name";
 
     private final ObjectNode root;
 
@@ -70,15 +77,35 @@ public final class RuntimeSpec {
         return SANDBOXES.stream().map(annotations::get).anyMatch("sandbox"::equals);
     }
 
+    boolean isOfCrio() {
+        return cgroupsPath().filter(path -> CRIO_CGROUP.matcher(path).matches()).isPresent();
+    }
+
     /**
-     * The pod of Kubernetes that it is a container of, as containerd tells it.
+     * The pod of Kubernetes that it is a container of, as containerd or CRI-O tells it.
      *
      * @param uid as Kubernetes has it
      */
     public record Pod(String uid, String namespace, String name) {}
 
-    /** Its pod; empty for anything but a container in a pod of containerd's. */
+    /** Its pod; empty for anything but a container in a pod of containerd's or CRI-O's. */
     public Optional<Pod> pod() {
+        return isOfCrio() ? podOfCrio() : podOfContainerd();
+    }
+
+    /**
+     * CRI-O has all annotations of a pod on its containers, and its own take their places. No part
+     * of the name has an underscore.
+     */
+    private Optional<Pod> podOfCrio() {
+        Map<String, String> annotations = annotations();
+        String[] name = annotations.getOrDefault(CRIO_NAME, "").split("_", -1);
+        return name.length == 6 && "container".equals(annotations.get(SANDBOXES.getLast()))
+                ? Optional.of(new Pod(name[4], name[3], name[2]))
+                : Optional.empty();
+    }
+
+    private Optional<Pod> podOfContainerd() {
         Map<String, String> annotations = annotations();
         String uid = annotations.getOrDefault(POD + "uid", "");
         return uid.isEmpty() || !"container".equals(annotations.get(SANDBOXES.getFirst()))

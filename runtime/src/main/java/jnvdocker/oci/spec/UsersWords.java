@@ -50,14 +50,17 @@ final class UsersWords {
     }
 
     /**
-     * Docker and containerd take none from an image, nor does podman since 4.5.1. Which podman it
-     * is does not stand there; those of before 5 set an annotation that later ones do not.
+     * Docker, containerd and CRI-O take none from an image, nor does podman since 4.5.1. Which
+     * podman it is does not stand there; those of before 5 set an annotation that later ones do
+     * not.
      *
      * @throws RefusedException when it may be the image's
      */
     Optional<String> annotation(String name) throws RefusedException {
         Optional<String> value = Optional.ofNullable(spec.annotations().get(name));
-        if (value.isPresent() && spec.annotations().containsKey(EARLIER_PODMANS)) {
+        if (value.isPresent()
+                && spec.annotations().containsKey(EARLIER_PODMANS)
+                && !spec.isOfCrio()) {
             throw new RefusedException(
                     "the annotation "
                             + name

@@ -45,7 +45,7 @@ class CdiFileTest {
 
     private static EngineSettings.Entry entry(boolean standard, List<String> resources) {
         return new EngineSettings.Entry(
-                FILE, CdiFile.KIND, PROGRAM, standard, resources, Optional.of(DEVICES));
+                FILE, CdiFile.KIND, PROGRAM, standard, resources, Optional.of(DEVICES), List.of());
     }
 
     @Test

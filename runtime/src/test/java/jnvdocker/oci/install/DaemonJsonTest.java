@@ -25,7 +25,7 @@ class DaemonJsonTest {
 
     private static EngineSettings.Entry entry(boolean standard, String... resources) {
         return new EngineSettings.Entry(
-                FILE, "nvidia", PROGRAM, standard, List.of(resources), Optional.empty());
+                FILE, "nvidia", PROGRAM, standard, List.of(resources), Optional.empty(), List.of());
     }
 
     private static String text(String... lines) {

@@ -31,7 +31,7 @@ class RunningContainersTest {
         String other = "/usr/bin/crun";
         assertEquals(
                 List.of("0123", "train"),
-                RunningContainers.podmans(
+                RunningContainers.monitored(
                         List.of(
                                 monitor(0, "conmon", "-c", "ab", "-r", PROGRAM + "", "-n", "train"),
                                 monitor(0, "conmon", "-c", "cd", "-r", other, "-n", "other"),

@@ -22,9 +22,9 @@ class TomlSettingsTest {
     private final ContainersConf podman = new ContainersConf();
     private final ContainerdToml containerd = new ContainerdToml();
 
-    private static EngineSettings.Entry entry(boolean standard) {
+    private static EngineSettings.Entry entry(boolean standard, EngineSettings.Part... imports) {
         return new EngineSettings.Entry(
-                FILE, "nvidia", PROGRAM, standard, List.of(), Optional.empty());
+                FILE, "nvidia", PROGRAM, standard, List.of(), Optional.empty(), List.of(imports));
     }
 
     private static Registration registration(EngineKind engine) {
@@ -51,6 +51,29 @@ class TomlSettingsTest {
                         + " as /etc/containers/containers.conf.d/jnvdocker.conf",
                 e.getMessage());
         assertEquals(Optional.of(theirs), podman.without(theirs, registration(EngineKind.PODMAN)));
+    }
+
+    @Test
+    void crioHasAFileOfOurs() throws Exception {
+        CrioConf crio = new CrioConf();
+        String text = crio.with("", entry(true));
+        assertEquals(
+                """
+                # Written by 'jnvdocker runtime install', removed by 'jnvdocker runtime uninstall'.
+                [crio.runtime]
+                default_runtime = "nvidia"
+
+                [crio.runtime.runtimes.nvidia]
+                runtime_path = "/opt/rt/nvidia-container-runtime"
+                """,
+                text);
+        assertEquals(found(true), crio.find(text, FILE, "nvidia"));
+        assertEquals(found(false), crio.find(crio.with(text, entry(false)), FILE, "nvidia"));
+        assertEquals(Optional.empty(), crio.find(text, FILE, "runc"));
+        assertEquals(Optional.empty(), crio.without(text, registration(EngineKind.CRIO)));
+        RefusedException e =
+                assertThrows(RefusedException.class, () -> crio.with("[crio]\n", entry(false)));
+        assertTrue(e.getMessage().contains("/etc/crio/crio.conf.d/99-jnvdocker.conf"));
     }
 
     @Test
@@ -91,6 +114,51 @@ class TomlSettingsTest {
         assertEquals(
                 Optional.of(before + "\n"),
                 containerd.without(after, registration(EngineKind.CONTAINERD)));
+    }
+
+    /**
+     * In containerd 2 each value counts that comes last; earlier ones take one file's plugin whole.
+     */
+    @Test
+    void importedFilesOfContainerdCount() throws Exception {
+        String runc = "[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]\n";
+        String main = "version = 3\n" + runc + "SystemdCgroup = false\nIoUid = 1\n";
+        Path file = Path.of("/etc/containerd/conf.d/a.toml");
+        String after =
+                containerd.with(
+                        main,
+                        entry(
+                                false,
+                                new EngineSettings.Part(
+                                        file, "version = 3\n" + runc + "SystemdCgroup = true")));
+        assertTrue(
+                after.contains(
+                        "  BinaryName = \""
+                                + PROGRAM
+                                + "\"\n  IoUid = 1\n  SystemdCgroup = true\n"),
+                after);
+        String theirs = runc.replace(".runc.", ".nvidia.") + "BinaryName = \"/theirs\"\n";
+        RefusedException taken =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                containerd.with(
+                                        main, entry(false, new EngineSettings.Part(file, theirs))));
+        assertTrue(
+                taken.getMessage().startsWith("the runtime 'nvidia' in " + file + " is /theirs"),
+                taken.getMessage());
+        String old = "[plugins.'io.containerd.grpc.v1.cri']\nenable_selinux = true\n";
+        assertEquals(
+                containerd.with(main, entry(false)),
+                containerd.with(main, entry(false, new EngineSettings.Part(file, old))));
+        RefusedException replaced =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                containerd.with(
+                                        "version = 2\n",
+                                        entry(false, new EngineSettings.Part(file, old))));
+        assertTrue(replaced.getMessage().endsWith("with --config " + file), replaced.getMessage());
     }
 
     @Test

@@ -115,7 +115,8 @@ class RecordedSpecsTest {
                 "docker-28.5.2/gpus-0.json | none | DEVICE_REQUEST",
                 "docker-20.10.24/env.json | device=GPU-x | VISIBLE_DEVICES",
                 "docker-28.5.2/swarm.json | \"device=GPU-aaaa,GPU-bbbb\" | SWARM",
-                "podman-5.8.6/run-rm.json | 2 | ANNOTATION"
+                "podman-5.8.6/run-rm.json | 2 | ANNOTATION",
+                "crio-1.37.0/pod.json | 2 | ANNOTATION"
             })
     void recordedRequestIsUnderstood(String name, String request, GpuWish.Source source)
             throws Exception {
@@ -133,6 +134,37 @@ class RecordedSpecsTest {
     })
     void nodesThatWereGivenAreLeased(String name) throws Exception {
         assertTrue(wish(recorded(name)) instanceof GpuWish.Nodes, name);
+    }
+
+    /** It passes on what its pods say, but for its own words. */
+    @Test
+    void podOfCrioIsKnownByWhatCrioSays() throws Exception {
+        RuntimeSpec.Pod train = new RuntimeSpec.Pod("train", "default", "train");
+        Recorded recorded = recorded("crio-1.37.0/pod.json");
+        assertEquals(Optional.of(train), recorded.spec().pod());
+        ObjectNode forged = (ObjectNode) JSON.readTree(recorded.config());
+        forged.withObjectProperty("annotations")
+                .put("io.kubernetes.pod.uid", "other")
+                .put("io.kubernetes.cri.container-type", "container")
+                .put("io.kubernetes.cri.sandbox-uid", "other");
+        assertEquals(Optional.of(train), RuntimeSpec.parse(forged.toString()).pod());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/kubepods/besteffort/pod7c2f/crio-ID, container, true",
+        "kubepods-besteffort-pod7c2f.slice:crio:ID, container, true",
+        "crio-ID, container, true",
+        "/kubepods/besteffort/pod7c2f/ID, container, false",
+        "kubepods-besteffort-pod7c2f.slice:cri-containerd:ID, container, false",
+        "/kubepods/besteffort/pod7c2f/crio-ID, sandbox, false"
+    })
+    void otherEnginesPodsForgeNoneOfCrios(String cgroup, String kind, boolean isPod)
+            throws Exception {
+        ObjectNode spec = (ObjectNode) JSON.readTree(recorded("crio-1.37.0/pod.json").config());
+        spec.withObjectProperty("linux").put("cgroupsPath", cgroup.replace("ID", "5".repeat(64)));
+        spec.withObjectProperty("annotations").put("io.kubernetes.cri-o.ContainerType", kind);
+        assertEquals(isPod, RuntimeSpec.parse(spec.toString()).pod().isPresent());
     }
 
     @Test

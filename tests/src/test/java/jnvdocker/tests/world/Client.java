@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 
 /** A program other than docker with which users request containers from an engine. */
 public enum Client {
@@ -14,9 +15,17 @@ public enum Client {
     COMPOSE_2,
     /** A Python with the module docker. */
     DOCKER_PY,
+    /** Debian's. */
     PODMAN,
+    /** Debian sid's. */
+    PODMAN_SID,
     /** What Kubernetes' kubelet is to containerd: {@code worlds/cri}. */
     CRI;
+
+    /** The podman that {@code PODMAN} in the environment names, by default this machine's. */
+    public static Client podman() {
+        return valueOf(Objects.requireNonNullElse(System.getenv("PODMAN"), PODMAN.name()));
+    }
 
     /** The program, which is installed or fetched at the first call. */
     public Path program() {

@@ -11,25 +11,25 @@ import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
 /**
- * The containers of pods in a containerd, each with what its kubelet was answered for it, in
- * cgroups like those that a kubelet makes.
+ * The containers of pods in an engine, each with what its kubelet was answered for it, in cgroups
+ * like those that a kubelet makes.
  */
 public final class PodContainers implements AutoCloseable {
     private static final Path CGROUPS = Path.of("/sys/fs/cgroup");
 
-    private final TestContainerd containerd;
+    private final PodEngine engine;
     private final String parent = "kubepods-" + ProcessHandle.current().pid();
-    private final Map<String, String> sandboxes = new HashMap<>();
-    private final Map<String, Integer> attempts = new HashMap<>();
+    private final Map<String, String> sandboxes = new ConcurrentHashMap<>();
+    private final Map<String, Integer> attempts = new ConcurrentHashMap<>();
 
-    public PodContainers(TestContainerd containerd) {
-        this.containerd = containerd;
+    public PodContainers(PodEngine engine) {
+        this.engine = engine;
     }
 
     private ObjectNode pod(TestPod pod, String handler) {
@@ -48,7 +48,7 @@ public final class PodContainers implements AutoCloseable {
      * @param answer what the kubelet was answered
      * @param handler of the pod's RuntimeClass; empty for none
      * @param command that it runs
-     * @return its id, as the only line, unless containerd has refused it
+     * @return its id, as the only line, unless the engine has refused it
      */
     public Command.Result start(
             TestPod pod,
@@ -59,11 +59,11 @@ public final class PodContainers implements AutoCloseable {
         ObjectNode sandbox = pod(pod, handler);
         String id =
                 sandboxes.computeIfAbsent(
-                        pod.uid(), _ -> containerd.cri("sandbox", sandbox).ok().out().strip());
+                        pod.uid(), _ -> engine.cri("sandbox", sandbox).ok().out().strip());
         ObjectNode json = JsonNodeFactory.instance.objectNode();
         json.put("name", container);
         json.put("attempt", attempts.merge(pod.uid() + container, 1, Integer::sum));
-        json.put("image", TestContainerd.IMAGE);
+        json.put("image", PodEngine.IMAGE);
         json.set("pod", sandbox);
         ArrayNode words = json.putArray("command");
         List.of(command).forEach(words::add);
@@ -75,23 +75,23 @@ public final class PodContainers implements AutoCloseable {
         answer.variables().forEach(it -> variables.put(it.name(), it.value()));
         ArrayNode cdi = json.putArray("cdi");
         answer.cdi().forEach(cdi::add);
-        return containerd.cri("start", id, json);
+        return engine.cri("start", id, json);
     }
 
     /** What a shell's script in a container prints. */
     public String run(String container, String script) {
-        return containerd.cri("exec", container, "sh", "-c", script).ok().out();
+        return engine.cri("exec", container, "sh", "-c", script).ok().out();
     }
 
     /** Ends a container, and returns when it has ended. */
     public void stop(String container) {
-        containerd.cri("stop", container).ok();
+        engine.cri("stop", container).ok();
     }
 
     /** Ends a pod. */
     public void end(TestPod pod) {
         if (sandboxes.containsKey(pod.uid())) {
-            containerd.cri("end", sandboxes.remove(pod.uid())).ok();
+            engine.cri("end", sandboxes.remove(pod.uid())).ok();
         }
     }
 

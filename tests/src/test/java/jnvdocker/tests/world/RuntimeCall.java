@@ -68,8 +68,13 @@ public record RuntimeCall(
         return argv.getLast();
     }
 
-    /** The value of an option; empty if it is missing. */
+    /** The value of an option, in the same word or the next; empty if it is missing. */
     public String option(String name) {
+        for (String word : argv) {
+            if (word.startsWith(name + "=")) {
+                return word.substring(name.length() + 1);
+            }
+        }
         int at = argv.indexOf(name);
         return at < 0 ? "" : argv.get(at + 1);
     }

@@ -1,0 +1,63 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.words.RefusedException;
+
+import org.tomlj.Toml;
+import org.tomlj.TomlParseResult;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** A file of ours alone in a directory that an engine reads beside its own configuration. */
+abstract sealed class DropIn implements EngineSettings permits ContainersConf, CrioConf {
+    private static final String HEADER =
+            "# Written by 'jnvdocker runtime install', removed by 'jnvdocker runtime uninstall'.\n";
+
+    private final EngineKind engine;
+
+    DropIn(EngineKind engine) {
+        this.engine = engine;
+    }
+
+    /** The text of a file with this runtime. */
+    abstract String text(Entry entry);
+
+    /** Where the name of the runtime stands that containers get which name none. */
+    abstract List<String> standard();
+
+    /** The program of the runtime with that name. */
+    abstract Optional<String> program(TomlParseResult toml, String name);
+
+    @Override
+    public final String with(String text, Entry entry) throws RefusedException {
+        if (!text.isBlank() && !text.startsWith(HEADER)) {
+            throw new RefusedException(
+                    entry.file() + " is not jnvdocker's",
+                    "name a file of its own with --config, such as " + engine.config());
+        }
+        if (!entry.resources().isEmpty()) {
+            throw new RefusedException(
+                    engine.title() + " has no Swarm, so --swarm means nothing here",
+                    "leave --swarm out");
+        }
+        return HEADER + text(entry);
+    }
+
+    @Override
+    public final Optional<String> without(String text, Registration registration) {
+        return text.startsWith(HEADER) ? Optional.empty() : Optional.of(text);
+    }
+
+    @Override
+    public final Optional<Found> find(String text, Path file, String name) {
+        TomlParseResult toml = Toml.parse(text);
+        if (toml.hasErrors()) {
+            return Optional.empty();
+        }
+        boolean isStandard = name.equals(toml.getString(standard(), () -> ""));
+        return program(toml, name)
+                .filter(program -> program.startsWith("/"))
+                .map(program -> new Found(Path.of(program), isStandard));
+    }
+}

@@ -1,0 +1,165 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Client;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Podman;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Podman's containers with our OCI runtime. With {@code PODMAN=PODMAN_SID} it is Debian sid's, and
+ * so is runc.
+ */
+@Tag("docker")
+@Tag("root")
+class PodmanTest {
+    private static final Client CLIENT = Client.podman();
+    private static final String RUNTIME = "--runtime=nvidia";
+    private static final String TWO = "--annotation=jnvdocker.gpus=2";
+
+    private static Lab lab;
+    private static Path folder;
+    private static Podman podman;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.wanted());
+        folder = Folders.make("pm");
+        podman = new Podman(lab, CLIENT, folder);
+        lab.jnvdocker(
+                        "runtime",
+                        "install",
+                        "--engine=podman",
+                        "--config",
+                        podman.config(),
+                        "--runtime-dir",
+                        folder.resolve("runtime"),
+                        "--real",
+                        Command.of("which", "runc").run().ok().out().strip())
+                .ok();
+    }
+
+    @AfterAll
+    static void close() {
+        lab.jnvdocker("runtime", "uninstall", "--engine=podman").ok();
+        lab.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        podman.remove("one", "two", "three");
+        awaitHeld(Set.of());
+    }
+
+    private static void awaitHeld(Set<Integer> gpus) {
+        Lab.await(() -> {
+            Set<Integer> now = held();
+            return now.equals(gpus) ? List.of() : List.of("should be " + gpus + ": " + now);
+        });
+    }
+
+    private static Set<Integer> held() {
+        return lab.registry().holders().keySet();
+    }
+
+    /** Its first line is the container's id. */
+    private static String shortId(Command.Result started) {
+        return started.ok().out().substring(0, 12);
+    }
+
+    private static Command.Result assertRefused(Command.Result result, String... parts) {
+        assertEquals(126, result.exitCode(), result::toString);
+        for (String part : parts) {
+            assertTrue(result.err().contains(part), result::toString);
+        }
+        return result;
+    }
+
+    private static String device(int gpu) {
+        String node = "/dev/nvidia" + gpu;
+        return "--device=" + lab.host().folder().resolve(node.substring(1)) + ":" + node;
+    }
+
+    @Test
+    void nodeIsLeasedOrRefusedByItsHoldersName() {
+        String one = shortId(podman.start("one", RUNTIME, device(1)));
+        awaitHeld(Set.of(1));
+        String variables = podman.command("exec", "one", "env").run().ok().out();
+        assertTrue(variables.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), variables);
+        String stays =
+                lab.jnvdocker("runtime", "uninstall", "--engine=podman", "--dry-run").ok().out();
+        assertTrue(stays.contains("stays: these containers need it: one; when"), stays);
+        assertRefused(
+                podman.start("two", RUNTIME, device(1)),
+                "nvidia: jnvdocker: GPU 1 (GPU-5c1a1003) is held by",
+                one);
+    }
+
+    /** It may be the image's, and does not choose: the GPUs are those for such an image. */
+    @Test
+    void variableAsksForTheGpusOfAnImageThatNeedsThem() {
+        podman.start("one", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=1").ok();
+        awaitHeld(Set.of(0, 1, 2, 3));
+        assertRefused(
+                podman.start("two", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=1"), "jnvdocker: ");
+    }
+
+    /** An earlier podman does not tell it from an image's. */
+    @Test
+    void annotationOfTheUserGetsFreeOnes() {
+        Command.Result first = podman.start("one", RUNTIME, TWO);
+        if (CLIENT == Client.PODMAN) {
+            assertRefused(first, "may come from its image", "or use podman 5");
+            return;
+        }
+        String one = shortId(first);
+        String two = shortId(podman.start("two", RUNTIME, TWO));
+        awaitHeld(Set.of(0, 1, 2, 3));
+        assertRefused(podman.start("three", RUNTIME, TWO), "jnvdocker: 2 GPUs requested", one, two);
+    }
+
+    @Test
+    void containerThatIsStartedAgainIsRefusedWhileAnotherHasItsGpu() {
+        podman.start("one", RUNTIME, device(2)).ok();
+        podman.command("stop", "one").run().ok();
+        awaitHeld(Set.of());
+        String two = shortId(podman.start("two", RUNTIME, device(2)));
+        Command.Result again = podman.command("start", "one").run();
+        assertTrue(again.exitCode() != 0 && again.err().contains(two), again::toString);
+        podman.remove("two");
+        awaitHeld(Set.of());
+        podman.command("start", "one").run().ok();
+        awaitHeld(Set.of(2));
+    }
+
+    @Test
+    void containerThatIsStartedAgainGetsAnotherByItsAnnotation() {
+        if (CLIENT == Client.PODMAN) {
+            return;
+        }
+        podman.start("one", RUNTIME, "--annotation=jnvdocker.gpus=1").ok();
+        int first = held().iterator().next();
+        podman.command("stop", "one").run().ok();
+        awaitHeld(Set.of());
+        podman.start("two", RUNTIME, device(first)).ok();
+        podman.command("start", "one").run().ok();
+        assertEquals(2, held().size());
+        int second = held().stream().filter(gpu -> gpu != first).findFirst().orElseThrow();
+        podman.command("exec", "one", "test", "-c", "/dev/nvidia" + second).run().ok();
+    }
+}
