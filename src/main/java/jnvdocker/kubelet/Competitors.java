@@ -5,6 +5,7 @@ import com.google.protobuf.ByteString;
 import io.grpc.Status;
 
 import jnvdocker.kubernetes.Device;
+import jnvdocker.request.GpuResolver;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +37,9 @@ final class Competitors {
     /** In which a plugin that has made its socket begins to listen. */
     private static final Duration BEGINNING = Duration.ofSeconds(5);
 
+    /** With their shares; one of each would do. */
+    private static final int MOST_GPUS = 8192;
+
     private final GrpcSockets grpc;
 
     /** The sockets that were in the folder the last time. */
@@ -47,7 +51,7 @@ final class Competitors {
 
     /**
      * @param seen when it was first seen, by the clock of {@link System#nanoTime}
-     * @param ids of its devices; empty as long as they are not known
+     * @param ids of its GPUs; empty as long as they are not known
      */
     private record Plugin(Object socket, long seen, int tries, Optional<Set<String>> ids) {
         boolean isToAsk() {
@@ -113,6 +117,8 @@ final class Competitors {
                             ? Set.of()
                             : DeviceList.parse(first.get()).devices().stream()
                                     .map(Device::id)
+                                    .filter(GpuResolver::isUuid)
+                                    .limit(MOST_GPUS)
                                     .collect(Collectors.toSet());
             return plugin.answered(Optional.of(ids));
         } catch (IOException e) {
@@ -124,15 +130,26 @@ final class Competitors {
     }
 
     /**
-     * The socket of a plugin that is served and has one of these devices, as {@link #look} has
-     * found.
+     * The socket of a plugin that is served and has one of these GPUs, or a share of one, as {@link
+     * #look} has found.
      */
-    Optional<Path> with(Set<String> ids) {
+    Optional<Path> with(Set<String> uuids) {
         return known.entrySet().stream()
-                .filter(it -> it.getValue().ids().orElse(Set.of()).stream().anyMatch(ids::contains))
+                .filter(it ->
+                        it.getValue().ids().orElse(Set.of()).stream()
+                                .anyMatch(id -> isOf(id, uuids)))
                 .map(Map.Entry::getKey)
                 .filter(PluginFolder::isServed)
                 .sorted()
                 .findFirst();
+    }
+
+    /** A share has its GPU's UUID with a number behind it: {@code GPU-5c1a1003-…::2}. */
+    private static boolean isOf(String id, Set<String> uuids) {
+        return uuids.contains(id)
+                || uuids.stream()
+                        .anyMatch(uuid ->
+                                id.startsWith(uuid)
+                                        && !Character.isLetterOrDigit(id.charAt(uuid.length())));
     }
 }

@@ -91,13 +91,13 @@ final class Registrar implements AutoCloseable {
         }
         Optional<Object> kubelet = folder.kubeletNow();
         Map<Path, Object> others = folder.plugins();
-        Set<String> ids = new HashSet<>();
+        Set<String> uuids = new HashSet<>();
         for (ResourceRegistrar resource : resources) {
             others.remove(resource.socket());
-            ids.addAll(resource.ids());
+            uuids.addAll(resource.uuids());
         }
         competitors.look(others);
-        Optional<Path> competitor = competitors.with(ids);
+        Optional<Path> competitor = competitors.with(uuids);
         Duration wait = competitors.isSettled() ? POLL : SOON;
         for (ResourceRegistrar resource : resources) {
             Duration its = resource.review(kubelet, competitor, POLL);

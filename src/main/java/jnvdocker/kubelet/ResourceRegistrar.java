@@ -1,6 +1,5 @@
 package jnvdocker.kubelet;
 
-import jnvdocker.kubernetes.Device;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.kubernetes.Registration.Competitor;
 import jnvdocker.kubernetes.Registration.Failed;
@@ -19,7 +18,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Keeps one resource registered at whichever kubelet there is. For one thread, except where it says
@@ -84,8 +82,8 @@ final class ResourceRegistrar implements AutoCloseable {
         return folder.path().resolve(resource.socketName());
     }
 
-    Set<String> ids() {
-        return resource.plugin().devices().stream().map(Device::id).collect(Collectors.toSet());
+    Set<String> uuids() {
+        return resource.plugin().uuids();
     }
 
     /**

@@ -4,6 +4,7 @@ import jnvdocker.words.RefusedException;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -16,6 +17,12 @@ public interface DevicePlugin {
      * kubelet ends when a device that it is allocating has vanished.
      */
     List<Device> devices();
+
+    /**
+     * The UUIDs of the devices, and of the GPUs that they are instances of: who else gives out one
+     * of these gives out what is ours.
+     */
+    Set<String> uuids();
 
     /**
      * Has a listener told of each change of the list, never of two at once, until the watch is

@@ -91,6 +91,19 @@ final class PodDevicePlugin implements DevicePlugin {
     }
 
     @Override
+    public Set<String> uuids() {
+        Set<String> uuids = devices().stream().map(Device::id).collect(Collectors.toSet());
+        watch.known()
+                .ifPresent(board ->
+                        gpus(board).values().stream()
+                                .filter(gpu -> uuids.contains(gpu.uuid()))
+                                .map(Gpu::wholeUuid)
+                                .toList()
+                                .forEach(uuids::add));
+        return uuids;
+    }
+
+    @Override
     public Watch watch(Consumer<List<Device>> consumer) {
         Listener listener = new Listener(consumer);
         listeners.add(listener);

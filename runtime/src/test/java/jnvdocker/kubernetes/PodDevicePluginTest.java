@@ -202,6 +202,14 @@ class PodDevicePluginTest {
         assertEquals(List.of(List.of(A, C)), grants.reserved);
     }
 
+    /** Who else gives out the whole GPU gives out the instance. */
+    @Test
+    void uuidsAreThoseOfInstancesAndOfTheirGpus() throws Exception {
+        Gpu part = TestingLeases.part(B, 0);
+        var plugin = plugin(TestingBoard.of(part, C));
+        assertEquals(Set.of(A.uuid(), part.uuid(), B.uuid(), C.uuid()), plugin.uuids());
+    }
+
     @Test
     void refusalNamesTheHolderAndReservesNothing() throws Exception {
         var plugin = plugin(TestingBoard.of(A, B).held(TestingLeases.held(1, ALICE, "train-7", B)));

@@ -21,6 +21,7 @@ public final class TestDevicePlugin implements DevicePlugin {
     private final List<Consumer<List<Device>>> listeners = new CopyOnWriteArrayList<>();
     private final List<Duration> patiences = new CopyOnWriteArrayList<>();
     private volatile List<Device> devices;
+    private volatile Set<String> parents = Set.of();
     private volatile Optional<String> holder = Optional.empty();
     private volatile Duration start = Duration.ZERO;
     private volatile Runnable meanwhile = () -> {};
@@ -48,6 +49,18 @@ public final class TestDevicePlugin implements DevicePlugin {
     public synchronized void list(Set<String> ids, Set<String> healthy) {
         devices = with(ids, healthy);
         listeners.forEach(it -> it.accept(devices));
+    }
+
+    /** The devices are instances of these GPUs. */
+    public void instancesOf(Set<String> parents) {
+        this.parents = parents;
+    }
+
+    @Override
+    public Set<String> uuids() {
+        Set<String> uuids = new TreeSet<>(parents);
+        devices.forEach(it -> uuids.add(it.id()));
+        return uuids;
     }
 
     /** From now on another holds all devices, or nobody does. */
