@@ -34,6 +34,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The daemon is killed at any write to its registry while pods come and go: a pod that runs keeps
@@ -156,8 +157,14 @@ class KubernetesCrashTest {
             if (kubelet.admit(pod) instanceof TestKubelet.Admitted) {
                 return pod;
             }
+            pause();
         }
         throw new AssertionError("pod " + name + " is always rejected");
+    }
+
+    /** The kubelet hears of the daemon's end a moment later. */
+    private static void pause() {
+        LockSupport.parkNanos(50_000_000);
     }
 
     private void started(TestPod pod) {
@@ -167,6 +174,7 @@ class KubernetesCrashTest {
                 assertHolds(pod);
                 return;
             }
+            pause();
         }
         throw new AssertionError("pod " + pod.name() + " never starts");
     }
