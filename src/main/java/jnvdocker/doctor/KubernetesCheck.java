@@ -101,8 +101,8 @@ final class KubernetesCheck implements Check {
                                 facts.cdiFile()
                                         .map(file -> file + " has a device for each GPU")
                                         .orElse(
-                                                "pods get the nodes of their GPUs alone: cdi is"
-                                                        + " false")));
+                                                "pods get device nodes and no CDI devices (cdi ="
+                                                        + " false)")));
     }
 
     /** Without it a pod's uid is not known, and the kubelet's list has its name alone. */

@@ -64,6 +64,21 @@ class KubernetesCheckTest {
     }
 
     @Test
+    void podsMayGetNodesAlone() throws IOException {
+        TestingKubernetes facts =
+                new TestingKubernetes(
+                        true,
+                        folder,
+                        List.of(),
+                        List.of(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty());
+        assertEquals(
+                List.of("OK: pods get device nodes and no CDI devices (cdi = false)"), look(facts));
+    }
+
+    @Test
     void hostWithoutAKubeletHasNothingToSay() throws IOException {
         assertEquals(List.of(), look(TestingKubernetes.none(folder)));
         // What a kubelet that was stopped leaves behind.

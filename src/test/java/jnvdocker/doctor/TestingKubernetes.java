@@ -15,8 +15,29 @@ public record TestingKubernetes(
         List<String> unknown,
         List<Registration> registrations,
         Optional<Refusal> obstacle,
-        Optional<Refusal> cdiFault)
+        Optional<Refusal> cdiFault,
+        Optional<Path> cdiFile)
         implements KubernetesFacts {
+    private static final Path CDI_FILE = Path.of("/var/run/cdi/jnvdocker-pods.json");
+
+    /** One whose pods get CDI devices. */
+    TestingKubernetes(
+            boolean enabled,
+            Path kubeletFolder,
+            List<String> unknown,
+            List<Registration> registrations,
+            Optional<Refusal> obstacle,
+            Optional<Refusal> cdiFault) {
+        this(
+                enabled,
+                kubeletFolder,
+                unknown,
+                registrations,
+                obstacle,
+                cdiFault,
+                Optional.of(CDI_FILE));
+    }
+
     /** A host without Kubernetes. */
     public static TestingKubernetes none(Path folder) {
         return new TestingKubernetes(
@@ -31,10 +52,5 @@ public record TestingKubernetes(
     @Override
     public Path config() {
         return Path.of("/etc/jnvdocker/config.toml");
-    }
-
-    @Override
-    public Optional<Path> cdiFile() {
-        return Optional.of(Path.of("/var/run/cdi/jnvdocker-pods.json"));
     }
 }
