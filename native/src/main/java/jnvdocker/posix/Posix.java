@@ -70,6 +70,11 @@ public final class Posix {
         return LibC.INSTANCE.geteuid();
     }
 
+    /** Whether a user is root, or the one that we run as, which is the same wherever it matters. */
+    public static boolean isRootOrSelf(int user) {
+        return user == 0 || user == effectiveUser();
+    }
+
     /** Sets the owner and group of a file; -1 leaves one as it is. */
     public static void chown(Path file, int uid, int gid) throws PosixException {
         try {

@@ -4,7 +4,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -30,10 +29,6 @@ public final class FirstLook {
 
     /** Waits until the look is done. */
     List<GpuUse> uses() throws IOException {
-        try {
-            return uses.get();
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
+        return Pace.taken(uses);
     }
 }

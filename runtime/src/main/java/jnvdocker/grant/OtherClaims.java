@@ -17,7 +17,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -70,20 +69,12 @@ final class OtherClaims {
      * @throws IOException when processes cannot be looked at
      */
     List<Mounted> mounted() throws IOException {
-        return taken(all);
+        return Pace.taken(all);
     }
 
     /** Begins to look for all of them; to be taken by {@link #uses}. */
     Supplier<List<Mounted>> begin() {
         return pace.meanwhile(all);
-    }
-
-    private static List<Mounted> taken(Supplier<List<Mounted>> look) throws IOException {
-        try {
-            return look.get();
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
     }
 
     private List<Mounted> look() {
@@ -101,7 +92,7 @@ final class OtherClaims {
      */
     List<GpuUse> uses(List<Gpu> gpus, Supplier<List<Mounted>> look) throws IOException {
         List<GpuUse> uses = new ArrayList<>();
-        for (Mounted mounted : taken(look)) {
+        for (Mounted mounted : Pace.taken(look)) {
             Optional<GpuUse.User> user = user(mounted.process());
             for (Gpu gpu : gpus) {
                 if (user.isPresent() && mounted.has(gpu)) {
@@ -163,8 +154,7 @@ final class OtherClaims {
         for (Path path = file; path.startsWith(claims); path = path.getParent()) {
             Map<String, Object> status =
                     Files.readAttributes(path, "unix:mode,uid", LinkOption.NOFOLLOW_LINKS);
-            int uid = (int) status.get("uid");
-            boolean trusted = uid == 0 || uid == Posix.effectiveUser();
+            boolean trusted = Posix.isRootOrSelf((int) status.get("uid"));
             if (!trusted || ((int) status.get("mode") & OTHERS_MAY_WRITE) != 0) {
                 throw new IOException(path + " can be written by users other than root");
             }

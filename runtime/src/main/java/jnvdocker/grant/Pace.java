@@ -3,6 +3,8 @@ package jnvdocker.grant;
 import jnvdocker.registry.Changes;
 import jnvdocker.use.SharedAnswer;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -87,6 +89,19 @@ public interface Pace {
             return () -> {
                 throw e;
             };
+        }
+    }
+
+    /**
+     * Takes an answer.
+     *
+     * @throws IOException that its question has thrown as an unchecked one
+     */
+    static <T> T taken(Supplier<T> answer) throws IOException {
+        try {
+            return answer.get();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
         }
     }
 

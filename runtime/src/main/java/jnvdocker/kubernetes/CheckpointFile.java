@@ -36,7 +36,7 @@ public final class CheckpointFile {
     private static final int LIMIT = 16 << 20;
 
     /** Of containers with GPUs, also of pods that have ended. */
-    private static final int MOST_CONTAINERS = 2048;
+    static final int MOST_CONTAINERS = 2048;
 
     /** Of a host, or a container. */
     private static final int MOST_GPUS = 1024;
@@ -106,11 +106,10 @@ public final class CheckpointFile {
         } catch (NoSuchFileException e) {
             return false;
         }
-        int owner = (int) status.get("uid");
         if (((int) status.get("mode") & FILE_TYPE) != REGULAR) {
-            throw malformed("is no file");
+            throw malformed("is not a regular file");
         }
-        if (owner != 0 && owner != Posix.effectiveUser()) {
+        if (!Posix.isRootOrSelf((int) status.get("uid"))) {
             throw new IOException(path + " is not root's");
         }
         if ((long) status.get("size") > LIMIT) {

@@ -18,9 +18,6 @@ import java.util.Optional;
 final class KubeletView {
     private static final Logger LOG = LoggerFactory.getLogger(KubeletView.class);
 
-    /** More than the GPUs of a host would do for. */
-    private static final int MOST_CONTAINERS = 2048;
-
     private final Kubelet kubelet;
     private final Path folder;
     private volatile Optional<ProcessId> last = Optional.empty();
@@ -42,9 +39,11 @@ final class KubeletView {
                         .filter(it -> it.ids().stream().anyMatch(GpuResolver::isUuid))
                         .toList();
         // All or none: a pod that is left out would lose its GPUs.
-        if (containers.size() > MOST_CONTAINERS) {
+        if (containers.size() > CheckpointFile.MOST_CONTAINERS) {
             throw new IOException(
-                    "the kubelet lists more than " + MOST_CONTAINERS + " containers with GPUs");
+                    "the kubelet lists more than "
+                            + CheckpointFile.MOST_CONTAINERS
+                            + " containers with GPUs");
         }
         return new DeviceHolders(containers, checkpoint());
     }

@@ -55,16 +55,11 @@ public final class TrustedFolder {
         for (Path each = folder; each != null; each = each.getParent()) {
             int mode = (Integer) Files.getAttribute(each, "unix:mode");
             boolean sticky = (mode & STICKY) != 0 && !(itself && each.equals(folder));
-            if (!isRoots(each) || (mode & OTHERS_WRITE) != 0 && !sticky) {
+            boolean roots = Posix.isRootOrSelf((Integer) Files.getAttribute(each, "unix:uid"));
+            if (!roots || (mode & OTHERS_WRITE) != 0 && !sticky) {
                 return Optional.of(each);
             }
         }
         return Optional.empty();
-    }
-
-    /** Or ours, which is the same wherever it matters. */
-    private static boolean isRoots(Path file) throws IOException {
-        int owner = (Integer) Files.getAttribute(file, "unix:uid");
-        return owner == 0 || owner == Posix.effectiveUser();
     }
 }
