@@ -94,7 +94,7 @@ final class PodReport {
             }
         }
         ender.end(pods, LeaseEnder.Caller.WAITER);
-        // Most have waited for those that have just ended; a lost lease looks alike here.
+        // Most have waited for those that have just ended; one whose lease was lost looks the same.
         give(answer.listed(), groups, registry.pods()::grant);
     }
 
@@ -153,7 +153,7 @@ final class PodReport {
     /** How a pod gets a lease. */
     @FunctionalInterface
     private interface Gift {
-        boolean give(Claim claim, Holder.Pod holder) throws IOException;
+        void give(Claim claim, Holder.Pod holder) throws IOException;
     }
 
     /**

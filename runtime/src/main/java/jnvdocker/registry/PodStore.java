@@ -183,27 +183,22 @@ public final class PodStore {
     /**
      * A pod that runs without a lease has its GPU all the same: gives it one, unless another has
      * the GPU, or the pod's own lease of it was released by force.
-     *
-     * @return whether it has one now
      */
-    public boolean recover(Claim claim, Holder.Pod holder) throws IOException {
-        return give(claim, holder, registry.events()::recovered);
+    public void recover(Claim claim, Holder.Pod holder) throws IOException {
+        give(claim, holder, registry.events()::recovered);
     }
 
     /** The same for a pod that was next in line for the GPU, and has not started. */
-    public boolean grant(Claim claim, Holder.Pod holder) throws IOException {
-        return give(claim, holder, registry.events()::granted);
+    public void grant(Claim claim, Holder.Pod holder) throws IOException {
+        give(claim, holder, registry.events()::granted);
     }
 
-    private boolean give(Claim claim, Holder.Pod holder, Consumer<Lease> told) throws IOException {
-        return database.transaction(transaction -> {
-            boolean free =
-                    LeaseRows.liveOn(transaction, claim).isEmpty()
-                            && !isReleased(transaction, claim);
-            if (free) {
+    private void give(Claim claim, Holder.Pod holder, Consumer<Lease> told) throws IOException {
+        database.transaction(transaction -> {
+            if (LeaseRows.liveOn(transaction, claim).isEmpty() && !isReleased(transaction, claim)) {
                 insert(transaction, claim, holder, told);
             }
-            return free;
+            return null;
         });
     }
 

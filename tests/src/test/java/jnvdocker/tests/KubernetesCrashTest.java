@@ -31,7 +31,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
@@ -147,13 +146,7 @@ class KubernetesCrashTest {
     private TestPod admitted(String name) {
         for (int i = 0; i < TRIES; i++) {
             kubelet.awaitHealthy(TestKubelet.GPU, uuids);
-            TestPod pod =
-                    new TestPod(
-                            UUID.randomUUID().toString(),
-                            "team-a",
-                            name,
-                            List.of(),
-                            List.of(TestPod.container("main", GPUS)));
+            TestPod pod = TestPod.named(name, GPUS);
             if (kubelet.admit(pod) instanceof TestKubelet.Admitted) {
                 return pod;
             }

@@ -40,7 +40,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -115,13 +114,7 @@ class KubernetesPluginTest extends OneHostTest {
     }
 
     private TestPod pod(String name, int gpus) {
-        TestPod pod =
-                new TestPod(
-                        UUID.randomUUID().toString(),
-                        "team-a",
-                        name,
-                        List.of(),
-                        List.of(TestPod.container("main", gpus)));
+        TestPod pod = TestPod.named(name, gpus);
         pods.add(pod);
         return pod;
     }

@@ -35,13 +35,7 @@ class KubernetesRestartTest extends OneHostTest {
     private static final String BOOT_ID = "proc/sys/kernel/random/boot_id";
 
     private final PodProcesses processes = new PodProcesses();
-    private final TestPod pod =
-            new TestPod(
-                    UUID.randomUUID().toString(),
-                    "team-a",
-                    "train-7",
-                    List.of(),
-                    List.of(TestPod.container("main", 2)));
+    private final TestPod pod = TestPod.named("train-7", 2);
     private Path folder;
     private TestDaemon daemon;
     private TestKubelet kubelet;

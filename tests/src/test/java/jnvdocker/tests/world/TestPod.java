@@ -2,6 +2,7 @@ package jnvdocker.tests.world;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 
 /**
  * A pod, as far as it concerns a kubelet's devices.
@@ -34,6 +35,16 @@ public record TestPod(
     /** A pod in the namespace {@code default} with one container, {@code main}. */
     public static TestPod of(String uid, int gpus) {
         return of(uid, List.of(), List.of(container("main", gpus)));
+    }
+
+    /** A pod in the namespace {@code team-a} with one container, {@code main}. */
+    public static TestPod named(String name, int gpus) {
+        return new TestPod(
+                UUID.randomUUID().toString(),
+                "team-a",
+                name,
+                List.of(),
+                List.of(container("main", gpus)));
     }
 
     public static TestPod of(String uid, List<Container> init, List<Container> main) {
