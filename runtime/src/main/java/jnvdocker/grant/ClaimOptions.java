@@ -86,7 +86,7 @@ final class ClaimOptions {
         return Optional.of(new Claim(id, origin, owner, gpus, created, Optional.empty()));
     }
 
-    /** An earlier release has written none, nor does this one where all GPUs are whole. */
+    /** None are written where all GPUs are whole. */
     private static List<String> parts(Map<String, String> options, int gpus) {
         return options.containsKey("parts")
                 ? List.of(options.get("parts").split("\\+"))

@@ -102,7 +102,6 @@ public record LeaseRequest(
 
     /** A place in the queue for it, which has no number yet. */
     public Ticket ticket() {
-        return new Ticket(
-                0, client, owner, request, Instant.EPOCH, Optional.of(origin), candidates);
+        return new Ticket(0, client, owner, request, Instant.EPOCH, origin, candidates);
     }
 }

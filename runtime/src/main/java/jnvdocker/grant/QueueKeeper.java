@@ -10,7 +10,6 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
@@ -367,12 +366,10 @@ public final class QueueKeeper {
         if (queue.forgetTheDead(List.of(ticket))) {
             return;
         }
-        // A served client has asked this daemon, and so has said it.
-        Origin origin = ticket.origin().orElseThrow();
         Claim claim =
                 new Claim(
                         Claim.newId(),
-                        origin,
+                        ticket.origin(),
                         ticket.owner(),
                         gpus.stream().map(ClaimedGpu::of).toList(),
                         holdings.now(),
@@ -385,7 +382,8 @@ public final class QueueKeeper {
                                         new LeaseRegistry.Reservation(
                                                 claim,
                                                 new Holder.Client(ticket.client()),
-                                                LeaseRequest.kept(origin, ticket.request()),
+                                                LeaseRequest.kept(
+                                                        ticket.origin(), ticket.request()),
                                                 Optional.empty())));
         if (reserved && !place.give(claim)) {
             cancellation.of(claim, "its client no longer waits");

@@ -4,7 +4,6 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
 import java.time.Instant;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -12,8 +11,7 @@ import java.util.Set;
  *
  * @param id its number: lower ones came before
  * @param client the process that has the place, for as long as it lives
- * @param origin of the {@link Claim} that it becomes; empty until its client asks again, when a
- *     release has written it that did not say
+ * @param origin of the {@link Claim} that it becomes
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  */
 public record Ticket(
@@ -22,7 +20,7 @@ public record Ticket(
         Owner owner,
         GpuRequest request,
         Instant since,
-        Optional<Origin> origin,
+        Origin origin,
         Set<String> candidates) {
     public Ticket {
         candidates = Set.copyOf(candidates);
@@ -30,6 +28,6 @@ public record Ticket(
 
     /** Whether it is a scheduler that waits, and not a user. */
     public boolean isScheduled() {
-        return origin.filter(Origin::isScheduled).isPresent();
+        return origin.isScheduled();
     }
 }

@@ -85,7 +85,6 @@ public final class ClaimFiles {
         root.put("claim", claim.id());
         StoredOrigin origin = StoredOrigin.of(claim.origin());
         root.put("origin", origin.kind().word());
-        // An earlier release reads one without an engine as a process's, and no image as "?".
         origin.engine().ifPresent(engine -> root.put("engine", engine));
         root.put("uid", claim.owner().uid());
         root.put("owner", claim.owner().name());
@@ -238,12 +237,9 @@ public final class ClaimFiles {
     private static Origin origin(JsonNode root) throws IOException {
         Optional<String> engine = text(root, "engine");
         Optional<String> image = text(root, "image");
-        Optional<String> kind = text(root, "origin");
-        return (kind.isPresent()
-                        ? StoredOrigin.Kind.of(kind.get())
-                                .map(it -> new StoredOrigin(it, engine, image))
-                        : engine.map(it -> StoredOrigin.ofEarlier(it, image.orElse("?"))))
-                .flatMap(StoredOrigin::origin)
+        return text(root, "origin")
+                .flatMap(StoredOrigin.Kind::of)
+                .flatMap(kind -> new StoredOrigin(kind, engine, image).origin())
                 .orElseThrow(() -> new IOException("it has no origin that is known"));
     }
 

@@ -194,7 +194,7 @@ final class LeaseRows {
                 container(row));
     }
 
-    /** Of a claim's row, or of a place's in the queue. */
+    /** Of a claim's row, or of a place's in the queue; empty if it is none that is known. */
     static Optional<Origin> origin(ResultSet row) throws SQLException {
         Optional<String> engine = Optional.ofNullable(row.getString("engine"));
         Optional<String> image = Optional.ofNullable(row.getString("image"));

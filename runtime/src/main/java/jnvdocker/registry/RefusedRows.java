@@ -106,12 +106,10 @@ final class RefusedRows {
 
     private static Row row(ResultSet row) throws SQLException {
         String container = row.getString("container");
-        List<String> reasons = lines(row.getString("reasons"));
-        String what = row.getString("what");
         return new Row(
                 row.getString("claim"),
-                reasons,
-                what == null ? reasons.getLast() : what,
+                lines(row.getString("reasons")),
+                row.getString("what"),
                 Instant.ofEpochMilli(row.getLong("since")),
                 container == null
                         ? Optional.empty()

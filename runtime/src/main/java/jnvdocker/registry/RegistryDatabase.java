@@ -37,10 +37,7 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class RegistryDatabase implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
     private static final String NAME = "registry.db";
-    private static final int SCHEMA = 10;
-
-    /** The first version that counts its changes. */
-    private static final int COUNTED = 5;
+    private static final int SCHEMA = 1;
 
     private static final int READERS = 2;
 
@@ -285,15 +282,14 @@ public final class RegistryDatabase implements AutoCloseable {
     }
 
     /**
-     * Whether this is not the registry that was written last. Of one that was made just now, or
-     * brought up from a version that did not count, that is not known.
+     * Whether this is not the registry that was written last. Of one that was made just now that is
+     * not known.
      */
     private static boolean isAnother(Statements statements, int version, Generation generation)
             throws SQLException, IOException {
         OptionalLong written = generation.read();
         long own = number(new Transaction(statements));
-        boolean neverCounted = version < COUNTED && written.isEmpty();
-        if (version == 0 || neverCounted) {
+        if (version == 0) {
             generation.write(own);
             return false;
         }
@@ -320,13 +316,12 @@ public final class RegistryDatabase implements AutoCloseable {
                 version = result.next() ? result.getInt(1) : 0;
             }
         }
-        if (version > SCHEMA) {
+        if (version == 0) {
+            makeSchema(connection, statements);
+        } else if (version != SCHEMA) {
             throw new RegistryException(
-                    file + " is of schema " + version + ", made by a newer jnvdocker",
-                    "this one knows " + SCHEMA + " at most; install the newer version again");
-        }
-        for (int next = version + 1; next <= SCHEMA; next++) {
-            migrate(connection, statements, next);
+                    file + " is of schema " + version + ", made by another jnvdocker",
+                    "this one knows schema " + SCHEMA + " alone; install the other version again");
         }
         if (whole) {
             damage.clear();
@@ -352,18 +347,17 @@ public final class RegistryDatabase implements AutoCloseable {
         }
     }
 
-    private static void migrate(Connection connection, Statements statements, int version)
+    private static void makeSchema(Connection connection, Statements statements)
             throws SQLException, IOException {
         String schema;
-        try (InputStream in =
-                RegistryDatabase.class.getResourceAsStream("schema-" + version + ".sql")) {
+        try (InputStream in = RegistryDatabase.class.getResourceAsStream("schema.sql")) {
             schema = new String(in.readAllBytes(), StandardCharsets.UTF_8);
         }
         inTransaction(
                 statements,
                 _ -> {
                     execute(connection, schema);
-                    execute(connection, "PRAGMA user_version = " + version);
+                    execute(connection, "PRAGMA user_version = " + SCHEMA);
                     return null;
                 });
     }

@@ -7,23 +7,13 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * An origin as it is on disk, in the registry's columns and the keys of {@code claim.json}. A new
- * kind takes a new schema, so that a release that does not know it refuses the registry.
+ * An origin as it is on disk, in the registry's columns and the keys of {@code claim.json}.
  *
  * @param engine of a container: its engine's id, or its address, or the real runtime's root; of a
  *     pod: its uid
  * @param image of a container or pod as far as it is known, the program, or the task's name
  */
 record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) {
-    /** Before schema 6 an engine said all of it: this one that it was a process. */
-    private static final String PROCESS = "";
-
-    /** And this one that it was a Mesos task. */
-    private static final String MESOS = "mesos";
-
-    /** And an image, that nobody knew it. */
-    private static final String UNKNOWN = "?";
-
     /** The name of such an origin in a row, in small letters. */
     enum Kind {
         ENGINE,
@@ -60,19 +50,6 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
                             Kind.POD,
                             Optional.of(uid),
                             Optional.of(namespace + "/" + name).filter(it -> !name.isEmpty()));
-        };
-    }
-
-    /** As a release before schema 6 wrote it. */
-    static StoredOrigin ofEarlier(String engine, String image) {
-        return switch (engine) {
-            case PROCESS -> of(new Origin.HostProcess(image));
-            case MESOS -> of(new Origin.MesosTask(image));
-            default ->
-                    new StoredOrigin(
-                            engine.contains("://") ? Kind.OTHER_ENGINE : Kind.ENGINE,
-                            Optional.of(engine),
-                            Optional.of(image).filter(it -> !it.equals(UNKNOWN)));
         };
     }
 

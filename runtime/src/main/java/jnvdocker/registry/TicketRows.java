@@ -1,5 +1,6 @@
 package jnvdocker.registry;
 
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -32,7 +33,7 @@ final class TicketRows {
     static Ticket add(Transaction transaction, String boot, Ticket asked, Instant now)
             throws SQLException {
         ProcessId client = asked.client();
-        Optional<StoredOrigin> origin = asked.origin().map(StoredOrigin::of);
+        StoredOrigin origin = StoredOrigin.of(asked.origin());
         transaction.update(
                 "INSERT INTO ticket (boot, pid, start, uid, owner, request, since,"
                         + " origin, engine, image, gpus) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -45,9 +46,9 @@ final class TicketRows {
                 asked.owner().name(),
                 asked.request().toString(),
                 now.toEpochMilli(),
-                origin.map(it -> it.kind().word()).orElse(null),
-                origin.flatMap(StoredOrigin::engine).orElse(null),
-                origin.flatMap(StoredOrigin::image).orElse(null),
+                origin.kind().word(),
+                origin.engine().orElse(null),
+                origin.image().orElse(null),
                 String.join(",", asked.candidates()));
         return transaction
                 .first(
@@ -64,8 +65,12 @@ final class TicketRows {
         transaction.update("DELETE FROM ticket WHERE id = ?", id);
     }
 
-    /** Empty when what is requested cannot be read: a newer version may ask for more. */
+    /** Empty when the request or its origin cannot be read: its client requests again. */
     private static Optional<Ticket> ticket(ResultSet row) throws SQLException {
+        Optional<Origin> origin = LeaseRows.origin(row);
+        if (origin.isEmpty()) {
+            return Optional.empty();
+        }
         try {
             return Optional.of(
                     new Ticket(
@@ -74,7 +79,7 @@ final class TicketRows {
                             new Owner(row.getInt("uid"), row.getString("owner")),
                             GpuRequest.parseOption(row.getString("request")),
                             Instant.ofEpochMilli(row.getLong("since")),
-                            LeaseRows.origin(row),
+                            origin.get(),
                             candidates(row.getString("gpus"))));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();

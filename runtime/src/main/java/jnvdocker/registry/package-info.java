@@ -1,5 +1,5 @@
 /**
  * Leases on disk, in SQLite and in the claims' own files. Takes values, and looks at nothing else;
- * that a GPU has one holder is the database's rule (schema-1.sql). Start at {@link LeaseRegistry}.
+ * that a GPU has one holder is the database's rule (schema.sql). Start at {@link LeaseRegistry}.
  */
 package jnvdocker.registry;

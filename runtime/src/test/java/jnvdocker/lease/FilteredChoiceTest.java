@@ -146,7 +146,7 @@ class FilteredChoiceTest {
                         BOB,
                         request("2,memory=80G"),
                         Instant.EPOCH,
-                        Optional.empty(),
+                        TestingLeases.CUDA,
                         Set.of());
         GpuChoice choice = choice(TRAITS, List.of(TestingLeases.held(1, ALICE, "train", LARGE)));
         assertTrue(choice.keep(ticket));
@@ -164,7 +164,7 @@ class FilteredChoiceTest {
                         BOB,
                         request("3,memory=80G"),
                         Instant.EPOCH,
-                        Optional.empty(),
+                        TestingLeases.CUDA,
                         Set.of());
         assertEquals(
                 "this host has only 2 GPUs with at least 80 GB of memory",
@@ -195,7 +195,7 @@ class FilteredChoiceTest {
                         BOB,
                         request("2"),
                         Instant.EPOCH,
-                        Optional.empty(),
+                        TestingLeases.CUDA,
                         Set.of());
         choice.keep(ticket);
         assertEquals(List.of(gpus.get(2), gpus.get(3)), chosen(choice, "2"));

@@ -156,6 +156,6 @@ public final class TestingLeases {
 
     /** A place in the queue. */
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
-        return new Ticket(id, CLIENT, owner, request, THEN, Optional.of(CUDA), Set.of());
+        return new Ticket(id, CLIENT, owner, request, THEN, CUDA, Set.of());
     }
 }

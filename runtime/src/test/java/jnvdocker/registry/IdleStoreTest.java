@@ -8,7 +8,6 @@ import static jnvdocker.lease.TestingLeases.claim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
@@ -18,14 +17,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.sql.DriverManager;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** What is known of idle GPUs goes from one daemon to the next, and no further. */
 class IdleStoreTest {
@@ -71,55 +67,6 @@ class IdleStoreTest {
             registry.idle().write(List.of(idle), Map.of());
             registry.end(lease, "seen");
             assertEquals(List.of(), registry.idle().idle());
-        }
-    }
-
-    /** Its lease goes on, and its time from before counts as used. */
-    @Test
-    void registryOfTheSchemaBeforeIsBroughtUp() throws Exception {
-        schema7();
-        try (LeaseRegistry registry = open("boot")) {
-            assertEquals(List.of(LEASE), registry.live().stream().map(Lease::id).toList());
-            assertEquals(List.of(), registry.idle().idle());
-            now = now.plus(Duration.ofHours(1));
-            assertEquals(Duration.ZERO, use(registry).idle());
-            registry.idle()
-                    .write(List.of(), Map.of(new IdleStore.Hour(LEASE, A.uuid(), 0), TEN_MINUTES));
-            assertEquals(Duration.ofHours(1), use(registry).time());
-            assertEquals(Duration.ofMinutes(10), use(registry).idle());
-        }
-    }
-
-    private static GpuTime.Use use(LeaseRegistry registry) throws IOException {
-        return registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users().getFirst();
-    }
-
-    private void schema7() throws Exception {
-        String url = "jdbc:sqlite:" + folder.resolve("registry.db");
-        try (var connection = DriverManager.getConnection(url);
-                var statement = connection.createStatement()) {
-            for (int version = 1; version <= 7; version++) {
-                String file = "schema-" + version + ".sql";
-                try (var in = LeaseRegistry.class.getResourceAsStream(file)) {
-                    String schema = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-                    statement.executeUpdate("BEGIN;" + schema + ";COMMIT");
-                }
-            }
-            statement.executeUpdate(
-                    "INSERT INTO claim (id, origin, engine, uid, owner, created)"
-                            + " VALUES ('000000000007', 'engine', 'e', 1001, 'alice', 0)");
-            String gpu = "'" + A.uuid() + "'";
-            statement.executeUpdate(
-                    "INSERT INTO claim_gpu (claim, gpu, position, minor)"
-                            + " VALUES ('000000000007', "
-                            + gpu
-                            + ", 0, 3)");
-            statement.executeUpdate(
-                    "INSERT INTO lease (id, claim, holder, boot, pid, start, since, since_up)"
-                            + " VALUES (7, '000000000007', 'container', 'boot', 1, 1, %1$d, %1$d)"
-                                    .formatted(now.toEpochMilli()));
-            statement.executeUpdate("INSERT INTO lease_gpu (lease, gpu) VALUES (7, " + gpu + ")");
-            statement.executeUpdate("PRAGMA user_version = 7");
         }
     }
 }

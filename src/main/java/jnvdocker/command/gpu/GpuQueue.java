@@ -112,7 +112,7 @@ final class GpuQueue implements Callable<Integer> {
             GpuRequest request = ticket.request();
             GpuFilter filter =
                     request instanceof GpuRequest.Count(_, GpuFilter its) ? its : GpuFilter.ANY;
-            Purpose purpose = ticket.origin().map(Purpose::of).orElse(Purpose.UNKNOWN);
+            Purpose purpose = Purpose.of(ticket.origin());
             return new Entry(
                     place,
                     ticket.owner().name(),

@@ -16,10 +16,6 @@ record Purpose(
         Optional<String> task,
         Optional<String> pod) {
 
-    /** No purpose is known. */
-    static final Purpose UNKNOWN =
-            new Purpose(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
-
     static Purpose of(Origin origin) {
         return switch (origin) {
             case Origin.DockerContainer container -> ofImage(container.image());

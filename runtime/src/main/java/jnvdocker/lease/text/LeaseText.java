@@ -101,17 +101,13 @@ public final class LeaseText {
 
     /** The purpose of a waiting client: an image, a program, or {@code Mesos task train}. */
     public static String purpose(Ticket ticket) {
-        return ticket.origin()
-                .map(origin ->
-                        switch (origin) {
-                            case Origin.DockerContainer _,
-                                    Origin.HostProcess _,
-                                    Origin.OciContainer _ ->
-                                    Quote.shown(origin.title());
-                            case Origin.MesosTask(String name) -> task(name);
-                            case Origin.Pod pod -> pod(pod);
-                        })
-                .orElse("?");
+        Origin origin = ticket.origin();
+        return switch (origin) {
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                    Quote.shown(origin.title());
+            case Origin.MesosTask(String name) -> task(name);
+            case Origin.Pod pod -> pod(pod);
+        };
     }
 
     /** The step that frees a claim's GPUs. */
@@ -347,7 +343,7 @@ public final class LeaseText {
      * bob's Mesos task train (pid 4711), which has …}.
      */
     public static String keptFor(Ticket ticket) {
-        Optional<String> task = ticket.origin().flatMap(LeaseText::task);
+        Optional<String> task = task(ticket.origin());
         return "kept for "
                 + Quote.shown(ticket.owner().name())
                 + task.map(name -> "'s " + name).orElse("")

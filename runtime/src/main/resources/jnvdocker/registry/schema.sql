@@ -1,0 +1,233 @@
+-- The GPUs' holders, now and in the past. Times are milliseconds since 1970, except where a column says otherwise. The rules
+-- that must hold whatever the code does are here: the index one_holder and the triggers are the lock.
+
+-- The right of a container, process, task or pod to ask for certain GPUs.
+CREATE TABLE claim (
+  id TEXT PRIMARY KEY,
+  origin TEXT NOT NULL CHECK (origin IN ('engine', 'other_engine', 'process', 'mesos', 'oci', 'pod')),
+  engine TEXT,                       -- of a container: its engine's id, address, or the root of the real runtime; of a pod: its uid, '' as long as that is not known
+  image TEXT,                        -- of a container, as far as it is known; of a pod, its namespace/name, as far as it is known; else the program, or the task's name
+  uid INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  request TEXT,                      -- as --gpus spells it; NULL where no later start needs it
+  created INTEGER NOT NULL,
+  volume INTEGER NOT NULL DEFAULT 0, -- whether docker was told of its volume
+  container TEXT,                    -- its id and name, as soon as they are known
+  name TEXT,
+  released INTEGER NOT NULL DEFAULT 0, -- by force: what runs now does not count until it is started again
+  forgotten INTEGER,                 -- when its container and volume were gone
+  stopped INTEGER NOT NULL DEFAULT 0, -- whether the engine said that the container had ended, when its last lease did
+  CHECK ((engine IS NOT NULL) = (origin IN ('engine', 'other_engine', 'oci', 'pod'))),
+  CHECK (image IS NOT NULL OR engine IS NOT NULL)
+) STRICT;
+
+CREATE INDEX claim_of_container ON claim (container);
+CREATE INDEX claim_alive ON claim (id) WHERE forgotten IS NULL;
+CREATE INDEX claim_forgotten ON claim (forgotten) WHERE forgotten IS NOT NULL;
+
+CREATE TABLE claim_gpu (
+  claim TEXT NOT NULL REFERENCES claim,
+  gpu TEXT NOT NULL,                 -- its UUID
+  position INTEGER NOT NULL,         -- its index and its node's minor when it was claimed
+  minor INTEGER NOT NULL,
+  parent TEXT,                       -- of a MIG instance: the GPU that it is a part of,
+  part TEXT,                         -- and all that is known of the part, in one word; both are NULL for a whole GPU
+  PRIMARY KEY (claim, gpu)
+) STRICT, WITHOUT ROWID;
+
+-- One period of holding a claim's GPUs. The number is never used again. A container of our OCI runtime and a pod hold
+-- as 'container', and a kubelet that has reserved as 'client': the claim's origin says which kind it is.
+CREATE TABLE lease (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  claim TEXT NOT NULL REFERENCES claim,
+  holder TEXT NOT NULL CHECK (holder IN ('client', 'container', 'mesos', 'process')),
+  boot TEXT NOT NULL,                -- pids mean nothing under another boot id
+  pid INTEGER NOT NULL,              -- the client, or the engine that mounted the claim
+  start INTEGER NOT NULL,
+  init_pid INTEGER,                  -- a container's first process, as soon as it is known
+  init_start INTEGER,
+  cgroup TEXT,                       -- of a Mesos container: its freezer's
+  runtime TEXT,                      -- of a Mesos container: the agent's directory of it
+  devices TEXT,                      -- of a Mesos container: the directory of the outermost container's devices cgroup
+  containers TEXT,                   -- of a pod: the names of the containers that have had the GPU, separated by commas
+  since INTEGER NOT NULL,
+  since_up INTEGER,                  -- the same in milliseconds since the boot that the lease is of: moves with the clock
+  until INTEGER,
+  until_up INTEGER,                  -- the same in milliseconds since the boot until_boot,
+  until_boot TEXT,                   -- which is another where the host has restarted
+  evidence TEXT,                     -- of the holder's end
+  CHECK ((until IS NULL) = (evidence IS NULL))
+) STRICT;
+
+CREATE UNIQUE INDEX one_lease ON lease (claim) WHERE until IS NULL;
+CREATE INDEX lease_of_claim ON lease (claim);
+CREATE INDEX lease_by_end ON lease (until);
+CREATE INDEX reservation_by_end ON lease (until) WHERE holder = 'client' AND until IS NOT NULL;
+-- The cgroups of ended processes that are left: looked for every few seconds, in a history of any length.
+CREATE INDEX group_left ON lease (cgroup)
+  WHERE holder = 'process' AND until IS NOT NULL AND cgroup IS NOT NULL;
+
+CREATE TABLE lease_gpu (
+  lease INTEGER NOT NULL REFERENCES lease,
+  gpu TEXT NOT NULL,
+  parent TEXT,                       -- the GPU that a MIG instance is a part of
+  mode TEXT NOT NULL DEFAULT 'exclusive' CHECK (mode IN ('exclusive', 'shared')),
+  live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
+  PRIMARY KEY (lease, gpu)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX one_holder ON lease_gpu (gpu) WHERE live AND mode = 'exclusive';
+CREATE INDEX live_gpu ON lease_gpu (gpu) WHERE live;
+CREATE INDEX live_parent ON lease_gpu (parent) WHERE live;
+CREATE INDEX leases_of_gpu ON lease_gpu (gpu, lease);
+
+CREATE TRIGGER exclusive_or_shared_whole_or_parts BEFORE INSERT ON lease_gpu WHEN NEW.live
+BEGIN
+  SELECT RAISE(ABORT, 'the GPU is held in another way')
+  WHERE EXISTS (SELECT 1 FROM lease_gpu WHERE live AND gpu = NEW.gpu AND mode <> NEW.mode)
+    OR EXISTS (SELECT 1 FROM lease_gpu WHERE live AND gpu = NEW.parent)
+    OR EXISTS (SELECT 1 FROM lease_gpu WHERE live AND parent = NEW.gpu);
+END;
+
+CREATE TRIGGER live_only_with_its_lease BEFORE INSERT ON lease_gpu
+WHEN NEW.live <> (SELECT until IS NULL FROM lease WHERE id = NEW.lease)
+BEGIN
+  SELECT RAISE(ABORT, 'a GPU is held as long as its lease');
+END;
+
+CREATE TRIGGER what_is_held_stays_as_it_is BEFORE UPDATE ON lease_gpu
+WHEN (NEW.lease, NEW.gpu, NEW.parent, NEW.mode) IS NOT (OLD.lease, OLD.gpu, OLD.parent, OLD.mode)
+  OR NEW.live <> (SELECT until IS NULL FROM lease WHERE id = OLD.lease)
+BEGIN
+  SELECT RAISE(ABORT, 'a GPU is held as long as its lease');
+END;
+
+-- The clock may move the time of an end, as a time since the boot says; nothing else may.
+CREATE TRIGGER an_end_is_final BEFORE UPDATE OF until, until_up, until_boot ON lease
+WHEN OLD.until IS NOT NULL
+  AND (NEW.until IS NULL OR OLD.until_up IS NULL
+    OR (NEW.until_up, NEW.until_boot) IS NOT (OLD.until_up, OLD.until_boot))
+BEGIN
+  SELECT RAISE(ABORT, 'the lease has ended');
+END;
+
+CREATE TRIGGER lease_ends AFTER UPDATE OF until ON lease WHEN OLD.until IS NULL AND NEW.until IS NOT NULL
+BEGIN
+  UPDATE lease_gpu SET live = 0 WHERE lease = NEW.id;
+  DELETE FROM mount WHERE claim = NEW.claim;
+  INSERT INTO gpu (uuid, idle_since, idle_up, idle_boot)
+    SELECT gpu, NEW.until, NEW.until_up, NEW.until_boot FROM lease_gpu WHERE lease = NEW.id
+    ON CONFLICT (uuid) DO UPDATE
+      SET idle_since = excluded.idle_since, idle_up = excluded.idle_up, idle_boot = excluded.idle_boot;
+END;
+
+-- Docker's mounts of claim volumes that it has not taken back, each as often as it was mounted.
+CREATE TABLE mount (
+  claim TEXT NOT NULL REFERENCES claim,
+  use TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX mount_of_claim ON mount (claim, use);
+
+-- The GPUs that were held before, and are not now.
+CREATE TABLE gpu (
+  uuid TEXT PRIMARY KEY,
+  idle_since INTEGER NOT NULL,
+  idle_up INTEGER,                   -- the same in milliseconds since the boot idle_boot
+  idle_boot TEXT
+) STRICT, WITHOUT ROWID;
+
+-- For how long the GPUs of leases were idle, by the hours since the lease began: those move with the clock as the lease
+-- does. Only hours with any such time have a row.
+CREATE TABLE idle (
+  lease INTEGER NOT NULL REFERENCES lease,
+  gpu TEXT NOT NULL,                 -- its UUID
+  hour INTEGER NOT NULL,             -- 0 is the first
+  millis INTEGER NOT NULL,
+  PRIMARY KEY (lease, gpu, hour)
+) STRICT, WITHOUT ROWID;
+
+-- The GPUs that were idle when this was last written, for the next daemon of this boot. Times are milliseconds since
+-- the boot. A lease that has ended since does not matter, so it is not referred to.
+CREATE TABLE idle_now (
+  lease INTEGER NOT NULL,
+  gpu TEXT NOT NULL,
+  source TEXT NOT NULL CHECK (source IN ('nodes', 'nvml')),
+  since INTEGER NOT NULL,
+  at_least INTEGER NOT NULL CHECK (at_least IN (0, 1)), -- whether it may have been idle before: nobody looked
+  last INTEGER NOT NULL,             -- when it was last seen to be idle
+  PRIMARY KEY (lease, gpu, source)
+) STRICT, WITHOUT ROWID;
+
+-- Reservations that never became anything, added up by the hour in which they ended: a loop of them can't fill the
+-- history. For the whole of a user's, gpu is ''.
+CREATE TABLE reserved (
+  uid INTEGER NOT NULL,
+  gpu TEXT NOT NULL,
+  hour INTEGER NOT NULL,             -- since 1970
+  owner TEXT NOT NULL,
+  leases INTEGER NOT NULL,
+  millis INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  PRIMARY KEY (uid, gpu, hour)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX reserved_hour ON reserved (hour);
+
+-- The queue, in order of the tickets' numbers, which are never used again. A place is its client's for as long as that
+-- process lives, whatever becomes of the daemon.
+CREATE TABLE ticket (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  boot TEXT NOT NULL,                -- pids mean nothing under another boot id
+  pid INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  uid INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  request TEXT NOT NULL,             -- as --gpus spells it
+  since INTEGER NOT NULL,
+  origin TEXT NOT NULL,              -- of the claim that it becomes, with its engine and image
+  engine TEXT,
+  image TEXT,
+  gpus TEXT NOT NULL,                -- the UUIDs of the only GPUs that it may be given, separated by commas; '' when any
+  UNIQUE (boot, pid, start)
+) STRICT;
+
+-- GPUs that an administrator has taken out: they get no new lease.
+CREATE TABLE cordon (
+  gpu TEXT PRIMARY KEY,              -- its UUID
+  uid INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  reason TEXT NOT NULL,              -- may be empty
+  since INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Claims whose containers ran when their engine ended, and were refused when it was to start them again: their
+-- restart policy does not try a second time.
+CREATE TABLE refused_start (
+  claim TEXT PRIMARY KEY REFERENCES claim,
+  reasons TEXT NOT NULL,             -- as docker was told, a line each; it keeps one as the container's error
+  what TEXT NOT NULL,                -- the last of them without the remedy
+  since INTEGER NOT NULL,
+  container TEXT,                    -- its id, and when docker says that it had ended, as soon as that is known
+  finished TEXT
+) STRICT, WITHOUT ROWID;
+
+-- The boot in which an engine's containers have all been looked at, since this registry was made: what a
+-- loss of power has taken is known again then.
+CREATE TABLE reconciled (
+  boot TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- When this boot began by the clock, which may be set: times of this boot are kept as milliseconds since then, too,
+-- and moved with the clock.
+CREATE TABLE boot_time (
+  boot TEXT PRIMARY KEY,
+  began INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- How often the registry has been changed: a file beside it says the same, by which one that is older is known.
+CREATE TABLE generation (
+  number INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO generation (number) VALUES (0);
