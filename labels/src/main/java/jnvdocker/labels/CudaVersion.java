@@ -7,13 +7,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A CUDA version as images and drivers name it: major and minor. A third number, as in the label
- * {@code 9.0.176}, names an update of the toolkit and is not compared: drivers support a minor
- * version with all its updates.
+ * A CUDA version as images and drivers name it: major and minor. A third number, and a fourth, as
+ * in the labels {@code 9.0.176} and {@code 10.1.243.0}, name an update of the toolkit and are not
+ * compared: drivers support a minor version with all its updates.
  */
 public record CudaVersion(int major, int minor) implements Comparable<CudaVersion> {
     private static final Pattern SPELLING =
-            Pattern.compile("([0-9]{1,4})(?:\\.([0-9]{1,4}))?(?:\\.[0-9]{1,6})?");
+            Pattern.compile("([0-9]{1,4})(?:\\.([0-9]{1,4}))?(?:\\.[0-9]{1,6}){0,2}");
 
     /**
      * @throws IllegalArgumentException quoting the text, when it is not a CUDA version

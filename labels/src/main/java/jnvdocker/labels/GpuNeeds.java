@@ -21,16 +21,19 @@ public final class GpuNeeds {
     private final List<String> volumes;
     private final boolean requireDisabled;
     private final CudaVersion minimumCuda;
+    private final Optional<Unchecked> unreadLabel;
     private final List<NamedRequirement> requirements;
 
     private GpuNeeds(
             List<String> volumes,
             boolean requireDisabled,
             CudaVersion minimumCuda,
+            Optional<Unchecked> unreadLabel,
             List<NamedRequirement> requirements) {
         this.volumes = List.copyOf(volumes);
         this.requireDisabled = requireDisabled;
         this.minimumCuda = minimumCuda;
+        this.unreadLabel = unreadLabel;
         this.requirements = List.copyOf(requirements);
     }
 
@@ -54,7 +57,7 @@ public final class GpuNeeds {
         NeedsReader reader = new NeedsReader(image, userEnv);
         List<String> volumes = reader.volumes();
         return volumes.isEmpty()
-                ? new GpuNeeds(volumes, false, null, List.of())
+                ? new GpuNeeds(volumes, false, null, Optional.empty(), List.of())
                 : of(reader, volumes);
     }
 
@@ -72,13 +75,20 @@ public final class GpuNeeds {
 
     private static GpuNeeds of(NeedsReader reader, List<String> volumes) throws BadImageException {
         if (reader.requireDisabled()) {
-            return new GpuNeeds(volumes, true, null, List.of());
+            return new GpuNeeds(volumes, true, null, Optional.empty(), List.of());
         }
         List<NamedRequirement> requirements = reader.requirements();
         boolean requiresCuda =
                 requirements.stream().anyMatch(each -> each.name().equals("NVIDIA_REQUIRE_CUDA"));
-        CudaVersion minimum = requiresCuda ? null : reader.minimumCuda().orElse(null);
-        return new GpuNeeds(volumes, false, minimum, requirements);
+        if (requiresCuda) {
+            return new GpuNeeds(volumes, false, null, Optional.empty(), requirements);
+        }
+        return new GpuNeeds(
+                volumes,
+                false,
+                reader.minimumCuda().orElse(null),
+                reader.unreadLabel(),
+                requirements);
     }
 
     /** Whether it needs GPUs, or at least the driver, at all. */
@@ -127,7 +137,7 @@ public final class GpuNeeds {
     }
 
     /**
-     * @return the requirements that passed only because a fact is not known
+     * @return the needs that passed without a check, as {@link #unchecked}
      * @throws UnmetNeedException for the first that is not met
      */
     public List<Unchecked> check(DriverFacts facts) throws UnmetNeedException {
@@ -156,12 +166,12 @@ public final class GpuNeeds {
         return unmet;
     }
 
-    /** The requirements that pass only because a fact is not known. */
+    /** The needs that pass only because a fact is not known, or because they cannot be read. */
     public List<Unchecked> unchecked(DriverFacts facts) {
-        List<Unchecked> unchecked = new ArrayList<>();
+        List<Unchecked> unchecked = new ArrayList<>(unreadLabel.stream().toList());
         if (minimumCuda != null && facts.cuda().isEmpty()) {
             String need = "cuda>=" + minimumCuda + " (label " + NeedsReader.CUDA_LABEL + ")";
-            unchecked.add(new Unchecked(List.of(Property.CUDA), need));
+            unchecked.add(Unchecked.unknown(List.of(Property.CUDA), need));
         }
         for (NamedRequirement named : requirements) {
             named.requirement()
@@ -183,6 +193,6 @@ public final class GpuNeeds {
     }
 
     private static Unchecked unchecked(Alternative unknown, NamedRequirement named) {
-        return new Unchecked(unknown.properties(), unknown + " (" + named.where() + ")");
+        return Unchecked.unknown(unknown.properties(), unknown + " (" + named.where() + ")");
     }
 }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /** Finds in labels and environment what concerns us, and bounds it. */
 final class NeedsReader {
@@ -22,6 +23,9 @@ final class NeedsReader {
     private static final String REQUIRE = "NVIDIA_REQUIRE_";
     private static final String REQUIRE_JETPACK = "NVIDIA_REQUIRE_JETPACK";
     private static final String SKIP = "set " + DISABLE_REQUIRE + "=1 to skip this check";
+
+    /** As in {@code LABEL com.nvidia.cuda.version=${CUDA_VERSION}}, from a build without it. */
+    private static final Pattern VARIABLE = Pattern.compile("\\$(\\{|[A-Za-z_])");
 
     private static final int LENGTH = 64 * 1024;
     private static final int REQUIREMENTS = 32;
@@ -113,9 +117,10 @@ final class NeedsReader {
         }
     }
 
+    /** Of the label; empty where it is missing, or names a variable that no build has expanded. */
     Optional<CudaVersion> minimumCuda() throws BadImageException {
         String value = label(CUDA_LABEL).strip();
-        if (value.isEmpty()) {
+        if (value.isEmpty() || VARIABLE.matcher(value).find()) {
             return Optional.empty();
         }
         try {
@@ -124,6 +129,17 @@ final class NeedsReader {
             throw new BadImageException(
                     "%s (label %s)".formatted(e.getMessage(), CUDA_LABEL), SKIP, e);
         }
+    }
+
+    /** The label of the CUDA version, where it names a variable that no build has expanded. */
+    Optional<Unchecked> unreadLabel() throws BadImageException {
+        String value = label(CUDA_LABEL).strip();
+        return VARIABLE.matcher(value).find()
+                ? Optional.of(
+                        new Unchecked(
+                                "label " + CUDA_LABEL + "=" + Quote.shown(value),
+                                "the build of the image has not expanded the variable"))
+                : Optional.empty();
     }
 
     private String label(String name) throws BadImageException {

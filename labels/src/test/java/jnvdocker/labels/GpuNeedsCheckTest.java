@@ -43,14 +43,27 @@ class GpuNeedsCheckTest {
         assertEquals(
                 List.of(
                         new Unchecked(
-                                List.of(Property.CUDA),
-                                "cuda>=99.0 (label com.nvidia.cuda.version)")),
+                                "cuda>=99.0 (label com.nvidia.cuda.version)", "cuda is unknown")),
                 label("99.0").check(unknown));
         assertEquals(
                 List.of(
                         "cuda>=12.4 (NVIDIA_REQUIRE_CUDA of the image) was not checked:"
                                 + " cuda is unknown"),
                 messages(needs("NVIDIA_REQUIRE_CUDA=" + Images.requireCuda124()), unknown));
+    }
+
+    /** A Dockerfile whose ARG has no value, or whose template was never filled in. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"${CUDA_VERSION}", "$CUDA_VERSION", "${CUDA_VERSION:-99.0}", "99.$MINOR"})
+    void labelWithAVariableIsNotCheckedAndThisIsSaid(String cuda) throws Exception {
+        assertEquals(
+                List.of(
+                        "label com.nvidia.cuda.version="
+                                + cuda
+                                + " was not checked: the build of the image has not expanded the"
+                                + " variable"),
+                messages(label(cuda), HOST));
     }
 
     @Test

@@ -15,7 +15,14 @@ import java.util.Random;
 
 class VersionsTest {
     @ParameterizedTest
-    @CsvSource({"12.4,12.4", "12,12.0", "9.0.176,9.0", "12.04,12.4", "99.0,99.0"})
+    @CsvSource({
+        "12.4,12.4",
+        "12,12.0",
+        "9.0.176,9.0",
+        "10.1.243.0,10.1",
+        "12.04,12.4",
+        "99.0,99.0"
+    })
     void cudaVersionIsMajorAndMinor(String text, String version) {
         assertEquals(version, CudaVersion.parse(text).toString());
     }
@@ -29,7 +36,7 @@ class VersionsTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "12.", ".4", "12.x", "v12", "12 4", "-1", "12.4.0.0", "12345.0", "١٢"})
+            strings = {"", "12.", ".4", "12.x", "v12", "12 4", "-1", "12.4.0.0.1", "12345.0", "١٢"})
     void malformedVersionIsQuoted(String text) {
         assertEquals(
                 "not a CUDA version: '" + text + "'",

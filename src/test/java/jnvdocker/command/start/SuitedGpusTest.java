@@ -19,6 +19,8 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.List;
 import java.util.Map;
@@ -70,6 +72,26 @@ class SuitedGpusTest {
                 DriverFacts.of(DriverVersion.parse("535.261.03")),
                 BOTH,
                 gpu -> Optional.ofNullable(told.get(gpu)));
+    }
+
+    /** The words of the images' own {@code NVIDIA_REQUIRE_CUDA}, as of CUDA 12.4 and 13.0. */
+    @ParameterizedTest
+    @CsvSource({
+        "VAPPS, vapps",
+        "VPC, vpc",
+        "VCS, vcs",
+        "VWS, vws",
+        "CLOUD_GAMING, cloudgaming",
+        "GEFORCE_RTX, geforcertx",
+        "NVIDIA_RTX, nvidiartx"
+    })
+    void brandsHaveTheNamesThatImagesUse(Brand brand, String word) throws Exception {
+        Map<Gpu, GpuFacts> told = Map.of(GEFORCE, facts(brand, new ComputeCapability(8, 6)));
+        assertEquals(
+                List.of("GPU 0 (GPU-0f3e0000) is left out: unsatisfied condition: brand!=" + word),
+                of("brand!=" + word, told).leftOut().stream()
+                        .map(line -> line.replaceFirst(" \\(brand is .*", ""))
+                        .toList());
     }
 
     private static String refusal(SuitedGpus suited, GpuRequest request) {
