@@ -7,6 +7,7 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -18,6 +19,7 @@ import io.netty.handler.codec.http.FullHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -185,10 +187,24 @@ public final class PluginServer implements AutoCloseable {
             channel.pipeline()
                     .addLast(new HttpServerCodec())
                     .addLast(new HttpServerKeepAliveHandler())
-                    .addLast(new HttpObjectAggregator(MAX_REQUEST))
+                    .addLast(new WholeRequests())
                     // Holds back what came together with a request: nobody reads it.
                     .addLast(new FlowControlHandler())
                     .addLast(new Handler(deadline));
+        }
+    }
+
+    /** Refuses a longer request, and ends its connection: nothing reads the rest of the body. */
+    private static final class WholeRequests extends HttpObjectAggregator {
+        WholeRequests() {
+            super(MAX_REQUEST, true);
+        }
+
+        @Override
+        protected void handleOversizedMessage(
+                ChannelHandlerContext context, HttpMessage oversized) {
+            context.writeAndFlush(response(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, ""))
+                    .addListener(ChannelFutureListener.CLOSE);
         }
     }
 
