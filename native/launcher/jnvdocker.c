@@ -653,20 +653,60 @@ static int spawn_daemon(const char *program, const char *log_path)
 }
 
 /*
- * Whether a daemon holds the lock of the run directory. The daemon that we started ends if another was quicker,
- * which systemd may have started and which may be about to answer.
+ * Whether a daemon of the run directory lives, which may be about to answer: bin/jnvdockerd locks this file. The
+ * daemon that we started ends if another was quicker.
  */
 static bool daemon_lives(void)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char *path = joined("%s/jnvdockerd.pid", run_folder());
-	int file = open(path, O_RDWR | O_CLOEXEC);
-	bool held = file >= 0 && fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	char *path = joined("%s/jnvdockerd.start", run_folder());
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool held = file >= 0 && flock(file, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 
 	if (file >= 0)
 		close(file);
 	free(path);
 	return held;
+}
+
+static bool leads_to(const char *link, const char *name)
+{
+	char found[64];
+	ssize_t length = readlink(link, found, sizeof found - 1);
+
+	found[length < 0 ? 0 : length] = '\0';
+	return strcmp(found, name) == 0;
+}
+
+/*
+ * Whether a daemon that we start would see the host's processes and mounts. One in a container would give out GPUs
+ * that the host's daemon has given out; it refuses to start, too (HostNamespaces), after half a second.
+ */
+static bool is_on_host(void)
+{
+	const char *variable = getenv("JNVDOCKER_NAMESPACES");
+	char mounts[64];
+	ssize_t length = readlink("/proc/1/ns/mnt", mounts, sizeof mounts - 1);
+
+	if (variable != NULL && strcmp(variable, "own") == 0)
+		return true;
+	mounts[length < 0 ? 0 : length] = '\0';
+	/* The kernel's first PID namespace. */
+	return leads_to("/proc/self/ns/pid", "pid:[4026531836]") && length > 0 && leads_to("/proc/self/ns/mnt", mounts);
+}
+
+/* Waits for a daemon that is starting. Returns -1 when there is none. */
+static int await_starting(const char *path)
+{
+	long began = milliseconds();
+	int connection;
+
+	while ((connection = try_connect(path)) < 0 && daemon_lives()) {
+		if (milliseconds() > began + START_TIMEOUT_MS)
+			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another directory",
+			    run_folder(), path);
+		usleep(START_POLL_MS * 1000);
+	}
+	return connection;
 }
 
 /* Waits until a daemon answers; ends the program when no daemon is left that could. */
@@ -704,6 +744,9 @@ static int start_daemon(const char *path)
 	if (slash == folder)
 		die("the socket's path %s names no directory of its own; set JNVDOCKER_SOCKET to another", path);
 	*slash = '\0';
+	if (!is_on_host())
+		die_unserved("no daemon answers at %s, and one in this container would not see who uses the host's GPUs; run it on"
+		             " the host", path);
 	/* Root's umask may be 077, and the socket's group must reach the socket. */
 	if (mkdir(folder, 0755) == 0 ? chmod(folder, 0755) < 0 : errno != EEXIST)
 		die_unserved("cannot make the directory %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another one", folder,
@@ -715,7 +758,7 @@ static int start_daemon(const char *path)
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
 		die_unserved("cannot lock %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another directory", lock_path,
 		    strerror(errno));
-	int connection = try_connect(path);
+	int connection = await_starting(path);
 	if (connection < 0) {
 		char *program = daemon_program();
 		char *log_path = joined("%s/jnvdockerd.log", folder);

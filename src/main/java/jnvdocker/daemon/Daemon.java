@@ -188,7 +188,8 @@ final class Daemon implements AutoCloseable {
                                 config::defaultGpus,
                                 config::mesos,
                                 installer,
-                                new KubernetesState(config, injection, kubernetes::registrations),
+                                new KubernetesState(
+                                        config, parts.pods(), injection, kubernetes::registrations),
                                 folders.facts(installation)));
         started.push(monitor.start());
         IdleKeeper idle =

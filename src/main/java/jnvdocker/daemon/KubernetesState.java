@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.doctor.KubernetesFacts;
+import jnvdocker.grant.PodLeases;
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.Registration;
@@ -16,7 +17,11 @@ import java.util.function.Supplier;
  *
  * @param told what has become of each resource
  */
-record KubernetesState(LiveConfig live, PodInjection injection, Supplier<List<Registration>> told)
+record KubernetesState(
+        LiveConfig live,
+        PodLeases leases,
+        PodInjection injection,
+        Supplier<List<Registration>> told)
         implements KubernetesFacts {
     @Override
     public boolean enabled() {
@@ -41,6 +46,11 @@ record KubernetesState(LiveConfig live, PodInjection injection, Supplier<List<Re
     @Override
     public List<Registration> registrations() {
         return told.get();
+    }
+
+    @Override
+    public Optional<Refusal> fault() {
+        return leases.fault();
     }
 
     @Override

@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -58,6 +59,7 @@ public final class Main {
             if (args.equals(MAKE_NODES)) {
                 makeNodes(folders, out);
             } else {
+                HostNamespaces.check(Path.of("/proc"), environment);
                 serve(folders, environment.getOrDefault("NOTIFY_SOCKET", ""));
             }
             return ExitCode.OK.code();

@@ -42,6 +42,7 @@ final class KubernetesCheck implements Check {
         }
         List<Finding> found = new ArrayList<>();
         facts.registrations().forEach(each -> found.add(finding(each)));
+        facts.fault().ifPresent(why -> found.add(Finding.wrong(why)));
         found.addAll(ConfiguredGpus.check(host, facts::givesNothing, "kubernetes_gpus", daemon));
         found.add(files());
         if (kubelet) {

@@ -25,6 +25,9 @@ public interface KubernetesFacts {
     /** What has become of each resource. */
     List<Registration> registrations();
 
+    /** Why no pod of this kubelet starts with GPUs; empty if pods do, or none has tried to. */
+    Optional<Refusal> fault();
+
     /** Why pods get no driver's files; empty if they do. */
     Optional<Refusal> obstacle();
 

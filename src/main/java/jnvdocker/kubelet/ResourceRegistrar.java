@@ -189,8 +189,14 @@ final class ResourceRegistrar implements AutoCloseable {
         return !wasRead && age < READ_LIMIT.toNanos();
     }
 
+    /**
+     * Listens on a socket of that name. A kubelet needs the name only to connect: one that is
+     * connected keeps its connection if the name was removed, since it rejects pods for good while
+     * it has none.
+     */
     private void serve(boolean fresh) throws IOException {
-        if (server.isPresent() && server.get().isThere()) {
+        boolean connected = server.isPresent() && server.get().readers() > 0 && !fresh;
+        if (connected || server.isPresent() && server.get().isThere()) {
             return;
         }
         if (server.isPresent()) {

@@ -73,9 +73,25 @@ class KubernetesCheckTest {
                         List.of(),
                         Optional.empty(),
                         Optional.empty(),
+                        Optional.empty(),
                         Optional.empty());
         assertEquals(
                 List.of("OK: pods get device nodes and no CDI devices (cdi = false)"), look(facts));
+    }
+
+    @Test
+    void kubeletWhosePodsDoNotStartIsNamed() throws IOException {
+        TestingKubernetes facts =
+                new TestingKubernetes(
+                        true,
+                        folder,
+                        List.of(),
+                        List.of(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of(new Refusal("it makes no cgroups", "have it make them")));
+        assertEquals("WRONG: it makes no cgroups; have it make them", look(facts).getFirst());
     }
 
     @Test

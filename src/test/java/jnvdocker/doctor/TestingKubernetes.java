@@ -16,7 +16,8 @@ public record TestingKubernetes(
         List<Registration> registrations,
         Optional<Refusal> obstacle,
         Optional<Refusal> cdiFault,
-        Optional<Path> cdiFile)
+        Optional<Path> cdiFile,
+        Optional<Refusal> fault)
         implements KubernetesFacts {
     private static final Path CDI_FILE = Path.of("/var/run/cdi/jnvdocker-pods.json");
 
@@ -35,7 +36,8 @@ public record TestingKubernetes(
                 registrations,
                 obstacle,
                 cdiFault,
-                Optional.of(CDI_FILE));
+                Optional.of(CDI_FILE),
+                Optional.empty());
     }
 
     /** A host without Kubernetes. */

@@ -25,6 +25,14 @@ record CgroupHierarchy(Mount mount, String controller) {
                 .min(Comparator.comparing(CgroupHierarchy::isUnified));
     }
 
+    /** Returns all hierarchies, of both versions. */
+    static List<CgroupHierarchy> all(MountTable table) {
+        return mounted(table, DEVICES)
+                .filter(hierarchy ->
+                        hierarchy.isUnified() || hierarchy.mount().type().equals("cgroup"))
+                .toList();
+    }
+
     /** Returns a controller's hierarchy in version 1. */
     static Optional<CgroupHierarchy> of(String controller, MountTable table) {
         return mounted(table, controller).filter(CgroupHierarchy::isOfController).findFirst();

@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -20,6 +22,7 @@ final class NamedGroups {
     private final Pattern name;
     private final Oldest oldest;
     private final Map<String, Group> found = new TreeMap<>();
+    private final Set<String> names = new TreeSet<>();
 
     /** Returns the oldest process in a directory or below it. */
     @FunctionalInterface
@@ -37,6 +40,11 @@ final class NamedGroups {
         return Map.copyOf(found);
     }
 
+    /** Those found so far, including cgroups without processes. */
+    Set<String> names() {
+        return Set.copyOf(names);
+    }
+
     /** Adds a directory, or those below it. */
     void add(CgroupFolder folder) throws IOException {
         try {
@@ -46,6 +54,7 @@ final class NamedGroups {
             }
             Matcher matcher = name.matcher(own);
             if (matcher.matches()) {
+                names.add(matcher.group(1));
                 oldest.of(folder)
                         .map(process -> new Group(folder.path().toString(), process))
                         .ifPresent(group -> found.merge(matcher.group(1), group, Group::older));

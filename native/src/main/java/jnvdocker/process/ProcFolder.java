@@ -203,12 +203,26 @@ final class ProcFolder implements Processes {
     @Override
     public Map<String, Group> groups(Pattern name) {
         NamedGroups groups = new NamedGroups(name, this::oldest);
+        add(hierarchy().stream().toList(), groups);
+        return groups.found();
+    }
+
+    @Override
+    public Set<String> groupNames(Pattern name) {
+        NamedGroups groups = new NamedGroups(name, _ -> Optional.empty());
         try {
-            Optional<CgroupHierarchy> hierarchy = CgroupHierarchy.among(mounts(SELF));
-            if (hierarchy.isPresent()) {
-                groups.add(new CgroupFolder(Path.of(hierarchy.get().mount().point())));
+            add(CgroupHierarchy.all(mounts(SELF)), groups);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return groups.names();
+    }
+
+    private static void add(List<CgroupHierarchy> hierarchies, NamedGroups groups) {
+        try {
+            for (CgroupHierarchy hierarchy : hierarchies) {
+                groups.add(new CgroupFolder(Path.of(hierarchy.mount().point())));
             }
-            return groups.found();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

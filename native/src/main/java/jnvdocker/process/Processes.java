@@ -197,6 +197,12 @@ public interface Processes {
      */
     Map<String, Group> groups(Pattern name);
 
+    /**
+     * Returns group 1 of the pattern for such cgroups of any hierarchy, including those without
+     * processes.
+     */
+    Set<String> groupNames(Pattern name);
+
     /** Returns the name and owner of a process; empty when it has gone. */
     Optional<ProcessTraits> traits(ProcessId process);
 

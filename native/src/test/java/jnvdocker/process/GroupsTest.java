@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /** Which cgroups of a name are root's, among those that others have made. */
@@ -85,6 +86,22 @@ class GroupsTest {
         assertEquals(Map.of(), processes.groups(NAME));
         ProcessId first = enter(real);
         assertEquals(Map.of("1", new Processes.Group(real + "", first)), processes.groups(NAME));
+    }
+
+    /**
+     * A kubelet makes a pod's cgroups before any process, and with version 1 none in the hierarchy
+     * of the devices controller.
+     */
+    @Test
+    void emptyOnesOfAllHierarchiesHaveNames() throws Exception {
+        Path other = Path.of("/sys/fs/cgroup/pids");
+        Path hierarchy = Files.isDirectory(other) ? other : other.getParent();
+        Path parent = hierarchy.resolve("p0ds2-" + ProcessHandle.current().pid());
+        group(group(parent).resolve("p0d4"));
+        group(pods.resolve("p0d5"));
+        group(group(pods.resolve("docker-" + CONTAINER + ".scope")).resolve("p0d6"));
+        assertEquals(Set.of("4", "5"), processes.groupNames(NAME));
+        assertEquals(Map.of(), processes.groups(NAME));
     }
 
     /** Whoever learns of a name comes later than its first process. */

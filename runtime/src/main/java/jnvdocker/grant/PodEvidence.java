@@ -46,6 +46,15 @@ final class PodEvidence {
                 .map(matcher -> matcher.group(1).replace('_', '-'));
     }
 
+    /**
+     * Whether the kubelet has made a cgroup for a pod, in which the processes of the pod will be.
+     */
+    boolean hasCgroup(String uid) {
+        return processes.groupNames(GROUP).stream()
+                .map(name -> name.replace('_', '-'))
+                .anyMatch(uid::equals);
+    }
+
     /** Empty when nothing of the pod runs. */
     Optional<Processes.Group> group(String uid) {
         return uid.isEmpty() ? Optional.empty() : Optional.ofNullable(groups().get(uid));
@@ -96,6 +105,9 @@ final class PodEvidence {
     /** A kubelet that does not answer says nothing of its pods. */
     Evidence.Finding of(Lease lease, Holder.Pod holder) {
         Origin.Pod pod = PodReport.pod(lease).orElse(Origin.Pod.UNKNOWN);
+        if (pod.uid().isEmpty() && holder.cgroup().isEmpty()) {
+            return new Evidence.Unclear(); // any pod's processes may be its own
+        }
         Optional<ProcessId> process =
                 holder.cgroup()
                         .flatMap(folder -> processIn(folder, holder))

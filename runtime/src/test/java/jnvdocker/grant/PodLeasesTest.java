@@ -82,7 +82,13 @@ class PodLeasesTest {
         return world.gpus().get(index);
     }
 
+    /** A container of a pod, whose cgroup the kubelet has made. */
     private List<Lease> start(Origin.Pod pod, String container, Gpu... gpus) throws Exception {
+        world.machine.cgroups.add(CGROUP.replace(UID, pod.uid()));
+        return take(pod, container, gpus);
+    }
+
+    private List<Lease> take(Origin.Pod pod, String container, Gpu... gpus) throws Exception {
         return pods().take(
                         new PodLeases.Start(List.of(gpus), pod, Optional.of(container), kubelet),
                         Duration.ofSeconds(25));
@@ -209,6 +215,41 @@ class PodLeasesTest {
         assertEquals(
                 "the kubelet no longer lists it, and nothing of the pod runs",
                 world.lastEvidence());
+    }
+
+    /** {@code cgroupsPerQOS: false}: containers are in {@code /k8s.io}, and nothing tells whose. */
+    @Test
+    void podWithoutACgroupOfItsOwnIsRefused() throws Exception {
+        pods().reserve(List.of(gpu(0)), kubelet);
+        spawnIn("/sys/fs/cgroup/devices/k8s.io/0e16cb5176f4");
+        var error = assertThrows(RefusedException.class, () -> take(OLD, "main", gpu(0)));
+        assertTrue(
+                error.getMessage()
+                        .contains("; set cgroupsPerQOS to true in the kubelet's configuration"),
+                error::getMessage);
+        assertEquals(Optional.of(error.refusal()), pods().fault());
+        assertEquals(GpuStatus.State.RESERVED, leases().state(live().getFirst()));
+        spawnIn(CGROUP);
+        assertEquals(1, take(OLD, "main", gpu(0)).size());
+        assertEquals(Optional.empty(), pods().fault());
+    }
+
+    /** CRI-O keeps no process for a pod: the first one is that of the container. */
+    @Test
+    void podWhoseCgroupIsStillEmptyStarts() throws Exception {
+        world.machine.cgroups.add(CGROUP);
+        assertEquals(1, take(OLD, "main", gpu(0)).size());
+    }
+
+    /** No cgroup can be its own as far as is known, so that no empty one is its end. */
+    @Test
+    void podThatWasNeverKnownKeepsItsGpu() throws Exception {
+        Lease lease = start(Origin.Pod.UNKNOWN, "main", gpu(0)).getFirst();
+        told(Map.of(), Map.of());
+        assertEquals(List.of(lease), live());
+        assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        leases().releaseByForce(lease.claim().id(), "root: to see");
+        assertEquals(1, start(NEW, "main", gpu(0)).size());
     }
 
     /** Docker makes cgroups of any name for its users. */

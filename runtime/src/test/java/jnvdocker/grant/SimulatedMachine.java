@@ -58,6 +58,10 @@ final class SimulatedMachine implements Processes, HostClock {
     private final Path state;
     private final Runnable moment;
     private final Map<Integer, Running> running = new TreeMap<>();
+
+    /** Those that were made since the boot, whether or not they have processes. */
+    final Set<String> cgroups = new HashSet<>();
+
     private final Map<ProcessId, Foreign> foreign = new HashMap<>();
     private int boots;
     private int lastPid;
@@ -79,6 +83,7 @@ final class SimulatedMachine implements Processes, HostClock {
     void boot() {
         boots++;
         running.clear();
+        cgroups.clear();
         foreign.clear();
         lastPid = 0;
         ticks = 100;
@@ -100,6 +105,7 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     ProcessId spawn(Optional<String> claim, Optional<String> cgroup) {
+        cgroup.ifPresent(cgroups::add);
         do {
             lastPid = lastPid % PIDS + 1;
         } while (running.containsKey(FIRST_PID + lastPid));
@@ -266,6 +272,21 @@ final class SimulatedMachine implements Processes, HostClock {
             }
         }
         return groups;
+    }
+
+    @Override
+    public Set<String> groupNames(Pattern name) {
+        moment.run();
+        Set<String> names = new HashSet<>();
+        for (String cgroup : cgroups) {
+            for (Path folder : Path.of(cgroup)) {
+                Matcher matcher = name.matcher(folder.toString());
+                if (matcher.matches()) {
+                    names.add(matcher.group(1));
+                }
+            }
+        }
+        return names;
     }
 
     @Override

@@ -8,12 +8,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.net.SocketException;
@@ -165,11 +168,38 @@ class DaemonTest extends OneHostTest {
         assertFalse(Files.exists(daemon.pluginSocket()));
     }
 
+    /** Else the service that has started it could never start it again. */
     @Test
-    void clientIsServedByWhicheverDaemonWasQuicker() {
+    void clientWaitsForADaemonThatIsStarting() {
         Process process = daemon.jnvdockerd().start();
-        daemon.jnvdocker("gpu", "ls").run().ok();
+        Lab.await(() ->
+                process.info().command().orElse("").endsWith("/java")
+                        ? List.of()
+                        : List.of("Java does not start"));
+        assertEquals("", daemon.jnvdocker("gpu", "ls").run().ok().err());
+        assertEquals(process.pid(), daemon.pid().orElseThrow());
+        assertTrue(process.isAlive());
         process.destroy();
+    }
+
+    /** It would give out GPUs that the host's daemon has given out. */
+    @ParameterizedTest
+    @ValueSource(strings = {"--pid --fork --mount-proc", "--mount"})
+    void noDaemonStartsInAContainer(String namespaces) {
+        daemon.with("JNVDOCKER_NAMESPACES", "");
+        Path bin = Project.tree().resolve("bin");
+        for (String program : List.of("jnvdockerd", "jnvdocker")) {
+            List<Object> words = new ArrayList<>(List.of("unshare"));
+            words.addAll(List.of(namespaces.split(" ")));
+            words.add(bin.resolve(program));
+            if (program.equals("jnvdocker")) {
+                words.addAll(List.of("gpu", "ls"));
+            }
+            Command.Result refused = Command.of(words.toArray()).with(daemon.environment()).run();
+            assertEquals(125, refused.exitCode(), refused::toString);
+            assertTrue(refused.err().contains("on the host"), refused::toString);
+            assertFalse(Files.exists(daemon.socket()));
+        }
     }
 
     @Test

@@ -295,19 +295,43 @@ class KubeletLinkTest {
         }
     }
 
+    /** A pod is rejected for good at a moment when the kubelet has no connection. */
     @Test
-    void socketThatWasRemovedIsMadeAnew() throws Exception {
+    void socketThatWasRemovedIsMadeAgainAtTheEndOfTheConnection() throws Exception {
         Files.delete(socket());
+        // Two reviews, of which the second has begun after the end of the first.
+        for (String name : List.of("first.sock", "second.sock")) {
+            Path socket = temp.resolve("device-plugins").resolve(name);
+            try (OtherPlugin other = OtherPlugin.serve(grpc, socket, Set.of("fpga-1"))) {
+                await(1, other::readers);
+            }
+        }
+        assertEquals(List.of("Register"), registrations());
+        assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(TestPod.of("a", 1)));
+        kubelet.disconnect(TestKubelet.GPU);
         await(true, () -> Files.exists(socket()));
+        await(List.of("Register", "Register"), this::registrations);
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
         await(new Registration.Registered(), this::state);
-        assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(TestPod.of("a", 4)));
+        assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(TestPod.of("b", 3)));
+    }
+
+    private List<String> registrations() {
+        return kubelet.calls().stream().filter("Register"::equals).toList();
+    }
+
+    /** It removes all sockets when it starts, and an old stream may end later than that. */
+    @Test
+    void socketThatANewKubeletHasRemovedIsMadeAtOnce() throws Exception {
+        kubelet.restart();
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+        assertTrue(Files.exists(socket()));
     }
 
     @Test
     void endOfTheStreamIsMadeUpFor() throws Exception {
         kubelet.disconnect(TestKubelet.GPU);
-        await(2L, () -> kubelet.calls().stream().filter("Register"::equals).count());
+        await(List.of("Register", "Register"), this::registrations);
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
     }
 

@@ -100,6 +100,7 @@ class KubernetesContainersTest {
 
     /** Starts it as often as a kubelet would that does not have to hurry. */
     private static AllocateAnswer.Container answer(TestPod pod) {
+        containers.prepare(pod);
         TestKubelet.Start start = kubelet.start(pod, "main");
         for (int i = 0; i < 2 && start instanceof TestKubelet.Refused; i++) {
             start = kubelet.start(pod, "main");

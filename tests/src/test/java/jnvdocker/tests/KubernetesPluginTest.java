@@ -317,12 +317,28 @@ class KubernetesPluginTest extends OneHostTest {
                                 "jnvdocker: GPU \\d \\(\\S+\\) is held by pod team-a/old since"
                                         + " \\d\\d:\\d\\d; wait, or delete the pod"),
                 refusal::getMessage);
+        processes.prepare(next);
         CompletableFuture<TestKubelet.Start> start =
                 CompletableFuture.supplyAsync(() -> kubelet.start(next, "main"));
         assertThrows(TimeoutException.class, () -> start.get(500, TimeUnit.MILLISECONDS));
         processes.end(old);
         assertInstanceOf(TestKubelet.Running.class, start.get(5, TimeUnit.SECONDS));
         assertTrue(out("gpu", "why", gpu).contains("team-a/next"));
+    }
+
+    /** Its pod that is deleted by force would share its GPUs with the next one. */
+    @Test
+    void podOfAKubeletThatMakesNoCgroupsForPodsDoesNotStart() {
+        TestPod pod = pod("apart", 1);
+        int gpu = admit(pod).getFirst();
+        processes.startApart(pod, holdopen, host.folder().resolve("dev/nvidia" + gpu));
+        String why =
+                assertInstanceOf(TestKubelet.Refused.class, kubelet.start(pod, "main")).message();
+        assertTrue(why.contains("; set cgroupsPerQOS to true in the kubelet's"), why);
+        String found = daemon.jnvdocker("gpu", "doctor").run().out();
+        assertTrue(found.contains("; set cgroupsPerQOS to true in the kubelet's"), found);
+        processes.end(pod);
+        start(pod);
     }
 
     @Test

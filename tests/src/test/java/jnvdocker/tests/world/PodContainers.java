@@ -32,6 +32,18 @@ public final class PodContainers implements AutoCloseable {
         this.engine = engine;
     }
 
+    /** Makes a cgroup of a pod, as a kubelet does before the pod's first container starts. */
+    public void prepare(TestPod pod) {
+        Path pids = CGROUPS.resolve("pids");
+        try {
+            Files.createDirectories(
+                    (Files.isDirectory(pids) ? pids : CGROUPS)
+                            .resolve(parent + "/besteffort/pod" + pod.uid()));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private ObjectNode pod(TestPod pod, String handler) {
         ObjectNode json = JsonNodeFactory.instance.objectNode();
         json.put("name", pod.name());

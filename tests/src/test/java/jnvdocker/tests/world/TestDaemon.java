@@ -29,6 +29,7 @@ public final class TestDaemon implements AutoCloseable {
 
     /** A daemon without an engine. */
     public TestDaemon(DriverRoot host) {
+        environment.put("JNVDOCKER_NAMESPACES", "own");
         environment.put("JNVDOCKER_RUN_DIR", folder.resolve("run").toString());
         environment.put("JNVDOCKER_STATE_DIR", folder.resolve("state").toString());
         environment.put("JNVDOCKER_CACHE_DIR", Project.build("daemon-cache").toString());

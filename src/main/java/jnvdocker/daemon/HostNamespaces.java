@@ -1,0 +1,60 @@
+package jnvdocker.daemon;
+
+import jnvdocker.posix.FileErrors;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+
+/**
+ * Keeps a daemon out of containers, where it would see neither the host's daemon nor the processes
+ * that use GPUs, and would give the same GPUs out a second time. The client checks the same before
+ * it starts a daemon (jnvdocker.c).
+ */
+final class HostNamespaces {
+    /**
+     * Set to {@code own} for a machine in namespaces of its own that has its GPUs to itself: a
+     * system container, or a test's.
+     */
+    static final String VARIABLE = "JNVDOCKER_NAMESPACES";
+
+    /** The kernel's first PID namespace has this inode since Linux 3.8. */
+    private static final String FIRST_PIDS = "pid:[4026531836]";
+
+    private HostNamespaces() {}
+
+    /**
+     * Checks the namespaces of this process.
+     *
+     * @param proc {@code /proc}
+     * @throws StartException when they are not those of the host's first process
+     */
+    static void check(Path proc, Map<String, String> environment) throws StartException {
+        if (!environment.getOrDefault(VARIABLE, "").equals("own") && !areTheHosts(proc)) {
+            throw new StartException(
+                    "this is a container, or another place with processes or mounts of its own,"
+                            + " where the uses of the host's GPUs are not seen",
+                    "run jnvdockerd on the host; set "
+                            + VARIABLE
+                            + "=own only where no other machine uses these GPUs");
+        }
+    }
+
+    /** A process of the host may read the links of the first process, since it is root's. */
+    private static boolean areTheHosts(Path proc) throws StartException {
+        try {
+            return link(proc.resolve("self/ns/pid")).equals(FIRST_PIDS)
+                    && link(proc.resolve("self/ns/mnt")).equals(link(proc.resolve("1/ns/mnt")));
+        } catch (IOException e) {
+            throw new StartException(
+                    "cannot see whether this is a container: " + FileErrors.describe(e),
+                    "run jnvdockerd as root of the host, with /proc mounted",
+                    e);
+        }
+    }
+
+    private static String link(Path link) throws IOException {
+        return Files.readSymbolicLink(link).toString();
+    }
+}
