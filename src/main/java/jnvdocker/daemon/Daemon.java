@@ -229,7 +229,7 @@ final class Daemon implements AutoCloseable {
                         new MesosTaskLaunch(served));
         parts.ociKeeper().start(folders.markers(), folders.wake());
         started.push(parts.ociKeeper());
-        GpuWishes wishes = new GpuWishes(config::wishes);
+        GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName());
         RuntimeHost runtimeHost =
                 new RuntimeHost(
                         installer,

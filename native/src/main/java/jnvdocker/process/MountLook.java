@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
 
 /**
@@ -63,14 +62,14 @@ final class MountLook {
     }
 
     SeenMounts everywhere(Predicate<String> root) {
-        Map<MountedFolder, ProcessId> oldest = new HashMap<>();
+        Map<MountedFolder, List<ProcessId>> holders = new HashMap<>();
         List<ProcessId> unread = new ArrayList<>();
         for (var namespace : otherNamespaces().entrySet()) {
             for (ProcessId process : namespace.getValue()) {
                 Optional<Look> look = look(process, namespace.getKey(), root);
                 if (look.isPresent()) {
                     for (MountedFolder folder : look.get().found()) {
-                        oldest.merge(folder, process, BinaryOperator.minBy(BY_AGE));
+                        holders.computeIfAbsent(folder, _ -> new ArrayList<>()).add(process);
                     }
                     if (!look.get().complete()) {
                         unread.add(process);
@@ -80,7 +79,8 @@ final class MountLook {
                 }
             }
         }
-        return new SeenMounts(oldest, unread);
+        holders.values().forEach(those -> those.sort(BY_AGE));
+        return new SeenMounts(holders, unread);
     }
 
     /**

@@ -121,11 +121,11 @@ public interface Processes {
                                     + " has more mounts than are looked at"));
         }
         Map<String, ProcessId> oldest = new TreeMap<>();
-        seen.oldest()
-                .forEach((folder, process) ->
+        seen.holders()
+                .forEach((folder, holders) ->
                         oldest.merge(
                                 group(root, folder),
-                                process,
+                                holders.getFirst(),
                                 BinaryOperator.minBy(
                                         Comparator.comparingLong(ProcessId::startTime)
                                                 .thenComparingInt(ProcessId::pid))));

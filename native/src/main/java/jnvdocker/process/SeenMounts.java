@@ -8,13 +8,14 @@ import java.util.Map;
 /**
  * The mounts in root's mount namespaces.
  *
- * @param oldest for each directory the oldest process that has it mounted
+ * @param holders for each directory the oldest process of each namespace that has it mounted, the
+ *     oldest of all first
  * @param unread a process of each namespace with more mounts than the limits allow: anything may be
  *     mounted there
  */
-public record SeenMounts(Map<MountedFolder, ProcessId> oldest, List<ProcessId> unread) {
+public record SeenMounts(Map<MountedFolder, List<ProcessId>> holders, List<ProcessId> unread) {
     public SeenMounts {
-        oldest = Map.copyOf(oldest);
+        holders = Map.copyOf(holders);
         unread = List.copyOf(unread);
     }
 }

@@ -213,8 +213,8 @@ class ProcFolderTest {
     void mountIsOfADevice() throws IOException {
         proc.process(7, 1).mounts(7, 2, "/a\\040b//deleted", "/c");
         assertEquals(
-                Map.of(new MountedFolder("254:0", "/a b"), new ProcessId(7, 1)),
-                proc.processes().mounts("/a b"::equals).oldest());
+                Map.of(new MountedFolder("254:0", "/a b"), List.of(new ProcessId(7, 1))),
+                proc.processes().mounts("/a b"::equals).holders());
         assertEquals(
                 Set.of(new MountedFolder("254:0", "/c")),
                 proc.processes().mounts(new ProcessId(7, 1), "/c"::equals));
@@ -233,8 +233,8 @@ class ProcFolderTest {
         SeenMounts seen = little.mounts(path -> CLAIM.matcher(path).matches());
         assertEquals(List.of(new ProcessId(7, 1)), seen.unread());
         assertEquals(
-                Map.of(new MountedFolder("254:0", "/state/claim b"), new ProcessId(8, 2)),
-                seen.oldest());
+                Map.of(new MountedFolder("254:0", "/state/claim b"), List.of(new ProcessId(8, 2))),
+                seen.holders());
         assertThrows(UncheckedIOException.class, () -> little.oldestWithMount(CLAIM));
         assertThrows(UncheckedIOException.class, () -> little.mounted(new ProcessId(7, 1), CLAIM));
 

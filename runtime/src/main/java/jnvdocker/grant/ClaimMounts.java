@@ -7,7 +7,9 @@ import jnvdocker.process.SeenMounts;
 import jnvdocker.registry.ClaimFiles;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -33,24 +35,29 @@ final class ClaimMounts {
     /**
      * The claims that are mounted.
      *
-     * @param ours the oldest process that has a claim of our state directory mounted, by its id
-     * @param others the same of other state directories, of which other daemons have one each
+     * @param ours the processes that have a claim of our state directory mounted, by its id: one of
+     *     each namespace, the oldest first
+     * @param others the oldest of those with a claim of another state directory, of which other
+     *     daemons have one each
      * @param complete whether all mounts were looked at; else any claim may be mounted
      */
     record Seen(
-            Map<String, ProcessId> ours, Map<MountedFolder, ProcessId> others, boolean complete) {}
+            Map<String, List<ProcessId>> ours,
+            Map<MountedFolder, ProcessId> others,
+            boolean complete) {}
 
     Seen seen() {
         SeenMounts mounts = processes.mounts(ClaimMounts::isAClaims);
         Optional<MountedFolder> claims = claims();
-        Map<String, ProcessId> ours = new HashMap<>();
+        Map<String, List<ProcessId>> ours = new HashMap<>();
         Map<MountedFolder, ProcessId> others = new HashMap<>();
-        mounts.oldest()
-                .forEach((folder, process) -> {
+        mounts.holders()
+                .forEach((folder, holders) -> {
                     if (isOurs(folder, claims)) {
-                        ours.put(claimOf(folder), process);
+                        ours.computeIfAbsent(claimOf(folder), _ -> new ArrayList<>())
+                                .addAll(holders);
                     } else {
-                        others.put(folder, process);
+                        others.put(folder, holders.getFirst());
                     }
                 });
         return new Seen(ours, others, mounts.unread().isEmpty());

@@ -5,6 +5,7 @@ import jnvdocker.registry.LeaseRegistry;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Optional;
 
 /** Removes claims of which nothing is left. What anybody has mounted is never removed. */
@@ -27,7 +28,8 @@ final class ClaimRemover {
      */
     Optional<String> mounted(String claim) throws IOException {
         try {
-            return Optional.ofNullable(evidence.containers().get(claim))
+            return evidence.containers().getOrDefault(claim, List.of()).stream()
+                    .findFirst()
                     .map(process -> "a process (pid " + process.pid() + ") has it mounted");
         } catch (UncheckedIOException e) {
             throw e.getCause();

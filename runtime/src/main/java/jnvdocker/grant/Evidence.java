@@ -7,6 +7,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 import jnvdocker.use.GpuUse;
 
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -90,9 +92,44 @@ final class Evidence {
         return mounts.seen();
     }
 
-    /** The oldest process in each container that has a claim mounted, by the claim's id. */
-    Map<String, ProcessId> containers() {
+    /**
+     * A process of each container that has a claim mounted, by the claim's id; the oldest first.
+     */
+    Map<String, List<ProcessId>> containers() {
         return mountedClaims().ours();
+    }
+
+    /** The oldest process that has a lease's claim mounted and may be of its holder. */
+    Optional<ProcessId> inside(Lease lease) {
+        return inside(lease, mountedClaims());
+    }
+
+    private Optional<ProcessId> inside(Lease lease, ClaimMounts.Seen mounted) {
+        return mounted.ours().getOrDefault(lease.claim().id(), List.of()).stream()
+                .filter(process -> !isOfAnother(process, lease))
+                .findFirst();
+    }
+
+    /**
+     * Whether a process is of a container that is not the holder of a lease. Whoever may use an
+     * engine can have it mount the directory of any claim in any container.
+     */
+    private boolean isOfAnother(ProcessId process, Lease lease) {
+        Optional<String> cgroup = cgroup(lease);
+        if (cgroup.isEmpty()) {
+            return false;
+        }
+        boolean others =
+                processes
+                        .traits(process)
+                        .flatMap(ProcessTraits::container)
+                        .filter(id -> !cgroup.get().contains(id))
+                        .isPresent();
+        return others
+                && lease.claim()
+                        .container()
+                        .flatMap(its -> processes.cgroup(process, its.id()))
+                        .isEmpty();
     }
 
     /**
@@ -168,22 +205,28 @@ final class Evidence {
         boolean named =
                 id.isPresent() && lease.claim().container().map(Claim.ContainerRef::id).equals(id);
         boolean inItsCgroup = id.isPresent() && isCgroupNamedAfter(id.get(), lease);
-        return named || inItsCgroup || mounts.has(process.id(), lease.claim().id());
+        return named
+                || inItsCgroup
+                || mounts.has(process.id(), lease.claim().id())
+                        && !isOfAnother(process.id(), lease);
     }
 
     /** As docker names a container's, of which it may be known. */
     private static boolean isCgroupNamedAfter(String container, Lease lease) {
+        return cgroup(lease).filter(path -> path.contains(container)).isPresent();
+    }
+
+    /** The cgroup of the container that holds a lease, as far as it is known. */
+    private static Optional<String> cgroup(Lease lease) {
         return switch (lease.holder()) {
-            case Holder.Container holder ->
-                    holder.cgroup().filter(path -> path.contains(container)).isPresent();
-            case Holder.OciContainer holder ->
-                    holder.cgroup().filter(path -> path.contains(container)).isPresent();
+            case Holder.Container holder -> holder.cgroup();
+            case Holder.OciContainer holder -> holder.cgroup();
             case Holder.Client _,
                     Holder.Process _,
                     Holder.MesosContainer _,
                     Holder.Kubelet _,
                     Holder.Pod _ ->
-                    false;
+                    Optional.empty();
         };
     }
 
@@ -252,9 +295,9 @@ final class Evidence {
             return new Alive(init.orElse(container.process()));
         }
         ClaimMounts.Seen mounted = mountedClaims();
-        ProcessId inside = mounted.ours().get(lease.claim().id());
-        if (inside != null) {
-            return new Alive(inside);
+        Optional<ProcessId> inside = inside(lease, mounted);
+        if (inside.isPresent()) {
+            return new Alive(inside.get());
         }
         if (!mounted.complete()) {
             return new Unclear();
@@ -279,7 +322,7 @@ final class Evidence {
                                 && last.cgroup()
                                         .filter(it -> processes.isAlone(first, it))
                                         .isPresent()
-                                && !containers().containsKey(lease.claim().id());
+                                && inside(lease).isEmpty();
                 case Holder.Client _,
                         Holder.Process _,
                         Holder.MesosContainer _,
@@ -305,9 +348,9 @@ final class Evidence {
         // Regardless of its first process: a process that sees the claim's directory belongs to the
         // container.
         ClaimMounts.Seen mounted = mountedClaims();
-        ProcessId inside = mounted.ours().get(lease.claim().id());
-        if (inside != null) {
-            return new Alive(inside);
+        Optional<ProcessId> inside = inside(lease, mounted);
+        if (inside.isPresent()) {
+            return new Alive(inside.get());
         }
         if (!mounted.complete()) {
             return new Unclear();

@@ -200,8 +200,7 @@ public final class OciKeeper implements AutoCloseable {
         if (creating) {
             return false;
         }
-        Optional<ProcessId> inside =
-                Optional.ofNullable(evidence.containers().get(lease.claim().id()));
+        Optional<ProcessId> inside = evidence.inside(lease);
         if (inside.isPresent()) {
             began(lease, inside.get());
         } else {

@@ -102,11 +102,11 @@ public final class Reconciler {
     private void meetProcesses() throws IOException {
         // Before the processes: those seen afterwards belong to these leases or to later ones.
         Map<String, Lease> live = live();
-        for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
+        for (Map.Entry<String, List<ProcessId>> running : evidence.containers().entrySet()) {
             Optional<Claim> claim = registry.claims().claim(running.getKey());
             if (claim.isPresent()) {
                 String container = claim.get().container().map(Claim.ContainerRef::id).orElse("");
-                ProcessId process = running.getValue();
+                ProcessId process = itsOwn(running.getValue(), container);
                 Optional<String> cgroup = evidence.cgroup(process, container);
                 Optional<Lease> lease = Optional.ofNullable(live.get(claim.get().id()));
                 // The engine itself may have it mounted for a moment, while it copies files.
@@ -117,6 +117,14 @@ public final class Reconciler {
                 runs(claim.get(), lease, new Holder.Container(process, init, cgroup), live);
             }
         }
+    }
+
+    /** Of those that have a claim mounted one of its container, if any is, else the oldest. */
+    private ProcessId itsOwn(List<ProcessId> mounting, String container) {
+        return mounting.stream()
+                .filter(process -> evidence.cgroup(process, container).isPresent())
+                .findFirst()
+                .orElse(mounting.getFirst());
     }
 
     /** Compares everything with the engine's containers. */

@@ -61,7 +61,8 @@ public final class Unleased {
             ClaimMounts.Seen mounted = evidence.mountedClaims();
             List<Running> running = new ArrayList<>();
             for (String id : List.copyOf(claims)) {
-                Optional<ProcessId> process = Optional.ofNullable(mounted.ours().get(id));
+                Optional<ProcessId> process =
+                        mounted.ours().getOrDefault(id, List.of()).stream().findFirst();
                 if (isOver(id) || process.isEmpty() && mounted.complete()) {
                     claims.remove(id);
                 } else if (process.isPresent()) {

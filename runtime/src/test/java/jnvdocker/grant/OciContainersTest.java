@@ -338,6 +338,23 @@ class OciContainersTest {
         assertEquals(List.of(), live());
     }
 
+    /** Whoever may use an engine can have it mount a claim's directory in any container. */
+    @Test
+    void claimMountedInAnotherContainerIsNoEvidence() throws Exception {
+        Lease lease = ask("a", 1);
+        ProcessId init = begin(lease);
+        ProcessId other =
+                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
+        ProcessId moved = world.machine.spawn(Optional.of(lease.claim().id()), Optional.empty());
+        world.machine.end(init);
+        pass(GRACE);
+        assertEquals(List.of(lease.id()), live().stream().map(Lease::id).toList());
+        world.machine.end(moved);
+        pass(GRACE);
+        assertEquals(List.of(), live());
+        assertTrue(world.machine.lives(other));
+    }
+
     @Test
     void reservationBecomesItsContainersAndNobodyElses() throws Exception {
         ProcessId client = world.machine.spawn();

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.grant.SimulatedClients.RunOptions;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
@@ -186,6 +187,24 @@ class RolledBackRegistryTest {
         assertTrue(lease(train).isPresent());
         putBack();
         assertTrue(lease(train).isPresent());
+    }
+
+    /** A member of docker's group has the claim's directory mounted in a container of theirs. */
+    @Test
+    void mountInAnotherContainerIsNoEvidence() throws IOException {
+        SimulatedContainer train = run();
+        reconcile();
+        world.disk.backUp();
+        world.machine.spawn(train.claim(), Optional.of("/sys/fs/cgroup/docker/other"));
+        stop(train);
+        start(train);
+        putBack();
+        assertEquals(
+                train.init,
+                lease(train)
+                        .map(lease -> ((Holder.Container) lease.holder()).init().orElseThrow()));
+        stop(train);
+        world.check();
     }
 
     @Test

@@ -23,7 +23,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -39,6 +38,9 @@ final class SimulatedMachine implements Processes, HostClock {
     private static final int PIDS = 40;
     private static final int SOMEBODY = 1_987_654_330;
     private static final String DISK = "254:0";
+    private static final Comparator<ProcessId> BY_AGE =
+            Comparator.comparingLong(ProcessId::startTime);
+    private static final Pattern CONTAINER = Pattern.compile("/docker/([^/]+)");
     private static final Duration TICK = Duration.ofMillis(10);
 
     /**
@@ -327,17 +329,15 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public SeenMounts mounts(Predicate<String> root) {
         moment.run();
-        Map<MountedFolder, ProcessId> oldest = new HashMap<>();
+        Map<MountedFolder, List<ProcessId>> holders = new HashMap<>();
         for (Running process : running.values()) {
             mounts(process, root)
                     .forEach(folder ->
-                            oldest.merge(
-                                    folder,
-                                    process.id(),
-                                    BinaryOperator.minBy(
-                                            Comparator.comparingLong(ProcessId::startTime))));
+                            holders.computeIfAbsent(folder, _ -> new ArrayList<>())
+                                    .add(process.id()));
         }
-        return new SeenMounts(oldest, List.of());
+        holders.values().forEach(those -> those.sort(BY_AGE));
+        return new SeenMounts(holders, List.of());
     }
 
     @Override
@@ -376,8 +376,16 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public Optional<ProcessTraits> traits(ProcessId process) {
         return lives(process)
-                ? Optional.of(new ProcessTraits("python3", "python3", SOMEBODY, Optional.empty()))
+                ? Optional.of(new ProcessTraits("python3", "python3", SOMEBODY, container(process)))
                 : Optional.empty();
+    }
+
+    private Optional<String> container(ProcessId process) {
+        return running.get(process.pid())
+                .cgroup()
+                .map(CONTAINER::matcher)
+                .filter(Matcher::find)
+                .map(matcher -> matcher.group(1));
     }
 
     @Override

@@ -127,6 +127,13 @@ class CdiDevicesTest {
         assertTrue(
                 second.err().contains("jnvdocker: GPU 1 (GPU-5c1a1003) is held by"),
                 second::toString);
+        String mount =
+                lab.daemon().state()
+                        + "/claims/"
+                        + lab.registry().live().getFirst().claim()
+                        + "/mount";
+        Command.Result third = start("three", "1", "--volume=" + mount + ":/x");
+        assertTrue(third.err().contains("is held by"), third::toString);
         start("all", "0", "--device=jnvdocker/gpu=3").ok();
         awaitHolders(Map.of(0, "all", 1, "one", 3, "all"));
     }

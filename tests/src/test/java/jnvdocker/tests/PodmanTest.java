@@ -108,6 +108,14 @@ class PodmanTest {
                 podman.start("two", RUNTIME, device(1)),
                 "nvidia: jnvdocker: GPU 1 (GPU-5c1a1003) is held by",
                 one);
+        String mount =
+                lab.daemon().state()
+                        + "/claims/"
+                        + lab.registry().live().getFirst().claim()
+                        + "/mount";
+        assertRefused(
+                podman.start("three", RUNTIME, device(1), "--volume=" + mount + ":/run/jnvdocker"),
+                one);
     }
 
     /** It may be the image's, and does not choose: the GPUs are those for such an image. */

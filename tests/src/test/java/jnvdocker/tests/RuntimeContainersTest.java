@@ -277,6 +277,37 @@ class RuntimeContainersTest {
                 "allow_privileged");
     }
 
+    /** A bind mount can put any directory into any container, whoever holds what. */
+    @Test
+    void directoryOfAnothersClaimIsNoPass() throws IOException {
+        start("one", "--label", "jnvdocker.gpus=1");
+        awaitNumbers(Map.of("one", 1));
+        String gpu = "/dev/nvidia" + gpus("one").iterator().next();
+        String device = "--device=" + lab.host().folder().resolve(gpu.substring(1)) + ":" + gpu;
+        Path claim =
+                lab.daemon().state().resolve("claims/" + lab.registry().live().getFirst().claim());
+        for (String mount :
+                List.of(
+                        "--volume=" + claim.resolve("mount") + ":/run/jnvdocker",
+                        "--mount=type=bind,ro,dst=/x,src=" + claim.resolve("mount"),
+                        "--volume=" + claim.getParent() + ":/x",
+                        "--volumes-from=one")) {
+            assertRefused(run(mount, device, "plain", "true"), "container one");
+        }
+        lab.docker(
+                        "run",
+                        "-d",
+                        "--name=two",
+                        "--stop-signal=KILL",
+                        "--volume=" + claim.resolve("mount") + ":/x",
+                        "plain",
+                        "sleep",
+                        "1000")
+                .ok();
+        lab.docker("stop", "one").ok();
+        awaitNumbers(Map.of());
+    }
+
     /** The policy does not retry after a refused create, and doubles its delay each time. */
     @Test
     void restartPolicyTriesAgainWhileItsGpuIsTaken() throws Exception {

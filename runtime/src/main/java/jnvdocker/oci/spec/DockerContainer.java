@@ -8,6 +8,7 @@ import jnvdocker.words.RefusedException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +33,7 @@ import java.util.regex.Pattern;
  * @param devices where in the container its user has devices put
  * @param rules of the device cgroup that its user gives it: {@code c 195:* rw}
  * @param mounted the user's mounts, by their place in the container
+ * @param volumes those of them that are volumes
  */
 public record DockerContainer(
         String name,
@@ -48,6 +50,7 @@ public record DockerContainer(
         Set<String> devices,
         List<String> rules,
         Set<String> mounted,
+        Map<String, Volume> volumes,
         List<Request> requests) {
     private static final Pattern OWN_FILE =
             Pattern.compile(
@@ -62,8 +65,12 @@ public record DockerContainer(
         devices = Set.copyOf(devices);
         rules = List.copyOf(rules);
         mounted = Set.copyOf(mounted);
+        volumes = Map.copyOf(volumes);
         requests = List.copyOf(requests);
     }
+
+    /** A volume that docker mounts at each start of the container. */
+    public record Volume(String driver, String name) {}
 
     /**
      * A request for devices.
@@ -110,6 +117,7 @@ public record DockerContainer(
                         devices(settings),
                         Json.texts(settings.path("DeviceCgroupRules")),
                         mounted(known, settings),
+                        volumes(known),
                         requests(settings)));
     }
 
@@ -182,6 +190,25 @@ public record DockerContainer(
             }
         }
         return targets;
+    }
+
+    private static Map<String, Volume> volumes(JsonNode known) {
+        Map<String, Volume> volumes = new HashMap<>();
+        for (Map.Entry<String, JsonNode> point : known.path("MountPoints").properties()) {
+            String driver = point.getValue().path("Driver").asText("");
+            String name = point.getValue().path("Name").asText("");
+            if (!driver.isEmpty()) {
+                volumes.put(RuntimeSpec.normal(point.getKey()), new Volume(driver, name));
+            }
+        }
+        return volumes;
+    }
+
+    /** The name of the volume of a driver at a place in the container. */
+    Optional<String> volume(String place, String driver) {
+        return Optional.ofNullable(volumes.get(place))
+                .filter(volume -> volume.driver().equals(driver))
+                .map(Volume::name);
     }
 
     private static List<Request> requests(JsonNode settings) {

@@ -4,6 +4,7 @@ import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
 import jnvdocker.use.DeviceRule;
@@ -27,6 +28,7 @@ public final class GpuWishes {
     private static final String VARIABLE = "JNVDOCKER_GPUS";
 
     private final Supplier<Settings> settings;
+    private final String driver;
 
     /**
      * The lab's settings.
@@ -82,8 +84,12 @@ public final class GpuWishes {
         }
     }
 
-    public GpuWishes(Supplier<Settings> settings) {
+    /**
+     * @param driver the name by which docker knows the driver of claims' volumes
+     */
+    public GpuWishes(Supplier<Settings> settings, String driver) {
         this.settings = settings;
+        this.driver = driver;
     }
 
     /** Whether a container with GPUs may be privileged, and so see them all. */
@@ -102,7 +108,8 @@ public final class GpuWishes {
             World world,
             Claims claims)
             throws RefusedException, IOException {
-        Optional<String> mounted = mounted(spec, world.claims());
+        Optional<String> mounted =
+                docker.flatMap(container -> mounted(spec, container, world.claims()));
         boolean all = spec.allowsAllDevices();
         if (mounted.isPresent()) {
             if (all) {
@@ -173,15 +180,18 @@ public final class GpuWishes {
         return named;
     }
 
-    private static Optional<String> mounted(RuntimeSpec spec, Path claims) {
+    /**
+     * The claim whose volume docker has mounted, for which it has a lease. A bind mount of the same
+     * directory gives none.
+     */
+    private Optional<String> mounted(RuntimeSpec spec, DockerContainer docker, Path claims) {
         for (RuntimeSpec.BindMount bind : spec.binds()) {
-            String source = RuntimeSpec.normal(bind.source());
-            String prefix = claims + "/";
-            if (source.startsWith(prefix) && source.endsWith("/mount")) {
-                String id = source.substring(prefix.length(), source.length() - "/mount".length());
-                if (Claim.isId(id)) {
-                    return Optional.of(id);
-                }
+            String target = RuntimeSpec.normal(bind.destination());
+            Optional<String> claim = docker.volume(target, driver).flatMap(ClaimNames::ofVolume);
+            Optional<String> source =
+                    claim.map(id -> claims.resolve(id).resolve(ClaimFiles.MOUNTED).toString());
+            if (source.filter(RuntimeSpec.normal(bind.source())::equals).isPresent()) {
+                return claim;
             }
         }
         return Optional.empty();

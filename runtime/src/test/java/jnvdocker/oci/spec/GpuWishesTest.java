@@ -30,7 +30,16 @@ class GpuWishesTest {
 
     private static final String DOCKER =
             "{'ID':'c','Name':'/train','Image':'sha256:1','Config':{'Image':'cuda','Env':[ENV],"
-                    + "'Labels':{LABELS}}}";
+                    + "'Labels':{LABELS}},'MountPoints':{POINTS}}";
+
+    private static final String BIND =
+            "{'destination':'/run/jnvdocker','type':'bind','source':'/var/lib/jnvdocker/claims/"
+                    + CLAIM
+                    + "/mount'}";
+    private static final String POINT =
+            "'/run/jnvdocker':{'Type':'volume','Name':'jnvdocker_claim_"
+                    + CLAIM
+                    + "','Driver':'nvidia-docker','Destination':'/run/jnvdocker'}";
 
     private String environment = "";
     private String labels = "";
@@ -38,6 +47,7 @@ class GpuWishesTest {
     private String devices = "";
     private String rules = "{'allow':false,'access':'rwm'}";
     private String mounts = "";
+    private String points = "";
     private String requests = "";
     private String named = "";
     private Optional<ImageConfig> image = Optional.of(new ImageConfig(Map.of(), Map.of()));
@@ -66,7 +76,10 @@ class GpuWishesTest {
     }
 
     private GpuWish ofDocker() throws Exception {
-        String container = DOCKER.replace("ENV", environment).replace("LABELS", labels);
+        String container =
+                DOCKER.replace("ENV", environment)
+                        .replace("LABELS", labels)
+                        .replace("POINTS", points);
         String host = "{'DeviceRequests':[" + requests + "],'Devices':[" + named + "]}";
         return wish(DockerContainer.parse(spec(), json(container), json(host)));
     }
@@ -78,7 +91,7 @@ class GpuWishesTest {
     }
 
     private GpuWish wish(Optional<DockerContainer> docker) throws Exception {
-        return new GpuWishes(() -> settings)
+        return new GpuWishes(() -> settings, "nvidia-docker")
                 .of(
                         spec(),
                         docker,
@@ -107,15 +120,34 @@ class GpuWishesTest {
 
     @Test
     void claimVolumeCountsBeforeEverything() throws Exception {
-        mounts =
-                "{'destination':'/run/jnvdocker','type':'bind','source':'/var/lib/jnvdocker/claims/"
-                        + CLAIM
-                        + "/mount'}";
+        mounts = BIND;
+        points = POINT;
         labels = "'jnvdocker.claim':'" + CLAIM + "','jnvdocker.gpus':'all'";
         assertEquals(new GpuWish.ClaimVolume(CLAIM), ofDocker());
         mounts = mounts.replace(CLAIM, "../claims/x");
         claims = Optional.of(ONE);
         assertEquals(claimed(ONE), ofDocker());
+    }
+
+    /** A bind mount can name any directory, also that of a claim that another container has. */
+    @Test
+    void bindOfAClaimsDirectoryIsNoClaim() throws Exception {
+        mounts = BIND;
+        devices = "{'path':'/dev/nvidia0','type':'c','major':195,'minor':0}";
+        named = "{'PathOnHost':'/dev/nvidia0','PathInContainer':'/dev/nvidia0'}";
+        GpuWish node = new GpuWish.Nodes(Set.of(0), GpuWish.Source.NODE);
+        List<String> others =
+                List.of(
+                        "",
+                        "'/run/jnvdocker':{'Type':'bind','Name':'','Driver':''}",
+                        POINT.replace("/run/jnvdocker", "/elsewhere"),
+                        POINT.replace("nvidia-docker", "local"),
+                        POINT.replace(CLAIM, "ba9876543210"));
+        for (String other : others) {
+            points = other;
+            assertEquals(node, ofDocker(), other);
+        }
+        assertEquals(node, ofAnother());
     }
 
     @Test
@@ -276,10 +308,8 @@ class GpuWishesTest {
         labels = "'jnvdocker.gpus':'none'";
         assertEquals(new GpuWish.Nothing(), ofDocker());
         assertTrue(spec().hasNvidia(new Majors(195, Set.of())));
-        mounts =
-                "{'destination':'/run/jnvdocker','type':'bind','source':'/var/lib/jnvdocker/claims/"
-                        + CLAIM
-                        + "/mount'}";
+        mounts = BIND;
+        points = POINT;
         assertThrows(RefusedException.class, this::ofDocker);
     }
 

@@ -179,15 +179,17 @@ class RecordedSpecsTest {
 
     private static GpuWish wish(Recorded recorded) throws Exception {
         RuntimeSpec spec = recorded.spec();
-        return new GpuWishes(() ->
-                new GpuWishes.Settings(
-                        true,
-                        true,
-                        new GpuRequest.All(),
-                        new GpuRequest.All(),
-                        false,
-                        Set.of("NVIDIA-GPU"),
-                        "/etc/c"))
+        return new GpuWishes(
+                        () ->
+                                new GpuWishes.Settings(
+                                        true,
+                                        true,
+                                        new GpuRequest.All(),
+                                        new GpuRequest.All(),
+                                        false,
+                                        Set.of("NVIDIA-GPU"),
+                                        "/etc/c"),
+                        "nvidia-docker")
                 .of(
                         spec,
                         recorded.docker(spec),
