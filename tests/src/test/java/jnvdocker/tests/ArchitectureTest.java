@@ -35,7 +35,7 @@ class ArchitectureTest {
     /** Every package, each of which sees only those before it. */
     private static final List<String> LINE =
             """
-            words labels archive
+            words json labels archive
             posix process host cuda nvml
             volume.files volume volume.plugin
             wire program request container use lease lease.text registry grant idle kubernetes
