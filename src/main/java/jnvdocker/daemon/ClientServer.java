@@ -4,6 +4,7 @@ import jnvdocker.command.Commands;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.protocol.ClientConnection;
@@ -88,7 +89,9 @@ final class ClientServer implements AutoCloseable {
         }
         ClientServer clients =
                 new ClientServer(server, socket, SocketFile.of(socket), commands, web);
-        Thread.ofPlatform().name("clients").start(clients::accept);
+        Thread thread = PermanentThread.platform("clients", clients::accept);
+        thread.setDaemon(false);
+        thread.start();
         LOG.info("serving clients on {}", socket);
         return clients;
     }

@@ -8,9 +8,7 @@ import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodParts;
 import jnvdocker.kubernetes.Registration;
-
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import jnvdocker.posix.PermanentThread;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -24,7 +22,6 @@ import java.util.function.Supplier;
  * own: nobody else waits for a look at the GPUs, or for a kubelet.
  */
 final class KubernetesParts implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(KubernetesParts.class);
 
     /** For the first look at the GPUs, and at the driver's files. */
     private static final Duration LOOK = Duration.ofSeconds(5);
@@ -37,7 +34,7 @@ final class KubernetesParts implements AutoCloseable {
     private final Host host;
     private final PodInjection edits;
     private final Supplier<KubernetesPolicy> policy;
-    private final Thread thread = Thread.ofVirtual().name("kubernetes").unstarted(this::serve);
+    private final Thread thread = PermanentThread.virtual("kubernetes", this::serve);
     private volatile Optional<KubeletLink> link = Optional.empty();
 
     /**
@@ -90,8 +87,6 @@ final class KubernetesParts implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (RuntimeException e) {
-            LOG.error("no kubelet is served", e);
         }
     }
 

@@ -1,5 +1,7 @@
 package jnvdocker.kubelet;
 
+import jnvdocker.posix.PermanentThread;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,7 +29,7 @@ final class FolderWatch implements AutoCloseable {
         this.folder = folder;
         this.pause = pause;
         this.changed = changed;
-        thread = Thread.ofVirtual().name("folder-watch").unstarted(this::watch);
+        thread = PermanentThread.virtual("folder-watch", this::watch);
     }
 
     void start() {

@@ -15,7 +15,6 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 
 import java.net.UnixDomainSocketAddress;
@@ -68,7 +67,7 @@ public final class GrpcSockets implements AutoCloseable {
     /** A connection, made with its first call. */
     public ManagedChannel channel(Path socket) {
         return NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(socket))
-                .channelType(NioDomainSocketChannel.class, UnixDomainSocketAddress.class)
+                .channelFactory(UnreadAnswers::limited, UnixDomainSocketAddress.class)
                 .eventLoopGroup(loop)
                 .executor(threads)
                 .offloadExecutor(threads)

@@ -1,6 +1,7 @@
 package jnvdocker.kubelet;
 
 import jnvdocker.kubernetes.Registration;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
@@ -44,7 +45,7 @@ final class Registrar implements AutoCloseable {
                         .map(it -> new ResourceRegistrar(grpc, folder, it, news::release))
                         .toList();
         watch = new FolderWatch(folder.path(), POLL, news::release);
-        thread = Thread.ofPlatform().daemon().name("registrar").unstarted(this::keep);
+        thread = PermanentThread.platform("registrar", this::keep);
     }
 
     static Registrar start(GrpcSockets grpc, PluginFolder folder, List<Resource> resources) {
@@ -65,21 +66,12 @@ final class Registrar implements AutoCloseable {
     private void keep() {
         try {
             while (!closing) {
-                Duration wait = reviewAll();
+                Duration wait = review();
                 news.tryAcquire(wait.toNanos(), TimeUnit.NANOSECONDS);
                 news.drainPermits();
             }
         } catch (InterruptedException e) {
             // It is closing.
-        }
-    }
-
-    private Duration reviewAll() {
-        try {
-            return review();
-        } catch (RuntimeException e) {
-            LOG.error("cannot look after the kubelet's plugins in {}", folder.path(), e);
-            return POLL;
         }
     }
 

@@ -165,7 +165,7 @@ public final class FrameMemory {
             try {
                 long left = patience.toNanos();
                 while (!fits(more(bytes))) {
-                    if (left <= 0 || charged + more(bytes) > most()) {
+                    if (left <= 0 || charged + more(bytes) > most(charged + more(bytes))) {
                         throw full(uid);
                     }
                     left = freed.awaitNanos(left);
@@ -197,13 +197,21 @@ public final class FrameMemory {
             return Math.max(used + bytes, limits.connection()) - charged;
         }
 
-        private long most() {
-            return uid == ROOT ? limits.root() : limits.user();
+        private long most(long charge) {
+            return uid == ROOT ? rootsMost(charge) : limits.user();
+        }
+
+        /**
+         * An engine is root for the containers of all users: a few that are described at great
+         * length leave a quarter to those that are not.
+         */
+        private long rootsMost(long charge) {
+            return charge > limits.root() / 16 ? limits.root() / 4 * 3 : limits.root();
         }
 
         private boolean fits(long more) {
             return uid == ROOT
-                    ? root + more <= limits.root()
+                    ? root + more <= rootsMost(charged + more)
                     : others + more <= limits.others()
                             && users.get(uid).bytes + more <= limits.user();
         }

@@ -98,7 +98,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     private void run() {
         try {
             tellUntilLeft();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("events are not told", e);
             end();
         }

@@ -39,10 +39,24 @@ class FrameMemoryTest {
         bob.take(700);
         assertFull(bob, 1);
         Account root = memory.open(ROOT);
-        root.take(1000);
+        root.take(750);
         assertFull(root, 1);
         alice.close();
         bob.take(100);
+    }
+
+    /** Which may be those of an engine for one user's containers. */
+    @Test
+    void longRequestsOfRootLeaveAQuarterToShortOnes() throws IOException {
+        memory.open(ROOT).take(500);
+        Account second = memory.open(ROOT);
+        assertFull(second, 251);
+        second.take(250);
+        for (int i = 0; i < 4; i++) {
+            memory.open(ROOT).take(60);
+        }
+        second.close();
+        assertFull(memory.open(ROOT), 63);
     }
 
     @Test

@@ -18,6 +18,10 @@ import java.util.Optional;
  * container toolkit.
  */
 public final class GpuNeeds {
+    /** The labels that are read. */
+    public static final List<String> LABELS =
+            List.of(NeedsReader.VOLUMES_LABEL, NeedsReader.CUDA_LABEL);
+
     private final List<String> volumes;
     private final boolean requireDisabled;
     private final CudaVersion minimumCuda;

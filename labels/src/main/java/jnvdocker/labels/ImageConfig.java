@@ -2,10 +2,14 @@ package jnvdocker.labels;
 
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
 
+import jnvdocker.json.BoundedParser;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -18,8 +22,9 @@ import java.util.Map;
  */
 public record ImageConfig(Map<String, String> labels, Map<String, String> environment) {
     private static final int LENGTH = 8 * 1024 * 1024;
-    private static final JsonMapper JSON =
-            JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
+    private static final int MEMORY = 4 * 1024 * 1024;
+    private static final String FEWER = "build the image with fewer labels and variables";
+    private static final JsonMapper JSON = JsonMapper.builder().build();
 
     public ImageConfig {
         labels = Collections.unmodifiableMap(new LinkedHashMap<>(labels));
@@ -53,7 +58,7 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
                             + " characters, at most "
                             + LENGTH
                             + " are read",
-                    "build the image with fewer labels and variables");
+                    FEWER);
         }
         JsonNode config = tree(json);
         if (!config.isObject() && !config.isNull()) {
@@ -64,7 +69,11 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
 
     private static JsonNode tree(String json) throws BadImageException {
         try {
-            return JSON.readTree(json);
+            JsonNode root = BoundedParser.tree(JSON, json, ImageConfig::isRead, MEMORY).root();
+            return root == null ? MissingNode.getInstance() : root;
+        } catch (BoundedParser.TooLongException e) {
+            throw new BadImageException(
+                    "image configuration cannot be read: " + e.getOriginalMessage(), FEWER, e);
         } catch (JsonProcessingException e) {
             JsonLocation at = e.getLocation();
             String where =
@@ -72,7 +81,13 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
                             ? ""
                             : " (line " + at.getLineNr() + ", column " + at.getColumnNr() + ")";
             throw malformed("it is not JSON" + where, e);
+        } catch (IOException e) {
+            throw new UncheckedIOException("a text is read without I/O", e);
         }
+    }
+
+    private static boolean isRead(String parent, String member) {
+        return parent != null || member.equals("Labels") || member.equals("Env");
     }
 
     private static Map<String, String> labels(JsonNode node) throws BadImageException {

@@ -3,6 +3,7 @@ package jnvdocker.nvml;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.nvml.GpuFigures.Mig;
+import jnvdocker.posix.PermanentThread;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -121,7 +122,7 @@ public final class GpuMonitor implements AutoCloseable {
 
     /** Begins, without waiting for anything. */
     public GpuMonitor start() {
-        Thread.ofPlatform().daemon().name("nvml").start(this::keepSession);
+        PermanentThread.platform("nvml", this::keepSession).start();
         return this;
     }
 
@@ -279,8 +280,8 @@ public final class GpuMonitor implements AutoCloseable {
         }
 
         Watcher start() {
-            Thread.ofPlatform().daemon().name("nvml-" + address).start(this::run);
-            Thread.ofPlatform().daemon().name("nvml-events-" + address).start(this::listen);
+            PermanentThread.platform("nvml-" + address, this::run).start();
+            PermanentThread.platform("nvml-events-" + address, this::listen).start();
             return this;
         }
 

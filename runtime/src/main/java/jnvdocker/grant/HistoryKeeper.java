@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.LeaseRegistry;
 
 import org.slf4j.Logger;
@@ -44,7 +45,7 @@ public final class HistoryKeeper implements AutoCloseable {
         this.registry = registry;
         this.kept = kept;
         this.pace = pace;
-        this.thread = Thread.ofVirtual().name("history").unstarted(this::keep);
+        this.thread = PermanentThread.virtual("history", this::keep);
     }
 
     /**
@@ -74,8 +75,6 @@ public final class HistoryKeeper implements AutoCloseable {
                 }
             } catch (IOException e) {
                 LOG.warn("the history is not cleared: {}", FileErrors.describe(e));
-            } catch (RuntimeException e) {
-                LOG.error("clearing the history failed", e);
             }
             pace.sleep(PERIOD);
         }

@@ -4,6 +4,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.WakeSocket;
 import jnvdocker.registry.ClaimFiles;
@@ -94,8 +95,8 @@ public final class OciKeeper implements AutoCloseable {
         remember();
         tidy();
         WakeSocket socket = WakeSocket.bind(wake, WAKE);
-        Thread.ofPlatform().daemon().name("deletions").start(() -> listen(socket));
-        Thread.ofPlatform().daemon().name("oci").start(this::sweep);
+        PermanentThread.platform("deletions", () -> listen(socket)).start();
+        PermanentThread.platform("oci", this::sweep).start();
     }
 
     /** Containers may have ended before this daemon began, or while it did. */
@@ -230,17 +231,14 @@ public final class OciKeeper implements AutoCloseable {
         }
     }
 
-    private void listen(WakeSocket socket) {
-        try (socket) {
-            while (!closed) {
-                Optional<String> container = socket.receive();
-                if (container.isPresent()) {
-                    deleted(container.get());
-                }
+    private void listen(WakeSocket socket) throws IOException {
+        while (!closed) {
+            Optional<String> container = socket.receive();
+            if (container.isPresent()) {
+                deleted(container.get());
             }
-        } catch (IOException e) {
-            LOG.warn("deletions of containers are not heard of: {}", FileErrors.describe(e));
         }
+        socket.close();
     }
 
     /** Anybody may send this: the keeper checks whether the container is gone. */

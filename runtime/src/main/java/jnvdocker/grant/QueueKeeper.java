@@ -14,6 +14,7 @@ import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.Changes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
@@ -393,12 +394,10 @@ public final class QueueKeeper {
     /** Does all of that by itself, until it is closed. */
     public AutoCloseable start() {
         Thread serving =
-                Thread.ofPlatform()
-                        .daemon()
-                        .name("queue")
-                        .start(() -> repeat(this::tick, registry.changes()));
-        Thread ending =
-                Thread.ofPlatform().daemon().name("ends").start(() -> repeat(this::end, ends));
+                PermanentThread.platform("queue", () -> repeat(this::tick, registry.changes()));
+        Thread ending = PermanentThread.platform("ends", () -> repeat(this::end, ends));
+        serving.start();
+        ending.start();
         return () -> {
             for (Thread thread : List.of(serving, ending)) {
                 thread.interrupt();
@@ -421,8 +420,6 @@ public final class QueueKeeper {
                 task.perform();
             } catch (IOException e) {
                 LOG.warn("those who wait for GPUs: {}", FileErrors.describe(e));
-            } catch (RuntimeException e) {
-                LOG.error("serving those who wait for GPUs failed", e);
             }
             // Of a storm of changes half the time at most is spent on the queue.
             pace.sleep(Duration.ofNanos(pace.nanos() - begun));

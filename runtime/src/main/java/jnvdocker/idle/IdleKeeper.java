@@ -8,6 +8,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.IdleStore;
 import jnvdocker.registry.LeaseRegistry;
@@ -56,6 +57,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private final HostClock clock;
     private final Pace pace;
     private final Thread thread;
+    private boolean restored;
 
     private final Map<Key, HeldGpu> held = new HashMap<>();
     private final Set<Key> warned = new HashSet<>();
@@ -85,7 +87,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         this.warning = new IdleWarning(log);
         this.clock = clock;
         this.pace = pace;
-        this.thread = Thread.ofPlatform().daemon().name("idle").unstarted(this::keep);
+        this.thread = PermanentThread.platform("idle", this::keep);
     }
 
     /**
@@ -146,7 +148,6 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     }
 
     private void keep() {
-        boolean restored = false;
         while (!Thread.currentThread().isInterrupted()) {
             long begun = pace.nanos();
             try {
@@ -157,8 +158,6 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 tick();
             } catch (IOException e) {
                 LOG.warn("idle GPUs are not looked for: {}", FileErrors.describe(e));
-            } catch (RuntimeException e) {
-                LOG.error("looking for idle GPUs failed", e);
             }
             Duration share = Duration.ofNanos(LOOK_SHARE * (pace.nanos() - begun));
             pace.sleep(min(max(share, PERIOD), LONGEST));

@@ -7,6 +7,7 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.Changes;
 import jnvdocker.words.Refusal;
 
@@ -67,8 +68,8 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         this.changes = changes;
         threads =
                 List.of(
-                        Thread.ofPlatform().daemon().name("pods-look").unstarted(this::lookOn),
-                        Thread.ofPlatform().daemon().name("pods-tell").unstarted(this::tellOn));
+                        PermanentThread.platform("pods-look", this::lookOn),
+                        PermanentThread.platform("pods-tell", this::tellOn));
     }
 
     GpuWatch start() {
@@ -148,8 +149,6 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
                 if (!Thread.currentThread().isInterrupted()) {
                     failed(FileErrors.describe(e));
                 }
-            } catch (RuntimeException e) {
-                LOG.error("looking at the GPUs for pods", e);
             }
             try {
                 changes.await(seen, PERIOD);

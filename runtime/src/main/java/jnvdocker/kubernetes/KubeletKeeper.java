@@ -4,6 +4,7 @@ import jnvdocker.grant.Leases;
 import jnvdocker.grant.PodLeases;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,8 +27,7 @@ final class KubeletKeeper implements AutoCloseable {
 
     private final PodLeases leases;
     private final KubeletView kubelet;
-    private final Thread thread =
-            Thread.ofPlatform().daemon().name("pods-keep").unstarted(this::keep);
+    private final Thread thread = PermanentThread.platform("pods-keep", this::keep);
 
     private boolean pods;
     private boolean due;
@@ -107,8 +107,6 @@ final class KubeletKeeper implements AutoCloseable {
                 silent = true;
                 LOG.warn("pods keep their GPUs as they are: {}", FileErrors.describe(e));
             }
-        } catch (RuntimeException e) {
-            LOG.error("asking the kubelet", e);
         }
     }
 

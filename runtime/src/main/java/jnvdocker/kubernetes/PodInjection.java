@@ -8,6 +8,7 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
@@ -52,7 +53,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private final Path link;
     private final PodCdiFile cdi;
     private final CountDownLatch looked = new CountDownLatch(1);
-    private final Thread thread = Thread.ofPlatform().daemon().name("pods").unstarted(this::keep);
+    private final Thread thread = PermanentThread.platform("pods", this::keep);
     private volatile Ready ready =
             Ready.not(new Refusal("jnvdockerd has just started", "try again"));
     private String complaint = "";

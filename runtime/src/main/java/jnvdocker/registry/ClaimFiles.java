@@ -11,6 +11,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.Posix;
+import jnvdocker.volume.FolderTree;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,7 +24,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -183,18 +183,7 @@ public final class ClaimFiles {
 
     /** Removes a claim's directory with all that a container may have left in it. */
     public void delete(String claim) throws IOException {
-        Path own = folder.resolve(claim);
-        if (!Files.exists(own)) {
-            return;
-        }
-        List<Path> all;
-        try (var walk = Files.walk(own)) {
-            // The entries of a directory come after it.
-            all = walk.sorted(Comparator.reverseOrder()).toList();
-        }
-        for (Path path : all) {
-            Files.deleteIfExists(path);
-        }
+        FolderTree.delete(folder.resolve(claim));
     }
 
     private Optional<Claim> read(String id, Path file) {

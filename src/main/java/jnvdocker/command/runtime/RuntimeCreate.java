@@ -36,6 +36,7 @@ import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -148,6 +149,9 @@ public final class RuntimeCreate {
         } catch (RefusedException e) {
             LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
             client.refuseContainer(e.getMessage());
+        } catch (FailedException e) {
+            LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
+            client.refuseContainer(e.getMessage());
         } catch (IOException e) {
             LOG.warn("container {} is not created", Quote.shown(words.get(1)), e);
             client.refuseContainer(FileErrors.describe(e));
@@ -166,8 +170,10 @@ public final class RuntimeCreate {
     }
 
     private CreateCall call(List<String> words, ClientRequest request, ClientConnection client)
-            throws RefusedException {
+            throws RefusedException, IOException {
         RuntimeSpec spec = RuntimeSpec.parse(words.get(5));
+        // Twice: docker's files have the same variables, mounts and devices.
+        client.take(2 * spec.weight());
         Optional<DockerContainer> docker = DockerContainer.parse(spec, words.get(6), words.get(7));
         Optional<Path> pidFile =
                 Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of);

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.grant.OciContainers;
+import jnvdocker.json.BoundedParser;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -27,9 +28,9 @@ public final class RuntimeExec {
     static final String WORD = "exec";
 
     private static final String ENV = "env";
+    private static final int MEMORY = 8 << 20;
     private static final JsonMapper JSON =
             JsonMapper.builder()
-                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                     .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
                     .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
                     .build();
@@ -61,7 +62,8 @@ public final class RuntimeExec {
     static Optional<String> edit(String process, List<ClaimFiles.SetVariable> variables)
             throws IOException {
         if (variables.isEmpty()
-                || !(JSON.readTree(process) instanceof ObjectNode root)
+                || !(BoundedParser.tree(JSON, process, (_, _) -> true, MEMORY).root()
+                        instanceof ObjectNode root)
                 || !(root.get(ENV) == null || root.get(ENV) instanceof ArrayNode)) {
             return Optional.empty();
         }

@@ -100,7 +100,7 @@ public final class RuntimeHook {
             ContainerState state = ContainerState.parse(words.get(1));
             shown = Quote.shown(state.id());
             RuntimeCalls.refuseUnless(RuntimeCalls.isId(state.id()));
-            ContainerTexts texts = ContainerTexts.read(state);
+            ContainerTexts texts = ContainerTexts.read(state, client::take);
             CreateCall call =
                     new CreateCall(
                             container(state),

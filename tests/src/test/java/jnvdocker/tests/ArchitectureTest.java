@@ -5,6 +5,7 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -12,6 +13,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.Test;
@@ -35,7 +37,7 @@ class ArchitectureTest {
     /** Every package, each of which sees only those before it. */
     private static final List<String> LINE =
             """
-            words labels archive
+            words json labels archive
             posix process host cuda nvml
             volume.files volume volume.plugin
             wire program request container use lease lease.text registry grant idle kubernetes
@@ -135,6 +137,56 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.grpc..")
+                .check(OURS);
+    }
+
+    /** Makers of threads whose work ends, or whose executor makes another one after a failure. */
+    private static final Set<String> THREADS_FOR_TASKS =
+            Set.of(
+                    "BriefTasks",
+                    "Competitors",
+                    "Daemon",
+                    "Deadlines",
+                    "DeviceLook",
+                    "EngineWatch",
+                    "EventFeed",
+                    "Examination",
+                    "FirstVolume",
+                    "GpuMonitor",
+                    "GpuWaker",
+                    "GrpcSockets",
+                    "HostPaths",
+                    "LeaseParts",
+                    "OciKeeper",
+                    "Pace",
+                    "PluginCalls",
+                    "PluginServer",
+                    "RegistryDatabase",
+                    "ShortProcess",
+                    "SlowQuestions",
+                    "VerbThreads",
+                    "WebConnection",
+                    "WebServer",
+                    "WebThreads");
+
+    /** A loop that has ended is noticed by nobody: leases would end no more, say. */
+    @Test
+    void threadsThatNeverEndSurviveAnyFailure() {
+        ArchRuleDefinition.noClasses()
+                .that(
+                        DescribedPredicate.describe(
+                                "make threads that never end",
+                                made ->
+                                        !THREADS_FOR_TASKS.contains(
+                                                        made.getName()
+                                                                .replaceAll("^.*[.]|[$].*", ""))
+                                                && !made.isEquivalentTo(PermanentThread.class)))
+                .should()
+                .callMethod(Thread.class, "ofPlatform")
+                .orShould()
+                .callMethod(Thread.class, "ofVirtual")
+                .orShould()
+                .callMethod(Thread.class, "startVirtualThread", Runnable.class)
                 .check(OURS);
     }
 

@@ -35,26 +35,41 @@ public final class FolderTree {
         return List.copyOf(names);
     }
 
-    /** Deletes a directory; links in it are deleted, not followed. */
-    static void delete(Path folder) throws IOException {
+    /**
+     * Deletes a directory; links in it are deleted, not followed. Others may do the same meanwhile:
+     * what is gone is no failure.
+     */
+    public static void delete(Path folder) throws IOException {
         Files.walkFileTree(
                 folder,
                 new SimpleFileVisitor<>() {
                     @Override
                     public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
                             throws IOException {
-                        Files.delete(file);
+                        Files.deleteIfExists(file);
                         return FileVisitResult.CONTINUE;
+                    }
+
+                    @Override
+                    public FileVisitResult visitFileFailed(Path file, IOException failure)
+                            throws IOException {
+                        return afterwards(failure);
                     }
 
                     @Override
                     public FileVisitResult postVisitDirectory(Path visited, IOException failure)
                             throws IOException {
-                        if (failure != null) {
-                            throw failure;
-                        }
-                        Files.delete(visited);
+                        afterwards(failure);
+                        Files.deleteIfExists(visited);
                         return FileVisitResult.CONTINUE;
+                    }
+
+                    private static FileVisitResult afterwards(IOException failure)
+                            throws IOException {
+                        if (failure == null || failure instanceof NoSuchFileException) {
+                            return FileVisitResult.CONTINUE;
+                        }
+                        throw failure;
                     }
                 });
     }
@@ -63,8 +78,6 @@ public final class FolderTree {
     static void deleteQuietly(Path folder) {
         try {
             delete(folder);
-        } catch (NoSuchFileException e) {
-            // It was never made.
         } catch (IOException e) {
             log.warn("{} is left over: {}", folder, e.toString());
         }

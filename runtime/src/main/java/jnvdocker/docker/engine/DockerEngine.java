@@ -1,6 +1,7 @@
 package jnvdocker.docker.engine;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.async.ResultCallback;
 import com.github.dockerjava.api.command.InspectContainerResponse;
@@ -15,10 +16,13 @@ import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
+import com.github.dockerjava.core.DockerClientConfig;
+import com.github.dockerjava.core.DockerClientConfigDelegate;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.transport.DockerHttpClient;
 
 import jnvdocker.grant.ContainerEngine;
+import jnvdocker.json.BoundedParser;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
@@ -62,6 +66,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private final RunningMemory runs = new RunningMemory(Processes.ofThisMachine());
     private final SocketServers servers = SocketServers.ofThisMachine();
     private final EngineCalls calls = new EngineCalls();
+    private final ObjectMapper mapper =
+            DockerClientConfig.getDefaultObjectMapper().copyWith(new EngineJson());
 
     /** How many questions are being asked for somebody, who may have it started by that. */
     private final AtomicInteger onBehalf = new AtomicInteger();
@@ -540,7 +546,14 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                             .withDockerTlsVerify(false)
                             .withApiVersion(apiVersion(transport))
                             .build();
-            return DockerClientImpl.getInstance(config, transport);
+            return DockerClientImpl.getInstance(
+                    new DockerClientConfigDelegate(config) {
+                        @Override
+                        public ObjectMapper getObjectMapper() {
+                            return mapper;
+                        }
+                    },
+                    transport);
         } catch (RuntimeException e) {
             try {
                 transport.close();
@@ -569,6 +582,15 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
         if (root instanceof StoppedException) {
             return new EngineException("the Docker engine at " + socket + " is stopped", START, e);
+        }
+        if (root instanceof BoundedParser.TooLongException) {
+            return new EngineException(
+                    "the Docker engine's answer when asked to "
+                            + what
+                            + " is too long: "
+                            + root.getMessage(),
+                    "remove containers that have thousands of labels, variables or mounts",
+                    e);
         }
         if (root instanceof JsonProcessingException) {
             return new EngineException(

@@ -13,11 +13,13 @@ import org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManager;
 import org.apache.hc.core5.http.ClassicHttpResponse;
 import org.apache.hc.core5.http.Header;
 import org.apache.hc.core5.http.HttpHost;
+import org.apache.hc.core5.http.HttpStatus;
 import org.apache.hc.core5.http.io.SocketConfig;
 import org.apache.hc.core5.http.io.entity.ByteArrayEntity;
 import org.apache.hc.core5.util.TimeValue;
 import org.apache.hc.core5.util.Timeout;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -37,6 +39,8 @@ import java.util.stream.Stream;
 final class EngineTransport implements DockerHttpClient {
     /** For the header alone: a Unix socket has no name of a host. */
     private static final HttpHost HOST = new HttpHost("unix", "localhost", 2375);
+
+    private static final int LONGEST_ERROR = 64 << 10;
 
     private final CloseableHttpClient client;
 
@@ -127,12 +131,17 @@ final class EngineTransport implements DockerHttpClient {
             return header == null ? null : header.getValue();
         }
 
+        /** Of an error, the beginning: docker-java reads it to its end, as one text. */
         @Override
         public InputStream getBody() {
             try {
-                return response.getEntity() == null
-                        ? InputStream.nullInputStream()
-                        : response.getEntity().getContent();
+                InputStream body =
+                        response.getEntity() == null
+                                ? InputStream.nullInputStream()
+                                : response.getEntity().getContent();
+                return response.getCode() < HttpStatus.SC_BAD_REQUEST
+                        ? body
+                        : new ByteArrayInputStream(body.readNBytes(LONGEST_ERROR));
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

@@ -6,6 +6,7 @@ import jnvdocker.grant.Reconciler;
 import jnvdocker.grant.RefusedStarts;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,7 +41,7 @@ public final class EngineWatch implements AutoCloseable {
         this.engine = engine;
         this.reconciler = reconciler;
         this.refusedStarts = refusedStarts;
-        this.thread = Thread.ofVirtual().name("watch").unstarted(this::watch);
+        this.thread = PermanentThread.virtual("watch", this::watch);
     }
 
     /** Watches from now on; an engine that does not run is waited for. */

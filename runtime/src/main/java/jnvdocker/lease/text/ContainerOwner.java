@@ -3,6 +3,7 @@ package jnvdocker.lease.text;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.FolderOwners;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -20,9 +21,11 @@ public final class ContainerOwner {
      * Labels in which compose and the devcontainer tools name the directory that they were called
      * in.
      */
-    private static final String[] FOLDERS = {
-        "com.docker.compose.project.working_dir", "devcontainer.local_folder"
-    };
+    private static final List<String> FOLDERS =
+            List.of("com.docker.compose.project.working_dir", "devcontainer.local_folder");
+
+    /** The labels that are read. */
+    static final List<String> LABELS = List.of(OWNER, FOLDERS.getFirst(), FOLDERS.getLast());
 
     private final FolderOwners folders = FolderOwners.ofThisHost();
 
@@ -39,7 +42,7 @@ public final class ContainerOwner {
     }
 
     private Optional<String> ofFolder(Map<String, String> labels) {
-        return Stream.of(FOLDERS)
+        return FOLDERS.stream()
                 .flatMap(label -> Stream.ofNullable(labels.get(label)))
                 .findFirst()
                 .flatMap(folders::of)

@@ -26,11 +26,20 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
     private static final int LIMIT = 4 << 20;
     private static final String KNOWN = "config.v2.json";
 
+    /** Counts the memory of objects that are about to be made. */
+    @FunctionalInterface
+    public interface Memory {
+        void take(long bytes) throws IOException;
+    }
+
     /**
      * @throws RefusedException when one of them is not root's, or is not what it should be
      */
-    public static ContainerTexts read(ContainerState state) throws RefusedException, IOException {
-        RuntimeSpec spec = RuntimeSpec.parse(text(state.bundle().resolve("config.json")));
+    public static ContainerTexts read(ContainerState state, Memory memory)
+            throws RefusedException, IOException {
+        RuntimeSpec spec = RuntimeSpec.parse(text(state.bundle().resolve("config.json"), memory));
+        // Twice: docker's files have the same variables, mounts and devices.
+        memory.take(2 * spec.weight());
         Optional<Path> root =
                 DockerContainer.dataRoot(spec, state.id()).or(() -> above(spec, state.id()));
         if (root.isEmpty()) {
@@ -46,8 +55,8 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
                 spec,
                 DockerContainer.parse(
                         spec,
-                        text(folder.resolve(KNOWN)),
-                        text(folder.resolve("hostconfig.json"))));
+                        text(folder.resolve(KNOWN), memory),
+                        text(folder.resolve("hostconfig.json"), memory)));
     }
 
     /**
@@ -64,14 +73,16 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
                 .findFirst();
     }
 
-    private static String text(Path file) throws RefusedException, IOException {
+    private static String text(Path file, Memory memory) throws RefusedException, IOException {
         try {
             Map<String, Object> has =
-                    Files.readAttributes(file, "unix:uid,isRegularFile", LinkOption.NOFOLLOW_LINKS);
+                    Files.readAttributes(
+                            file, "unix:uid,size,isRegularFile", LinkOption.NOFOLLOW_LINKS);
             boolean roots = has.get("isRegularFile").equals(true) && has.get("uid").equals(0);
             if (!roots) {
                 throw unfit(file, "not owned by root");
             }
+            memory.take(2 * Math.min((long) has.get("size"), LIMIT));
             try (InputStream in =
                     Files.newInputStream(
                             file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {

@@ -3,6 +3,7 @@ package jnvdocker.oci.spec;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.lease.text.ContainerLabels;
 import jnvdocker.words.RefusedException;
 
 import java.nio.file.InvalidPathException;
@@ -94,7 +95,7 @@ public record DockerContainer(
         if (container.isEmpty() && host.isEmpty()) {
             return Optional.empty();
         }
-        ObjectNode known = Json.object(container, "config.v2.json");
+        ObjectNode known = Json.object(container, "config.v2.json", DockerContainer::isRead);
         ObjectNode settings = Json.object(host, "hostconfig.json");
         JsonNode config = known.path("Config");
         String policy = settings.path("RestartPolicy").path("Name").asText("");
@@ -119,6 +120,11 @@ public record DockerContainer(
                         mounted(known, settings),
                         volumes(known),
                         requests(settings)));
+    }
+
+    /** Its maker can give it any number of labels. */
+    static boolean isRead(String parent, String member) {
+        return !"Labels".equals(parent) || ContainerLabels.areRead(member);
     }
 
     /** Whether GPUs were put into it by CDI, which the engine has resolved. */

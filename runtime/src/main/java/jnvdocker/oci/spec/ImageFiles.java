@@ -36,6 +36,11 @@ public final class ImageFiles {
     private static final Pattern ID = Pattern.compile("sha256:([0-9a-f]{64})");
     private static final int LIMIT = 4 << 20;
     private static final int REMEMBERED = 256;
+    private static final int SHORT = 16 << 10;
+
+    /** The memory of a variable besides its characters. */
+    private static final int MORE = 100;
+
     private static final String BLOBS = "io.containerd.content.v1.content/blobs/sha256";
     private static final Path CONTAINERD = Path.of("/var/lib/containerd");
 
@@ -64,7 +69,7 @@ public final class ImageFiles {
         try {
             Optional<ImageConfig> found = read(container, container.dataRoot().get(), id.group(1));
             synchronized (known) {
-                found.ifPresent(config -> known.put(key, config));
+                found.filter(ImageFiles::isShort).ifPresent(config -> known.put(key, config));
             }
             return found;
         } catch (IOException | RefusedException e) {
@@ -128,7 +133,20 @@ public final class ImageFiles {
             return Optional.empty();
         }
         String text = new String(bytes, StandardCharsets.UTF_8);
-        return Optional.of(Json.object(text, "image configuration"));
+        return Optional.of(Json.object(text, "image configuration", ImageFiles::isRead));
+    }
+
+    /** So that those which are remembered take little together. */
+    private static boolean isShort(ImageConfig config) {
+        int length = config.labels().values().stream().mapToInt(String::length).sum();
+        for (Map.Entry<String, String> variable : config.environment().entrySet()) {
+            length += MORE + variable.getKey().length() + variable.getValue().length();
+        }
+        return length < SHORT;
+    }
+
+    private static boolean isRead(String parent, String member) {
+        return parent == null ? member.equals("config") : DockerContainer.isRead(parent, member);
     }
 
     private static String sha256(byte[] bytes) {

@@ -8,8 +8,10 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.json.BoundedParser;
 import jnvdocker.words.RefusedException;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,9 +19,11 @@ import java.util.Map;
 
 /** The engines' JSON, of which any part may be missing or null, and numbers stay as they are. */
 final class Json {
+    /** Of memory, in bytes: more than a container can have that Linux runs. */
+    private static final int MOST = 8 << 20;
+
     private static final JsonMapper MAPPER =
             JsonMapper.builder()
-                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                     .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
                     .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
                     .build();
@@ -30,11 +34,31 @@ final class Json {
      * @param name of the file that it is from
      */
     static ObjectNode object(String text, String name) throws RefusedException {
+        return object(text, name, (_, _) -> true);
+    }
+
+    static ObjectNode object(String text, String name, BoundedParser.Members members)
+            throws RefusedException {
+        return (ObjectNode) tree(text, name, members).root();
+    }
+
+    /**
+     * Reads an object.
+     *
+     * @param name of the file that it is from
+     */
+    static BoundedParser.Tree tree(String text, String name, BoundedParser.Members members)
+            throws RefusedException {
         try {
-            if (MAPPER.readTree(text) instanceof ObjectNode object) {
-                return object;
+            BoundedParser.Tree tree = BoundedParser.tree(MAPPER, text, members, MOST);
+            if (tree.root() instanceof ObjectNode) {
+                return tree;
             }
-        } catch (JsonProcessingException e) {
+        } catch (BoundedParser.TooLongException e) {
+            throw new RefusedException(
+                    "the engine's " + name + " cannot be read: " + e.getOriginalMessage(),
+                    "create the container again with fewer variables, mounts and devices");
+        } catch (IOException e) {
             // Whatever it is instead.
         }
         throw malformed(name);

@@ -3,6 +3,7 @@ package jnvdocker.oci.spec;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.json.BoundedParser;
 import jnvdocker.words.RefusedException;
 
 import java.nio.file.InvalidPathException;
@@ -38,15 +39,23 @@ public final class RuntimeSpec {
 
     private final ObjectNode root;
 
-    private RuntimeSpec(ObjectNode root) {
-        this.root = root;
+    private final long weight;
+
+    private RuntimeSpec(BoundedParser.Tree tree) {
+        this.root = (ObjectNode) tree.root();
+        this.weight = tree.weight();
     }
 
     /**
-     * @throws RefusedException when it is not a JSON object
+     * @throws RefusedException when it is not a JSON object, or takes too much memory
      */
     public static RuntimeSpec parse(String json) throws RefusedException {
-        return new RuntimeSpec(Json.object(json, "config.json"));
+        return new RuntimeSpec(Json.tree(json, "config.json", (_, _) -> true));
+    }
+
+    /** The memory that it takes at most, in bytes. */
+    public long weight() {
+        return weight;
     }
 
     /** For edits. */

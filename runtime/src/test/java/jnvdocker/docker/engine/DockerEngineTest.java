@@ -31,7 +31,7 @@ class DockerEngineTest {
     private static final String CUDA = "/images/cuda/json";
     private static final String IMAGE =
             """
-            {"Id": "sha256:1", "Config": {"Env": ["PATH=/bin", "A=b=c"], "Labels": {"x": "y"}}}
+            {"Id": "sha256:1", "Config": {"Env": ["PATH=/bin", "A=b=c"], "Labels": {"jnvdocker.owner": "y"}}}
             """;
 
     @TempDir Path folder;
@@ -53,7 +53,7 @@ class DockerEngineTest {
     @Test
     void imageIsItsLabelsAndItsEnvironment() throws IOException {
         ImageConfig image = engine.image("cuda").orElseThrow();
-        assertEquals(Map.of("x", "y"), image.labels());
+        assertEquals(Map.of("jnvdocker.owner", "y"), image.labels());
         assertEquals(Map.of("PATH", "/bin", "A", "b=c"), image.environment());
     }
 

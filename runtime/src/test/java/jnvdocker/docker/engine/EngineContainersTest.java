@@ -72,6 +72,65 @@ class EngineContainersTest {
                 List.of(expected), engine.using(List.of("jnvdocker_claim_0123456789ab"), LIMIT));
     }
 
+    /** Its maker can choose any names, and mount as much as they like. */
+    @Test
+    void containerWithLongLabelsAndManyMountsDoesNotHideTheOthers() throws IOException {
+        String mounts =
+                "{\"Type\":\"bind\",\"Source\":\"/data\",\"Destination\":\"/data\"},"
+                        .repeat(20_000);
+        String one =
+                "{\"Id\":\"%s\",\"Names\":[\"/%s\"],\"Labels\":{%s},\"State\":\"exited\","
+                        + "\"Mounts\":[%s{\"Name\":\"v\"}]}";
+        String claim = "\"jnvdocker.claim\":\"0123456789ab\"";
+        String longName = "\"" + "\\u0041a\\\"".repeat(20_000) + "\":\"\",";
+        dockerd.answers(
+                LABELLED,
+                200,
+                "["
+                        + one.formatted("a", "long", longName + claim, mounts)
+                        + ","
+                        + one.formatted("b", "train", "\"x\":\"1\"," + claim, "")
+                        + "]");
+        var listed = engine.labelled("jnvdocker.claim", LIMIT);
+        assertEquals(List.of("long", "train"), listed.stream().map(it -> it.name()).toList());
+        assertEquals("exited", listed.getFirst().state());
+        Map<String, String> labels = Map.of("jnvdocker.claim", "0123456789ab");
+        assertEquals(labels, listed.getFirst().labels());
+        assertEquals(
+                new ContainerEngine.Listed("b", "train", "exited", labels, List.of("v")),
+                listed.getLast());
+    }
+
+    @Test
+    void containerThatIsDescribedAtTooGreatLengthFailsAlone() throws IOException {
+        String rules = "\"c 1:1 rwm\",".repeat(50_000);
+        String one = "{\"Id\":\"%s\",\"HostConfig\":{\"DeviceCgroupRules\":[%s\"c 1:1 r\"]}}";
+        dockerd.answers("/containers/long/json", 200, one.formatted("long", rules))
+                .answers("/containers/short/json", 200, one.formatted("short", ""));
+        String message =
+                assertThrows(EngineException.class, () -> engine.inspect("long", LIMIT))
+                        .getMessage();
+        assertTrue(message.contains("inspect container long is too long: "), message);
+        assertTrue(engine.inspect("short", LIMIT).isPresent());
+    }
+
+    /** Reads no more of an answer than it keeps. */
+    @Test
+    void partsThatNobodyReadsMayBeLong() throws IOException {
+        String ports = "\"1/tcp\":[{\"HostIp\":\"::\",\"HostPort\":\"1\"}],".repeat(50_000);
+        dockerd.answers(
+                "/containers/x/json",
+                200,
+                "{\"Id\":\"x\",\"NetworkSettings\":{\"Ports\":{"
+                        + ports
+                        + "\"2/tcp\":[]}},\"Args\":[\""
+                        + "a".repeat(3_000_000)
+                        + "\"],\"Config\":{\"Labels\":{\"l\":\"1\",\"jnvdocker.gpus\":\"GPU-1\"}}}");
+        assertEquals(
+                Map.of("jnvdocker.gpus", "GPU-1"),
+                engine.inspect("x", LIMIT).orElseThrow().labels());
+    }
+
     @Test
     void missingFieldsAreEmpty() throws IOException {
         dockerd.answers(LABELLED, 200, "[{\"Id\": \"" + ID + "\"}]")
@@ -89,7 +148,7 @@ class EngineContainersTest {
     void pidIsOfAContainerThatRuns() throws IOException {
         String json =
                 """
-                {"Id": "%s", "Name": "/train-7", "Config": {"Labels": {"a": "b"}},
+                {"Id": "%s", "Name": "/train-7", "Config": {"Labels": {"jnvdocker.owner": "b"}},
                  "State": {"Running": %s, "Restarting": %s, "Pid": 4711},
                  "Mounts": [{"Type": "volume", "Name": "data"}]}
                 """;
@@ -97,7 +156,12 @@ class EngineContainersTest {
                 .answers("/containers/b/json", 200, json.formatted(ID, "false", "true"));
         assertEquals(
                 new ContainerEngine.Inspected(
-                        ID, "train-7", 4711, false, Map.of("a", "b"), List.of("data")),
+                        ID,
+                        "train-7",
+                        4711,
+                        false,
+                        Map.of("jnvdocker.owner", "b"),
+                        List.of("data")),
                 engine.inspect("a", LIMIT).orElseThrow());
         assertEquals(0, engine.inspect("b", LIMIT).orElseThrow().pid());
         assertTrue(engine.inspect("b", LIMIT).orElseThrow().restarting());
@@ -122,7 +186,7 @@ class EngineContainersTest {
                         200,
                         """
                         {"Id": "%s", "Name": "/train-7",
-                         "Config": {"Image": "cuda", "Labels": {"a": "b"},
+                         "Config": {"Image": "cuda", "Labels": {"jnvdocker.owner": "b"},
                            "Env": ["A=b", "NVIDIA_VISIBLE_DEVICES=0, GPU-5c1a"]},
                          "State": {"Running": true, "Pid": %d},
                          "Mounts": [{"Type": "bind", "Source": "/dev", "Destination": "/dev"}],

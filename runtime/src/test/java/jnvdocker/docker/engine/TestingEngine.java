@@ -145,7 +145,10 @@ final class TestingEngine implements AutoCloseable {
                     return;
                 }
                 String response = answer(path);
-                connection.write(ByteBuffer.wrap(response.getBytes(StandardCharsets.UTF_8)));
+                ByteBuffer bytes = ByteBuffer.wrap(response.getBytes(StandardCharsets.UTF_8));
+                while (bytes.hasRemaining()) {
+                    connection.write(bytes);
+                }
                 if (!response.contains("Content-Length")) {
                     return;
                 }

@@ -84,7 +84,8 @@ class DockerContainerTest {
     @Test
     void imageIsKnownInTheNetworkOfAnotherContainer() throws Exception {
         byte[] config =
-                "{\"config\":{\"Labels\":{\"of\":\"the image\"}}}".getBytes(StandardCharsets.UTF_8);
+                "{\"config\":{\"Labels\":{\"jnvdocker.owner\":\"the image\"}}}"
+                        .getBytes(StandardCharsets.UTF_8);
         String digest =
                 HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(config));
         Path images = root.resolve("image/overlay2/imagedb/content/sha256");
@@ -98,7 +99,7 @@ class DockerContainerTest {
                                 "{}")
                         .orElseThrow();
         assertEquals(
-                Optional.of(Map.of("of", "the image")),
+                Optional.of(Map.of("jnvdocker.owner", "the image")),
                 new ImageFiles().of(container).map(ImageConfig::labels));
         Files.writeString(images.resolve(digest), "{}");
         assertEquals(Optional.empty(), new ImageFiles().of(container));

@@ -53,6 +53,7 @@ public final class RecordingEngine implements AutoCloseable {
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final List<Creation> creations = new ArrayList<>();
+    private volatile String containers = "[]";
 
     /**
      * A request to create a container.
@@ -85,6 +86,11 @@ public final class RecordingEngine implements AutoCloseable {
 
     public String url() {
         return "unix://" + socket();
+    }
+
+    /** Sets the JSON array with which it answers every request to list containers. */
+    public void lists(String json) {
+        containers = json;
     }
 
     /** The requests since the last call. */
@@ -137,7 +143,7 @@ public final class RecordingEngine implements AutoCloseable {
             case "/_ping" -> response(200, "OK");
             case "/version" -> response(200, "{\"ApiVersion\": \"" + API_VERSION + "\"}");
             case "/info" -> response(200, INFO);
-            case "/containers/json" -> response(200, "[]");
+            case "/containers/json" -> response(200, containers);
             case "/volumes" -> response(200, "{\"Volumes\": []}");
             case "/images/create" -> response(200, "{\"status\": \"Pulled\"}\r\n");
             default -> response(500, "{\"message\": \"nothing is started here\"}");

@@ -1,0 +1,178 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.RecordingEngine;
+import jnvdocker.tests.world.RuntimeProgram;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * The daemon with the heap that it is shipped with, against containers whose makers describe them
+ * at great length. A member of the group {@code docker} can make such containers.
+ */
+class DaemonMemoryTest extends OneHostTest {
+    private static final int MANY = 370_000;
+    private static final String ID = "0d1f".repeat(16);
+    private static final String HOST = "{\"Runtime\":\"nvidia\"}";
+
+    private RecordingEngine engine;
+    private TestDaemon daemon;
+
+    @BeforeEach
+    void open() {
+        engine = new RecordingEngine();
+        daemon =
+                new TestDaemon(host)
+                        .with("JNVDOCKER_DOCKER_SOCKET", engine.socket())
+                        .with("DOCKER_HOST", engine.url());
+    }
+
+    @AfterEach
+    void close() {
+        daemon.close();
+        engine.close();
+    }
+
+    private static String many(String prefix, String separator, String suffix) {
+        return IntStream.range(0, MANY)
+                .mapToObj(i -> prefix + Integer.toHexString(i) + suffix)
+                .collect(Collectors.joining(separator));
+    }
+
+    private static String labels() {
+        return "{\"jnvdocker.claim\":\"x\"," + many("\"", ",", "\":\"\"") + "}";
+    }
+
+    private static String config(String environment) {
+        return "{\"ociVersion\":\"1.0.2\",\"process\":{\"args\":[\"true\"],\"env\":["
+                + environment
+                + "]},\"root\":{\"path\":\"/var/lib/docker/overlay2/x/merged\"},\"mounts\":[],"
+                + "\"linux\":{\"resources\":{\"devices\":[]}}}";
+    }
+
+    private static String container(String labels) {
+        return "{\"ID\":\""
+                + ID
+                + "\",\"Name\":\"/long\",\"Config\":{\"Image\":\"plain\",\"Labels\":"
+                + labels
+                + "}}";
+    }
+
+    /** Sends what our runtime sends when an engine creates a container, and reads to the end. */
+    private String create(String config, String container) throws IOException {
+        byte[] request =
+                RuntimeProgram.request(
+                        "runtime",
+                        "create",
+                        ID,
+                        "/bundle",
+                        "",
+                        "/run/runc",
+                        config,
+                        container,
+                        HOST);
+        try (SocketChannel channel =
+                SocketChannel.open(UnixDomainSocketAddress.of(daemon.socket()))) {
+            try {
+                Channels.newOutputStream(channel).write(request);
+            } catch (IOException e) {
+                // The daemon has refused it before it had come whole.
+            }
+            return new String(
+                    Channels.newInputStream(channel).readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    private List<String> createAtOnce(String config, String container, int count) throws Exception {
+        try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Callable<String> one = () -> create(config, container);
+            List<String> answers = new ArrayList<>();
+            for (Future<String> each :
+                    threads.invokeAll(IntStream.range(0, count).mapToObj(_ -> one).toList())) {
+                answers.add(each.get());
+            }
+            return answers;
+        }
+    }
+
+    private long start() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        return daemon.pid().orElseThrow();
+    }
+
+    private void assertAlive(long pid) {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertEquals(pid, daemon.pid().orElseThrow());
+        assertFalse(log().contains("OutOfMemory"), this::log);
+    }
+
+    private String log() {
+        try {
+            return Files.readString(daemon.log());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void creationsWithManyLabelsAreAnswered() throws Exception {
+        long pid = start();
+        for (String answer : createAtOnce(config(""), container(labels()), 3)) {
+            assertFalse(answer.isEmpty());
+        }
+        assertAlive(pid);
+    }
+
+    /** All of them are in the text that is sent back to the runtime. */
+    @Test
+    void creationsWithManyVariablesAreRefusedAlone() throws Exception {
+        long pid = start();
+        String many = config(many("\"", ",", "=\""));
+        for (String answer : createAtOnce(many, container("{}"), 3)) {
+            assertTrue(answer.startsWith("F"), answer);
+        }
+        assertTrue(create(config(""), container("{}")).endsWith("T\0\0\0\4\0\0\0\0"));
+        assertAlive(pid);
+    }
+
+    @Test
+    void createdContainersWithManyLabelsAreListed() throws Exception {
+        engine.lists(
+                IntStream.range(0, 10)
+                        .mapToObj(i ->
+                                "{\"Id\":\""
+                                        + i
+                                        + "\",\"Names\":[\"/a\"],\"Labels\":"
+                                        + labels()
+                                        + ",\"State\":\"created\"}")
+                        .collect(Collectors.joining(",", "[", "]")));
+        long pid = start();
+        Lab.await(() ->
+                log().contains("following the engine")
+                        ? List.of()
+                        : List.of("the containers are not compared yet: " + log()));
+        assertAlive(pid);
+    }
+}
