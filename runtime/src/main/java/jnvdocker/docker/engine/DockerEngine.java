@@ -589,7 +589,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                             + what
                             + " is too long: "
                             + root.getMessage(),
-                    "remove containers that have thousands of labels, variables or mounts",
+                    "a container has thousands of labels, variables or mounts; make it with fewer",
                     e);
         }
         if (root instanceof JsonProcessingException) {
