@@ -7,6 +7,7 @@ import jnvdocker.posix.NoAnswerException;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
+import jnvdocker.process.PeerProcess;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.Deadlines;
@@ -158,7 +159,8 @@ final class ClientServer implements AutoCloseable {
     private void receive(SocketChannel channel) {
         try {
             FrameMemory.Account account = memory.open(Posix.peer(channel));
-            connections.execute(() -> serve(new ClientConnection(channel, account, deadlines)));
+            var client = new ClientConnection(channel, account, deadlines, PeerProcess.of(channel));
+            connections.execute(() -> serve(client));
         } catch (FrameMemory.FullException e) {
             turnAway(channel, e.getMessage());
         } catch (IOException e) {

@@ -3,6 +3,9 @@ package jnvdocker.daemon;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.oci.install.OwnConfig;
+import jnvdocker.posix.RegularFile;
+import jnvdocker.program.TrustedFolder;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.InvalidGpuRequestException;
@@ -10,13 +13,16 @@ import jnvdocker.web.ListenAddress;
 import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -65,28 +71,49 @@ public record Config(
      * @throws StartException naming the file, the line and the wrong key
      */
     static Config read(Path file, boolean required) throws IOException {
-        if (!Files.exists(file)) {
-            if (required) {
+        OwnConfig own = new OwnConfig(file);
+        refuseUnlessRoots(own.folder());
+        List<ConfigFile.Part> parts = new ArrayList<>();
+        for (Path each : own.files()) {
+            Optional<byte[]> bytes = RegularFile.readOwn(each, LIMIT);
+            if (bytes.isPresent()) {
+                refuseUnlessRoots(each.toRealPath().getParent());
+                parts.add(ConfigFile.parse(text(bytes.get(), each), each));
+            } else if (required && each.equals(file)) {
                 throw new StartException(
                         "there is no " + file + ", which JNVDOCKER_CONFIG names",
                         "make it, or unset the variable");
             }
-            return of(ConfigFile.empty(file), file);
         }
-        if (Files.size(file) > LIMIT) {
-            throw new StartException(
-                    file + " is longer than " + LIMIT + " bytes",
-                    "let JNVDOCKER_CONFIG name the config");
-        }
+        return of(ConfigFile.of(parts), file);
+    }
+
+    /** Whoever can write to such a directory can replace what is in it. */
+    private static void refuseUnlessRoots(Path folder) throws IOException {
         try {
-            return parse(Files.readString(file), file);
+            TrustedFolder.check(folder);
+        } catch (RefusedException e) {
+            throw new StartException(e.refusal(), e);
+        }
+    }
+
+    private static String text(byte[] bytes, Path file) throws StartException {
+        try {
+            String text =
+                    StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+            if (text.startsWith("\ufeff")) {
+                throw new StartException(
+                        file + " begins with a byte order mark",
+                        "save it as UTF-8 without one: sed -i '1s/^\\xef\\xbb\\xbf//' " + file);
+            }
+            return text;
         } catch (CharacterCodingException e) {
             throw new StartException(file + " is not UTF-8 text", "save it as that", e);
         }
     }
 
     static Config parse(String text, Path file) throws StartException {
-        return of(ConfigFile.parse(text, file), file);
+        return of(ConfigFile.of(List.of(ConfigFile.parse(text, file))), file);
     }
 
     private static Config of(ConfigFile written, Path file) throws StartException {

@@ -3,7 +3,6 @@ package jnvdocker.daemon;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
-import org.tomlj.MutableTomlTable;
 import org.tomlj.Toml;
 import org.tomlj.TomlArray;
 import org.tomlj.TomlParseError;
@@ -20,10 +19,11 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The configuration as written: the values of its keys, and their lines. */
+/**
+ * The configuration as written, in one file or several: the values of its keys, and their lines.
+ */
 final class ConfigFile {
-    private final Path path;
-    private final TomlTable table;
+    private final List<Part> parts;
 
     /** The prefix of its keys, for messages: {@code runtime.} in the table of that name. */
     private final String prefix;
@@ -31,28 +31,36 @@ final class ConfigFile {
     private final Set<String> known = new TreeSet<>();
     private final List<ConfigFile> tables = new ArrayList<>();
 
-    private ConfigFile(Path path, TomlTable table, String prefix) {
-        this.path = path;
-        this.table = table;
+    private ConfigFile(List<Part> parts, String prefix) {
+        this.parts = parts;
         this.prefix = prefix;
     }
 
-    /** Returns an empty configuration. */
-    static ConfigFile empty(Path path) {
-        return new ConfigFile(path, MutableTomlTable.create(), "");
+    /** The content of one file, or of a table in it. */
+    record Part(Path path, TomlTable table) {
+        private String place(String key) {
+            return ConfigFile.place(path, table.inputPositionOf(List.of(key)));
+        }
+    }
+
+    /**
+     * @param parts one for each file: a key in a later one overrides that in an earlier one
+     */
+    static ConfigFile of(List<Part> parts) {
+        return new ConfigFile(parts, "");
     }
 
     /**
      * @throws StartException naming the line that is not TOML
      */
-    static ConfigFile parse(String text, Path path) throws StartException {
+    static Part parse(String text, Path path) throws StartException {
         TomlParseResult table = Toml.parse(text, TomlParseOptions.sourceless());
         if (table.hasErrors()) {
             TomlParseError first = table.errors().getFirst();
             String why = Quote.shown(first.getMessage());
             throw new StartException(Refusal.of(place(path, first.position()) + ": " + why), first);
         }
-        return new ConfigFile(path, table, "");
+        return new Part(path, table);
     }
 
     private static String place(Path path, TomlPosition position) {
@@ -62,8 +70,13 @@ final class ConfigFile {
     /** Returns the value of a key, which counts as known from then on. */
     Entry at(String key) {
         known.add(key);
-        Optional<Object> value = Optional.ofNullable(table.get(List.of(key)));
-        return new Entry(prefix + key, value, value.isPresent() ? place(key) : "");
+        for (Part part : parts.reversed()) {
+            Object value = part.table().get(List.of(key));
+            if (value != null) {
+                return new Entry(prefix + key, Optional.of(value), part.path(), part.place(key));
+            }
+        }
+        return new Entry(prefix + key, Optional.empty(), Path.of(""), "");
     }
 
     /**
@@ -73,50 +86,70 @@ final class ConfigFile {
      */
     ConfigFile in(String name) throws StartException {
         known.add(name);
-        Object value = table.get(List.of(name));
-        if (value != null && !(value instanceof TomlTable)) {
-            throw new StartException(
-                    place(name) + ": " + Quote.quoted(name) + " is a table",
-                    "write its keys below a line [" + name + "]");
+        List<Part> its = new ArrayList<>();
+        for (Part part : parts) {
+            Object value = part.table().get(List.of(name));
+            if (value instanceof TomlTable table) {
+                its.add(new Part(part.path(), table));
+            } else if (value != null) {
+                throw new StartException(
+                        part.place(name) + ": " + Quote.quoted(name) + " is a table",
+                        "write its keys below a line [" + name + "]");
+            }
         }
-        TomlTable its = value == null ? MutableTomlTable.create() : (TomlTable) value;
-        ConfigFile found = new ConfigFile(path, its, name + ".");
+        ConfigFile found = new ConfigFile(its, name + ".");
         tables.add(found);
         return found;
-    }
-
-    private String place(String key) {
-        return place(path, table.inputPositionOf(List.of(key)));
     }
 
     /**
      * @throws StartException when there is an unknown key
      */
     void refuseOthers() throws StartException {
-        for (String key : table.keySet()) {
-            if (!known.contains(key)) {
-                throw new StartException(
-                        place(key) + ": unknown key " + Quote.quoted(prefix + key),
-                        "known are " + known);
+        refuseOthers(this);
+        for (ConfigFile its : tables) {
+            its.refuseOthers(this);
+        }
+    }
+
+    private void refuseOthers(ConfigFile whole) throws StartException {
+        for (Part part : parts) {
+            for (String key : part.table().keySet()) {
+                if (!known.contains(key)) {
+                    throw new StartException(
+                            part.place(key) + ": unknown key " + Quote.quoted(prefix + key),
+                            whole.place(key).orElse("known are " + known));
+                }
             }
         }
-        for (ConfigFile its : tables) {
-            its.refuseOthers();
+    }
+
+    /** Returns where in the file a key belongs that stands in another part of it. */
+    private Optional<String> place(String key) {
+        if (known.contains(key)) {
+            return Optional.of("move '" + key + "' above the first line in brackets");
         }
+        return tables.stream()
+                .filter(its -> its.known.contains(key))
+                .map(its -> its.prefix.replace(".", ""))
+                .map(its -> "move '" + key + "' below a line [" + its + "]")
+                .findFirst();
     }
 
     /**
      * The value of a key, or an element of its list. A number may be given as a text, and vice
      * versa: quotes are easily forgotten.
      */
-    final class Entry {
+    static final class Entry {
         private final String key;
         private final Optional<Object> value;
+        private final Path path;
         private final String place;
 
-        private Entry(String key, Optional<Object> value, String place) {
+        private Entry(String key, Optional<Object> value, Path path, String place) {
             this.key = key;
             this.value = value;
+            this.path = path;
             this.place = place;
         }
 
@@ -198,7 +231,7 @@ final class ConfigFile {
             List<Entry> entries = new ArrayList<>();
             for (int i = 0; i < array.size(); i++) {
                 String at = place(path, array.inputPositionOf(i));
-                Entry entry = new Entry(key, Optional.of(array.get(i)), at);
+                Entry entry = new Entry(key, Optional.of(array.get(i)), path, at);
                 entry.refuseUnlessScalar(kind);
                 entries.add(entry);
             }

@@ -79,8 +79,6 @@ final class Daemon implements AutoCloseable {
     /** The client looks at this lock to see whether a daemon is about to answer. */
     private static final String RUN_LOCK = "jnvdockerd.pid";
 
-    private static final String STATE_LOCK = "jnvdockerd.lock";
-
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
     private final CountDownLatch ended = new CountDownLatch(1);
     private ClientServer clients;
@@ -106,7 +104,7 @@ final class Daemon implements AutoCloseable {
 
     private void startParts(Folders folders) throws IOException {
         started.push(FolderLock.take(folders.run(), RUN_LOCK, "set JNVDOCKER_RUN_DIR"));
-        started.push(FolderLock.take(folders.state(), STATE_LOCK, "set JNVDOCKER_STATE_DIR"));
+        started.push(StateFolder.take(folders.state()));
         LiveConfig config = LiveConfig.read(folders);
         Host host = folders.host();
         DeviceNodes nodes = new DeviceNodes(host);
@@ -237,7 +235,8 @@ final class Daemon implements AutoCloseable {
                         inventory,
                         config::realRuntime,
                         folders.config(),
-                        new CdiHost(host, inventory, nodes, volumes, served));
+                        new CdiHost(host, inventory, nodes, volumes, served),
+                        () -> reload(config, parts));
         RuntimeCommand runtime =
                 new RuntimeCommand(
                         runtimeHost,

@@ -1,6 +1,7 @@
 package jnvdocker.protocol;
 
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.words.Ascii;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
@@ -48,18 +49,24 @@ public final class ClientConnection implements AutoCloseable {
     private final SocketChannel channel;
     private final FrameMemory.Account memory;
     private final Deadlines deadlines;
+    private final Optional<ProcessId> process;
     private boolean isHandedOver;
     private int piece;
     private boolean isAscii;
 
     /**
      * @param memory the memory of this connection, which closes it
+     * @param process the process that made the connection, if it was alive when it was accepted
      */
     public ClientConnection(
-            SocketChannel channel, FrameMemory.Account memory, Deadlines deadlines) {
+            SocketChannel channel,
+            FrameMemory.Account memory,
+            Deadlines deadlines,
+            Optional<ProcessId> process) {
         this.channel = channel;
         this.memory = memory;
         this.deadlines = deadlines;
+        this.process = process;
     }
 
     /** The client has not sent an expected message in time; the message is for its user. */
@@ -93,7 +100,8 @@ public final class ClientConnection implements AutoCloseable {
             }
         }
         ClientRequest request =
-                ClientRequest.parse(new Payload.Reader(bytes, memory::take), Posix.peer(channel));
+                ClientRequest.parse(
+                        new Payload.Reader(bytes, memory::take), Posix.peer(channel), process);
         memory.give(bytes.length);
         isAscii = request.readsAsciiAlone();
         return new Opening.Question(request);

@@ -1,18 +1,22 @@
 package jnvdocker.protocol;
 
 import jnvdocker.posix.Peer;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.words.Ascii;
 
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
  * The client's data about its caller.
  *
  * @param peer the calling process, as reported by the kernel, not by the client
+ * @param process the same, never to be confused with a later one of its pid; empty when it has
+ *     ended before it could be examined, or is in another PID namespace
  * @param terminals which of the client's standard streams are terminals
  * @param contextConfigured whether the user's docker config may name a context
  * @param columns the terminal's width, 0 if there is none
@@ -24,6 +28,7 @@ import java.util.stream.Stream;
  */
 public record ClientRequest(
         Peer peer,
+        Optional<ProcessId> process,
         Terminals terminals,
         boolean contextConfigured,
         int columns,
@@ -65,7 +70,8 @@ public record ClientRequest(
         return Stream.concat(docker.stream(), words.stream()).toList();
     }
 
-    static ClientRequest parse(Payload.Reader reader, Peer peer) throws IOException {
+    static ClientRequest parse(Payload.Reader reader, Peer peer, Optional<ProcessId> process)
+            throws IOException {
         int version = reader.number();
         if (version != VERSION) {
             throw new ProtocolVersionException(version);
@@ -81,6 +87,7 @@ public record ClientRequest(
         }
         return new ClientRequest(
                 peer,
+                process,
                 new Terminals((flags & IN) != 0, (flags & OUT) != 0, (flags & ERR) != 0),
                 (flags & CONTEXT) != 0,
                 columns,

@@ -7,6 +7,7 @@ import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.posix.Peer;
+import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientRequest;
 
 import java.nio.file.Path;
@@ -20,6 +21,7 @@ public final class CommandGroups {
     public static final ClientRequest REQUEST =
             new ClientRequest(
                     new Peer((int) ProcessHandle.current().pid(), 1000, 1000),
+                    Processes.ofThisMachine().find((int) ProcessHandle.current().pid()),
                     new ClientRequest.Terminals(false, false, false),
                     false,
                     0,

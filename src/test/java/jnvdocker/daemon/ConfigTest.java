@@ -3,6 +3,7 @@ package jnvdocker.daemon;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.kubernetes.KubernetesPolicy;
@@ -10,7 +11,9 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.web.ListenAddress;
+import jnvdocker.words.FailedException;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +24,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -445,10 +449,103 @@ class ConfigTest {
     }
 
     @Test
+    void filesBesideItOverrideItInTheOrderOfTheirNames() throws IOException {
+        Path file = folder.resolve("config.toml");
+        Path beside = Files.createDirectory(folder.resolve("config.d"));
+        Files.writeString(file, "default_gpus = 1\nmax_wait = '1h'\n[runtime]\nall_means = 1\n");
+        Files.writeString(beside.resolve("b.toml"), "default_gpus = 3\n");
+        Files.writeString(
+                beside.resolve("a.toml"), "default_gpus = 2\n[runtime]\nimage_need = 'none'\n");
+        Files.writeString(beside.resolve("c.toml~"), "default_gpus = 9\n");
+        Files.writeString(beside.resolve(".d.toml"), "default_gpus = 9\n");
+        Config config = Config.read(file, true);
+        assertEquals(new GpuRequest.Count(3), config.defaultGpus());
+        assertEquals(Optional.of(Duration.ofHours(1)), config.policy().maxWait());
+        assertTrue(config.runtime().imagesGetNone());
+        assertEquals(new GpuRequest.Count(1), config.runtime().allMeans());
+        Files.delete(file);
+        assertEquals(new GpuRequest.Count(3), Config.read(file, false).defaultGpus());
+        Files.writeString(beside.resolve("a.toml"), "\nmax_wait = 1\n");
+        assertEquals(
+                beside.resolve("a.toml") + ":2: max_wait = ",
+                refusalOf(file).replaceFirst("(max_wait = ).*", "$1"));
+    }
+
+    private static String refusalOf(Path file) {
+        return assertTimeoutPreemptively(
+                Duration.ofSeconds(30),
+                () ->
+                        assertThrows(FailedException.class, () -> Config.read(file, false))
+                                .getMessage());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"config.toml", "config.d/one.toml"})
+    void fileThatOthersMayWriteIsRefused(String name) throws IOException {
+        Path file = folder.resolve(name);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "[runtime]\nreal = '/tmp/mine'\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--rw-"));
+        assertEquals(
+                file
+                        + " may be written by users other than root, who could make root run"
+                        + " anything; check its content, then run: chown root: "
+                        + file
+                        + " && chmod go-w "
+                        + file,
+                refusalOf(folder.resolve("config.toml")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {".", "config.d"})
+    void directoryThatOthersMayWriteIsRefused(String name) throws IOException {
+        Path open = Files.createDirectories(folder.resolve(name)).toRealPath();
+        Files.writeString(open.resolve("config.toml"), "");
+        Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxr-xrwx"));
+        String refusal = refusalOf(folder.resolve("config.toml"));
+        assertTrue(refusal.startsWith("users other than root can write to " + open), refusal);
+    }
+
+    @Test
+    @Tag("root")
+    void fileOfAnotherUserIsRefused() throws IOException {
+        Path file = Files.writeString(folder.resolve("config.toml"), "");
+        Files.setAttribute(file, "unix:uid", 4243);
+        String refusal = refusalOf(file);
+        assertTrue(refusal.startsWith(file + " belongs to uid 4243, who could"), refusal);
+    }
+
+    @Test
+    void whatIsNoFileIsRefusedAtOnceAndNamed() throws Exception {
+        Path file = folder.resolve("config.toml");
+        assertEquals(0, new ProcessBuilder("mkfifo", file.toString()).start().waitFor());
+        assertEquals(
+                file + " is a named pipe, where a regular file should be; move it away",
+                refusalOf(file));
+        Files.delete(file);
+        Files.createDirectory(file);
+        assertEquals(
+                file + " is a directory, where a regular file should be; move it away",
+                refusalOf(file));
+        Files.delete(file);
+        Files.createSymbolicLink(file, Path.of("/nowhere/config.toml"));
+        assertEquals(
+                file
+                        + " is a link to /nowhere/config.toml, which is not there; restore that"
+                        + " file, or remove the link",
+                refusalOf(file));
+        Files.delete(file);
+        Path beside = Files.createFile(folder.resolve("config.d"));
+        assertEquals(beside + " is not a directory; move it away", refusalOf(file));
+        Files.delete(beside);
+        Files.writeString(file, "\ufeffdefault_gpus = 1\n");
+        assertTrue(refusalOf(file).startsWith(file + " begins with a byte order mark; save it"));
+    }
+
+    @Test
     void hugeFileIsRefusedUnread() throws IOException {
         Path file = Files.writeString(folder.resolve("big"), "#".repeat((1 << 20) + 1));
-        var error = assertThrows(StartException.class, () -> Config.read(file, true));
-        assertTrue(error.getMessage().startsWith(file + " is longer than"), error.toString());
+        assertTrue(refusalOf(file).startsWith(file + " is longer than"), refusalOf(file));
     }
 
     @ParameterizedTest
@@ -463,6 +560,13 @@ class ConfigTest {
                         + " value: write all or a number",
                 "[runtime]\\n\\nreal = 'runc' | :3: runtime.real = 'runc' is not an absolute path:"
                         + " write that of runc or crun",
+                "[kubernetes]\\nmax_gpus_per_user = 2 | :2: unknown key"
+                    + " 'kubernetes.max_gpus_per_user'; move 'max_gpus_per_user' above the first"
+                    + " line in brackets",
+                "[runtime]\\n[kubernetes]\\nreal = '/x' | :3: unknown key 'kubernetes.real'; move"
+                        + " 'real' below a line [runtime]",
+                "enabled = true | :1: unknown key 'enabled'; move 'enabled' below a line"
+                        + " [kubernetes]",
                 "runtime = 1 | :1: 'runtime' is a table; write its keys below a line [runtime]",
                 "max_gpus_unknown = 0 | :1: max_gpus_unknown = 0 is not how many GPUs containers of"
                     + " unknown users may have in all: write 1 or more, or leave the key out, for"

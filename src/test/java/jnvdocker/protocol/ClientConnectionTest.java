@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** The other end is written out byte by byte, as the C client sends it. */
 class ClientConnectionTest {
@@ -54,7 +55,9 @@ class ClientConnectionTest {
         }
         out = new DataOutputStream(Channels.newOutputStream(client));
         in = new DataInputStream(Channels.newInputStream(client));
-        connection = new ClientConnection(daemon, memory.open(new Peer(1, 1000, 1000)), deadlines);
+        connection =
+                new ClientConnection(
+                        daemon, memory.open(new Peer(1, 1000, 1000)), deadlines, Optional.empty());
     }
 
     @AfterEach
@@ -141,7 +144,7 @@ class ClientConnectionTest {
         Arrays.fill(empty, "");
         byte[] payload = request(empty);
         Payload.Reader reader = new Payload.Reader(payload, connection::take);
-        ClientRequest.parse(reader, new Peer(1, 1000, 1000));
+        ClientRequest.parse(reader, new Peer(1, 1000, 1000), Optional.empty());
         assertTrue(memory.taken() - before - taken > 6_000_000);
     }
 

@@ -10,13 +10,14 @@ import net.jqwik.api.Provide;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 
 /** A request is understood, or ends its own connection with an expected error. */
 class ClientRequestFuzzTest {
     @Property(tries = 8_000, seed = "8")
     void everyRequestIsReadOrRefused(@ForAll("requests") byte[] request) {
         try {
-            ClientRequest.parse(new Payload.Reader(request), new Peer(1, 0, 0));
+            ClientRequest.parse(new Payload.Reader(request), new Peer(1, 0, 0), Optional.empty());
         } catch (IOException e) {
             // The expected outcome.
         }

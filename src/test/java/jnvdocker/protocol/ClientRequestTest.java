@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 
 class ClientRequestTest {
@@ -25,6 +26,7 @@ class ClientRequestTest {
         assertEquals(
                 new ClientRequest(
                         PEER,
+                        Optional.empty(),
                         new ClientRequest.Terminals(true, false, true),
                         true,
                         80,
@@ -140,6 +142,6 @@ class ClientRequestTest {
     }
 
     private static ClientRequest parse(byte[] bytes) throws IOException {
-        return ClientRequest.parse(new Payload.Reader(bytes), PEER);
+        return ClientRequest.parse(new Payload.Reader(bytes), PEER, Optional.empty());
     }
 }

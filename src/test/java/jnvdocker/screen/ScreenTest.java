@@ -12,6 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 class ScreenTest {
     private static Screen screen(boolean out, Map<String, String> variables) {
@@ -22,6 +23,7 @@ class ScreenTest {
         return Screen.of(
                 new ClientRequest(
                         new Peer(1, 0, 0),
+                        Optional.empty(),
                         new ClientRequest.Terminals(true, out, true),
                         false,
                         columns,

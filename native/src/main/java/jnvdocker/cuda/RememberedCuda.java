@@ -2,13 +2,13 @@ package jnvdocker.cuda;
 
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.posix.RegularFile;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -27,13 +27,10 @@ record RememberedCuda(DriverVersion driver, CudaVersion cuda) {
      * @throws IOException when the file contains something else
      */
     static Optional<RememberedCuda> read(Path file) throws IOException {
-        byte[] bytes;
-        try (var in = Files.newInputStream(file)) {
-            bytes = in.readNBytes(LIMIT + 1);
-        } catch (NoSuchFileException e) {
-            return Optional.empty();
-        }
-        return Optional.of(parse(new String(bytes, StandardCharsets.UTF_8), file));
+        Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
+        return bytes.isPresent()
+                ? Optional.of(parse(new String(bytes.get(), StandardCharsets.UTF_8), file))
+                : Optional.empty();
     }
 
     private static RememberedCuda parse(String text, Path file) throws IOException {
@@ -52,13 +49,10 @@ record RememberedCuda(DriverVersion driver, CudaVersion cuda) {
     /** Writes it beside the file, syncs it, and renames it. */
     void write(Path file) throws IOException {
         Path fresh = file.resolveSibling(file.getFileName() + ".new");
+        Files.deleteIfExists(fresh);
         byte[] line = (driver + " " + cuda + "\n").getBytes(StandardCharsets.UTF_8);
         try (FileChannel channel =
-                FileChannel.open(
-                        fresh,
-                        StandardOpenOption.CREATE,
-                        StandardOpenOption.TRUNCATE_EXISTING,
-                        StandardOpenOption.WRITE)) {
+                FileChannel.open(fresh, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(line));
             channel.force(true);
         }

@@ -1,14 +1,16 @@
 package jnvdocker.nvml;
 
+import jnvdocker.posix.RegularFile;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -57,12 +59,12 @@ final class ReportedErrors {
      */
     static ReportedErrors read(Path file, String boot) {
         ReportedErrors errors = new ReportedErrors(file, boot);
-        try (var in = Files.newInputStream(file)) {
-            new String(in.readNBytes(MOST_BYTES), StandardCharsets.UTF_8)
-                    .lines()
-                    .forEach(errors::parse);
-        } catch (NoSuchFileException e) {
-            // None was reported yet.
+        try {
+            RegularFile.readOwn(file, MOST_BYTES)
+                    .ifPresent(bytes ->
+                            new String(bytes, StandardCharsets.UTF_8)
+                                    .lines()
+                                    .forEach(errors::parse));
         } catch (IOException e) {
             LOG.warn("errors that GPUs have reported before are forgotten: {}", e.getMessage());
         }
@@ -155,7 +157,8 @@ final class ReportedErrors {
                                 String.valueOf(entry.counted()))));
         Path fresh = file.resolveSibling(file.getFileName() + ".new");
         try {
-            Files.write(fresh, lines);
+            Files.deleteIfExists(fresh);
+            Files.write(fresh, lines, StandardOpenOption.CREATE_NEW);
             Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             LOG.warn("{}: the errors of GPUs are not kept: {}", file, e.getMessage());

@@ -5,6 +5,7 @@ public final class Errno {
     public static final int EPERM = 1;
     public static final int ENOENT = 2;
     public static final int ESRCH = 3;
+    public static final int ENXIO = 6;
     public static final int EBADF = 9;
     public static final int EACCES = 13;
     public static final int EINTR = 4;
@@ -14,6 +15,8 @@ public final class Errno {
     public static final int EINVAL = 22;
     public static final int ENOTTY = 25;
     public static final int ERANGE = 34;
+    public static final int ENODATA = 61;
+    public static final int ENOPROTOOPT = 92;
     public static final int EOPNOTSUPP = 95;
 
     private Errno() {}

@@ -21,6 +21,13 @@ interface LibC extends Library {
 
     int close(int descriptor);
 
+    int flock(int descriptor, int operation) throws LastErrorException;
+
+    int setxattr(String path, String name, byte[] value, long size, int flags)
+            throws LastErrorException;
+
+    long getxattr(String path, String name, byte[] into, long size) throws LastErrorException;
+
     int mknod(String path, int mode, long device) throws LastErrorException;
 
     int capget(Pointer header, Pointer data) throws LastErrorException;

@@ -12,6 +12,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 
 /** System calls that Java lacks. */
 public final class Posix {
@@ -19,10 +20,14 @@ public final class Posix {
     private static final int O_WRONLY = 1;
     private static final int O_CREAT = 0x40;
     private static final int O_EXCL = 0x80;
+    private static final int O_NONBLOCK = 0x800;
     private static final int O_CLOEXEC = 0x80000;
+    private static final int LOCK_EX = 2;
+    private static final int LOCK_NB = 4;
     private static final int CLOCK_BOOTTIME = 7;
     private static final int SOL_SOCKET = 1;
     private static final int SO_PEERCRED = 17;
+    private static final int SO_PEERPIDFD = 77;
     private static final long FICLONE = 0x40049409L;
     private static final long MS_RDONLY = 1;
     private static final int MNT_DETACH = 2;
@@ -176,6 +181,42 @@ public final class Posix {
     }
 
     /**
+     * Returns the pid of the process at the other end of a Unix socket, which is its own as long as
+     * the process is not reaped: a later process of the same number is never meant.
+     *
+     * @return 0 when it has been reaped, or is in another PID namespace
+     * @throws PosixException with {@link Errno#ENOPROTOOPT} where the kernel is older than 6.5
+     */
+    public static int livePeer(SocketChannel socket) throws IOException {
+        IntByReference handle = new IntByReference();
+        try (Memory value = new Memory(Integer.BYTES)) {
+            LibC.INSTANCE.getsockopt(
+                    descriptor(socket),
+                    SOL_SOCKET,
+                    SO_PEERPIDFD,
+                    value,
+                    new IntByReference(Integer.BYTES));
+            handle.setValue(value.getInt(0));
+        } catch (LastErrorException e) {
+            // Newer kernels return a handle of such a process, too.
+            if (e.getErrorCode() == Errno.ESRCH) {
+                return 0;
+            }
+            throw failure("getsockopt SO_PEERPIDFD", e.getErrorCode());
+        }
+        try {
+            return Files.readAllLines(Path.of("/proc/self/fdinfo/" + handle.getValue())).stream()
+                    .filter(line -> line.startsWith("Pid:"))
+                    .mapToInt(line -> Integer.parseInt(line.substring("Pid:".length()).strip()))
+                    .map(pid -> Math.max(pid, 0))
+                    .findFirst()
+                    .orElse(0);
+        } finally {
+            LibC.INSTANCE.close(handle.getValue());
+        }
+    }
+
+    /**
      * Returns the maker of the user namespace that a namespace belongs to: the rights to change the
      * namespace belong to the root of that user namespace alone (see ioctl_ns(2)). The initial user
      * namespace is root's. A namespace below a user's own is never root's, however deep: the result
@@ -232,6 +273,57 @@ public final class Posix {
             return (int) method.invoke(socket);
         } catch (ReflectiveOperationException | InaccessibleObjectException e) {
             throw new IOException("no descriptor behind a socket: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Gives a file an extended attribute, such as {@code trusted.x}, which only root may set and
+     * read.
+     */
+    public static void setAttribute(Path file, String name, byte[] value) throws PosixException {
+        try {
+            LibC.INSTANCE.setxattr(file.toString(), name, value, value.length, 0);
+        } catch (LastErrorException e) {
+            throw failure("setxattr " + name + " " + file, e.getErrorCode());
+        }
+    }
+
+    /**
+     * Returns an extended attribute of a file.
+     *
+     * @param limit the most bytes that it may have
+     * @throws PosixException with {@link Errno#ENODATA} when it has none of that name, and with
+     *     {@link Errno#EOPNOTSUPP} when its file system has none at all
+     */
+    public static byte[] attribute(Path file, String name, int limit) throws PosixException {
+        byte[] value = new byte[limit];
+        try {
+            long length = LibC.INSTANCE.getxattr(file.toString(), name, value, limit);
+            return Arrays.copyOf(value, (int) length);
+        } catch (LastErrorException e) {
+            throw failure("getxattr " + name + " " + file, e.getErrorCode());
+        }
+    }
+
+    /** Opens a file, or a directory, without waiting for any writer of a pipe. */
+    static int openToRead(Path file) throws PosixException {
+        return open(file, O_RDONLY | O_NONBLOCK, 0);
+    }
+
+    static void close(int descriptor) {
+        LibC.INSTANCE.close(descriptor);
+    }
+
+    /** Locks what a descriptor leads to, unless another one has it locked. */
+    static boolean lock(int descriptor) throws PosixException {
+        try {
+            LibC.INSTANCE.flock(descriptor, LOCK_EX | LOCK_NB);
+            return true;
+        } catch (LastErrorException e) {
+            if (e.getErrorCode() == Errno.EAGAIN) {
+                return false;
+            }
+            throw failure("flock", e.getErrorCode());
         }
     }
 

@@ -21,6 +21,7 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.function.Predicate;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The processes that a proc file system shows (see proc(5)). */
@@ -32,6 +33,9 @@ final class ProcFolder implements Processes {
 
     /** Docker's ids; a cgroup is called {@code /docker/<id>} or {@code docker-<id>.scope}. */
     static final Pattern CONTAINER = Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
+
+    private static final Pattern EFFECTIVE_UID =
+            Pattern.compile("^Uid:\\s*[0-9]+\\s+([0-9]+)", Pattern.MULTILINE);
 
     private static final long SIGKILL = 1L << (9 - 1);
     private static final Comparator<ProcessId> BY_AGE =
@@ -282,6 +286,14 @@ final class ProcFolder implements Processes {
 
     Credentials credentials(int pid) {
         return read(pid, "status").map(Credentials::parse).orElse(Credentials.NONE);
+    }
+
+    /** Returns the user whose rights a process has. */
+    Optional<Integer> effectiveUser(int pid) {
+        return read(pid, "status")
+                .map(EFFECTIVE_UID::matcher)
+                .filter(Matcher::find)
+                .map(uid -> Integer.parseUnsignedInt(uid.group(1)));
     }
 
     private String program(ProcessId process) {

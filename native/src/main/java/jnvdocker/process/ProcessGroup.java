@@ -1,6 +1,8 @@
 package jnvdocker.process;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.PosixException;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.words.FailedException;
 
@@ -13,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 
@@ -24,19 +27,26 @@ import java.util.function.Predicate;
 public final class ProcessGroup {
     private static final Logger LOG = LoggerFactory.getLogger(ProcessGroup.class);
 
+    private static final String TRUSTED = "trusted.jnvdocker.";
+    private static final int LIMIT = 1 << 16;
+
     private ProcessGroup() {}
 
     /**
      * Puts a process of this machine into a new cgroup.
      *
      * @param name of the directory
+     * @param attributes what is to be known of it whatever is lost: extended attributes that only
+     *     root may set, where its file system has those
      * @return the directory below {@code /sys/fs/cgroup}
      * @throws IOException when it cannot be made, or the process has gone; no cgroup is left then
      */
-    public static String make(ProcessId process, String name) throws IOException {
+    public static String make(ProcessId process, String name, Map<String, byte[]> attributes)
+            throws IOException {
         try {
             Path folder = parent(process).resolve(name);
             Files.createDirectory(folder);
+            mark(folder, attributes);
             enter(folder, process);
             return folder.toString();
         } catch (IOException e) {
@@ -50,19 +60,50 @@ public final class ProcessGroup {
         }
     }
 
+    private static void mark(Path folder, Map<String, byte[]> attributes) {
+        try {
+            for (Map.Entry<String, byte[]> each : attributes.entrySet()) {
+                Posix.setAttribute(folder, TRUSTED + each.getKey(), each.getValue());
+            }
+        } catch (PosixException e) {
+            LOG.debug("cgroup without attributes: {}", e.getMessage());
+        }
+    }
+
+    /** Returns an attribute that was given to a cgroup; empty when it has none. */
+    public static Optional<byte[]> attribute(String folder, String name) {
+        try {
+            return Optional.of(Posix.attribute(Path.of(folder), TRUSTED + name, LIMIT));
+        } catch (PosixException e) {
+            LOG.debug("cgroup without attribute: {}", e.getMessage());
+            return Optional.empty();
+        }
+    }
+
     private static void enter(Path folder, ProcessId process) throws IOException {
         try {
-            Files.writeString(
-                    folder.resolve("cgroup.procs"),
-                    String.valueOf(process.pid()),
-                    StandardOpenOption.WRITE);
-            if (!Processes.ofThisMachine().isAlive(process)) {
-                throw new IOException("it has ended");
-            }
+            refuseIfDead(process);
+            move(process.pid(), folder);
+            // A later process of its pid may be there instead.
+            refuseIfDead(process);
         } catch (IOException e) {
+            for (int pid : new CgroupFolder(folder).pids()) {
+                move(pid, folder.getParent());
+            }
             remove(folder.toString());
             throw e;
         }
+    }
+
+    private static void refuseIfDead(ProcessId process) throws IOException {
+        if (!Processes.ofThisMachine().isAlive(process)) {
+            throw new IOException("it has ended");
+        }
+    }
+
+    private static void move(int pid, Path folder) throws IOException {
+        Files.writeString(
+                folder.resolve("cgroup.procs"), String.valueOf(pid), StandardOpenOption.WRITE);
     }
 
     private static Path parent(ProcessId process) throws IOException {

@@ -252,6 +252,21 @@ class ProcFolderTest {
         assertEquals(OptionalInt.empty(), proc.processes().loginUid(10));
     }
 
+    @Test
+    void effectiveUserIsTheOneWhoseRightsCount() throws IOException {
+        proc.file("7/status", "Name:\tsu\nUid:\t1000\t0\t0\t0\nGid:\t7\t7\t7\t7\n");
+        proc.file("8/status", "Name:\tx\nUid:\t4294967294\t4294967294\t0\t0\n");
+        assertEquals(
+                Optional.of(0),
+                proc.processes(MountScan.Limits.USUAL, DescriptorLimits.USUAL).effectiveUser(7));
+        assertEquals(
+                Optional.of(-2),
+                proc.processes(MountScan.Limits.USUAL, DescriptorLimits.USUAL).effectiveUser(8));
+        assertEquals(
+                Optional.empty(),
+                proc.processes(MountScan.Limits.USUAL, DescriptorLimits.USUAL).effectiveUser(9));
+    }
+
     private Optional<ProcessId> find(int pid) {
         return proc.processes().find(pid);
     }

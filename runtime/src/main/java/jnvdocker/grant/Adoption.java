@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Gives leases to those who run without one. What runs counts: a lease by which somebody else has
@@ -28,6 +29,20 @@ final class Adoption {
         this.registry = registry;
         this.evidence = evidence;
         this.unleased = unleased;
+    }
+
+    /** The cgroup of a holder that has nothing mounted by which to know it. */
+    private static Optional<String> cgroup(Holder holder) {
+        return switch (holder) {
+            case Holder.Process program -> Optional.of(program.cgroup());
+            case Holder.Client _,
+                    Holder.Container _,
+                    Holder.OciContainer _,
+                    Holder.MesosContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
+                    Optional.empty();
+        };
     }
 
     /**
@@ -52,7 +67,7 @@ final class Adoption {
         if (others.isEmpty()) {
             return;
         }
-        unleased.add(claim.id());
+        unleased.add(claim.id(), cgroup(holder));
         LOG.error(
                 "{} runs without a lease, and {}; stop one of the two",
                 claim.displayName(),

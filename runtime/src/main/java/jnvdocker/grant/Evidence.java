@@ -429,6 +429,11 @@ final class Evidence {
         }
     }
 
+    /** The oldest process in a cgroup. */
+    Optional<ProcessId> oldest(String cgroup) {
+        return processes.oldest(cgroup);
+    }
+
     Optional<ProcessId> process(int pid) {
         return processes.find(pid);
     }

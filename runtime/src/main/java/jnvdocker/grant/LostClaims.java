@@ -113,7 +113,7 @@ final class LostClaims {
             LOG.warn("claim {} was lost, and is known again", id);
         } else if (!known && mounted) {
             LOG.error("claim {} is mounted, but its GPUs are unknown", id);
-            unleased.add(id);
+            unleased.add(id, Optional.empty());
         }
     }
 }

@@ -7,6 +7,9 @@ import jnvdocker.lease.Origin;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
@@ -14,29 +17,32 @@ import java.util.Optional;
 
 /**
  * Programs of {@code gpu run} that a registry has lost: each has a cgroup that is named after its
- * claim, and the claim a file.
+ * claim. The claim has a file, and is an attribute of the cgroup, too.
  */
 final class LostProcesses {
+    private static final Logger LOG = LoggerFactory.getLogger(LostProcesses.class);
+
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Evidence evidence;
-    private final Adoption adoption;
+    private final Unleased unleased;
 
-    LostProcesses(LeaseRegistry registry, ClaimFiles files, Evidence evidence, Adoption adoption) {
+    LostProcesses(LeaseRegistry registry, ClaimFiles files, Evidence evidence, Unleased unleased) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
-        this.adoption = adoption;
+        this.unleased = unleased;
     }
 
     /** Gives them their leases again, and deletes the files of those that have ended. */
     void restore() throws IOException {
         Map<String, Lease> live = new HashMap<>();
         registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
-        Map<String, Holder.Process> running =
-                registry.claims().isNew() ? evidence.groups() : Map.<String, Holder.Process>of();
-        for (Map.Entry<String, Holder.Process> group : running.entrySet()) {
-            restore(group.getKey(), group.getValue(), live);
+        boolean isNew = registry.claims().isNew();
+        for (Map.Entry<String, Holder.Process> group : evidence.groups().entrySet()) {
+            if (isNew || !registry.claims().knew(group.getKey())) {
+                restore(group.getKey(), group.getValue(), live);
+            }
         }
         for (String id : files.ids()) {
             Optional<Claim> claim = files.read(id);
@@ -50,7 +56,15 @@ final class LostProcesses {
     private void restore(String id, Holder.Process holder, Map<String, Lease> live)
             throws IOException {
         Optional<Claim> known = registry.claims().claim(id);
-        Optional<Claim> claim = known.isPresent() ? known : files.read(id);
+        Optional<Claim> claim = known.isPresent() ? known : read(id, holder.cgroup());
+        if (claim.isEmpty() && !ProgramGroup.isAnothers(holder.cgroup(), files)) {
+            LOG.error(
+                    "pid {} runs with GPUs of 'gpu run', and which is unknown: none is given out;"
+                            + " end what runs in {}",
+                    holder.process().pid(),
+                    holder.cgroup());
+            unleased.add(id, Optional.of(holder.cgroup()));
+        }
         if (claim.filter(LostProcesses::isOfProcess).isEmpty()) {
             return;
         }
@@ -59,8 +73,15 @@ final class LostProcesses {
             registry.becomes(id, lease.get().holder().process(), holder.cgroup());
         } else if (lease.isEmpty()) {
             registry.claims().restore(claim.get(), false);
-            adoption.adopt(claim.get(), holder, live);
+            new Adoption(registry, evidence, unleased).adopt(claim.get(), holder, live);
         }
+    }
+
+    private Optional<Claim> read(String id, String cgroup) throws IOException {
+        Optional<Claim> claim = files.read(id);
+        return claim.isPresent() || ProgramGroup.isAnothers(cgroup, files)
+                ? claim
+                : ProgramGroup.recorded(id, cgroup, files);
     }
 
     private static boolean isOfProcess(Claim claim) {

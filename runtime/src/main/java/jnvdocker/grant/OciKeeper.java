@@ -6,6 +6,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WakeSocket;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
@@ -14,12 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -218,13 +216,11 @@ public final class OciKeeper implements AutoCloseable {
     }
 
     private static Optional<Integer> pid(Path file) {
-        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-            return Optional.empty();
-        }
-        try (InputStream in =
-                Files.newInputStream(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
-            String text = new String(in.readNBytes(PID_LENGTH), StandardCharsets.US_ASCII).strip();
-            return Optional.of(Integer.parseInt(text)).filter(pid -> pid > 0);
+        try {
+            return RegularFile.read(file, PID_LENGTH)
+                    .map(bytes -> new String(bytes, StandardCharsets.US_ASCII).strip())
+                    .map(Integer::parseInt)
+                    .filter(pid -> pid > 0);
         } catch (IOException | NumberFormatException e) {
             // It is just being written, or gone.
             return Optional.empty();

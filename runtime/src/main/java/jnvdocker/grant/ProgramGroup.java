@@ -1,8 +1,17 @@
 package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.ProcessGroup;
+import jnvdocker.registry.ClaimFiles;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -12,11 +21,45 @@ final class ProgramGroup {
     /** As {@link #of} makes them. */
     static final Pattern NAME = Pattern.compile("jnvdocker-([0-9a-f]{12})");
 
+    private static final Logger LOG = LoggerFactory.getLogger(ProgramGroup.class);
+    private static final String CLAIM = "claim";
+    private static final String STATE = "state";
+
     private ProgramGroup() {}
 
     /** The name of the cgroup that a process of the host and all it starts are in. */
     static String of(Claim claim) {
         return "jnvdocker-" + claim.id();
+    }
+
+    /**
+     * Puts a process of the host into a cgroup of its own.
+     *
+     * @return its directory
+     */
+    static String make(ProcessId process, Claim claim, ClaimFiles files) throws IOException {
+        byte[] state = files.state().toString().getBytes(StandardCharsets.UTF_8);
+        return ProcessGroup.make(
+                process, of(claim), Map.of(CLAIM, files.text(claim), STATE, state));
+    }
+
+    /** Returns the claim that such a cgroup was made for, by its attributes alone. */
+    static Optional<Claim> recorded(String id, String folder, ClaimFiles files) {
+        try {
+            Optional<byte[]> text = ProcessGroup.attribute(folder, CLAIM);
+            return text.isPresent() ? Optional.of(files.parse(id, text.get())) : Optional.empty();
+        } catch (IOException e) {
+            LOG.warn("{}: {}", folder, e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /** Whether a daemon with another state directory has made such a cgroup. */
+    static boolean isAnothers(String folder, ClaimFiles files) throws IOException {
+        Optional<byte[]> state = ProcessGroup.attribute(folder, STATE);
+        return state.isPresent()
+                && !new String(state.get(), StandardCharsets.UTF_8)
+                        .equals(files.state().toString());
     }
 
     /** Whether a cgroup is called as such a one is. */

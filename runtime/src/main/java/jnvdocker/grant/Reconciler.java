@@ -85,7 +85,7 @@ public final class Reconciler {
         // First: in a registry that was put back, what runs may have a lease that is long over.
         endGone(lease -> !lease.boot().equals(registry.boot()));
         meetProcesses();
-        new LostProcesses(registry, files, evidence, adoption).restore();
+        new LostProcesses(registry, files, evidence, unleased).restore();
         // Whether a container is about to start again, the engine knows; it is asked later.
         endGone(lease -> !lease.isOfContainer());
     }

@@ -15,7 +15,6 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.ProcessGroup;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.Earlier;
 import jnvdocker.registry.LeaseRegistry;
@@ -320,11 +319,11 @@ final class Reservations {
      * @throws IOException when its children could not be watched
      */
     void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
-        // Should the registry be lost: the cgroup says who has it, and the file what.
+        // Should the registry be lost: each of the two says who has which GPUs.
         files.write(claim);
         String cgroup;
         try {
-            cgroup = ProcessGroup.make(client, ProgramGroup.of(claim));
+            cgroup = ProgramGroup.make(client, claim, files);
         } catch (IOException e) {
             files.delete(claim.id());
             throw e;

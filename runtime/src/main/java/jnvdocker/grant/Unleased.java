@@ -12,19 +12,21 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 
 /**
- * Claims that processes have mounted and that have no lease: since the registry has lost them, or
- * since it says that others have their GPUs. As long as they run, their GPUs are nobody else's.
+ * Claims that processes have mounted, or whose cgroup they are in, and that have no lease: since
+ * the registry has lost them, or since it says that others have their GPUs. As long as they run,
+ * their GPUs are nobody else's.
  */
 public final class Unleased {
     private final LeaseRegistry registry;
     private final Evidence evidence;
-    private final Set<String> claims = ConcurrentHashMap.newKeySet();
+    private final Map<String, Optional<String>> claims = new ConcurrentHashMap<>();
 
     Unleased(LeaseRegistry registry, Evidence evidence) {
         this.registry = registry;
@@ -34,8 +36,8 @@ public final class Unleased {
     /**
      * One of them.
      *
-     * @param claim empty when nothing tells of it but the mount
-     * @param process the oldest that has it mounted
+     * @param claim empty when nothing tells of it but the mount or the cgroup
+     * @param process the oldest that has it mounted, or is in its cgroup
      * @param minors of the GPUs that it can open; empty when that is not known, and may be any
      */
     public record Running(
@@ -48,8 +50,11 @@ public final class Unleased {
         }
     }
 
-    void add(String claim) {
-        claims.add(claim);
+    /**
+     * @param cgroup that its processes are in; empty when they have it mounted
+     */
+    void add(String claim, Optional<String> cgroup) {
+        claims.put(claim, cgroup);
     }
 
     /** Those that still run, and still have no lease. */
@@ -60,10 +65,15 @@ public final class Unleased {
         try {
             ClaimMounts.Seen mounted = evidence.mountedClaims();
             List<Running> running = new ArrayList<>();
-            for (String id : List.copyOf(claims)) {
+            for (Map.Entry<String, Optional<String>> each : Map.copyOf(claims).entrySet()) {
+                String id = each.getKey();
+                Optional<String> cgroup = each.getValue();
                 Optional<ProcessId> process =
-                        mounted.ours().getOrDefault(id, List.of()).stream().findFirst();
-                if (isOver(id) || process.isEmpty() && mounted.complete()) {
+                        cgroup.isPresent()
+                                ? evidence.oldest(cgroup.get())
+                                : mounted.ours().getOrDefault(id, List.of()).stream().findFirst();
+                boolean gone = process.isEmpty() && (cgroup.isPresent() || mounted.complete());
+                if (gone || isOver(id)) {
                     claims.remove(id);
                 } else if (process.isPresent()) {
                     running.add(running(id, process.get()));
@@ -88,7 +98,7 @@ public final class Unleased {
                 claim.isPresent() ? Optional.empty() : evidence.openable(process));
     }
 
-    /** Those of which nothing tells but their mounts. */
+    /** Those of which nothing tells but their mounts and cgroups. */
     List<Running> unknown() throws IOException {
         Predicate<Running> isKnown = it -> it.claim().isPresent();
         return running().stream().filter(isKnown.negate()).toList();

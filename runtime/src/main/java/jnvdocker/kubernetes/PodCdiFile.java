@@ -2,16 +2,15 @@ package jnvdocker.kubernetes;
 
 import jnvdocker.container.CdiSpec;
 import jnvdocker.host.DeviceNode;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.program.TrustedFolder;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -103,11 +102,8 @@ final class PodCdiFile {
     }
 
     private Optional<String> read() throws IOException {
-        try (InputStream in = Files.newInputStream(file)) {
-            return Optional.of(new String(in.readNBytes(LIMIT), StandardCharsets.UTF_8));
-        } catch (NoSuchFileException e) {
-            return Optional.empty();
-        }
+        return RegularFile.read(file, LIMIT)
+                .map(bytes -> new String(bytes, StandardCharsets.UTF_8));
     }
 
     /** One of a jnvdocker that has gone may be replaced: nothing is where it has the driver. */

@@ -11,6 +11,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.volume.FolderTree;
 
 import org.slf4j.Logger;
@@ -22,6 +23,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,6 +67,11 @@ public final class ClaimFiles {
         this.folder = state.resolve(FOLDER);
     }
 
+    /** Returns the state directory, by its real path. */
+    public Path state() throws IOException {
+        return folder.getParent().toRealPath();
+    }
+
     /** All that a claim has on disk. */
     public Path folder(String claim) {
         return folder.resolve(claim);
@@ -81,6 +88,11 @@ public final class ClaimFiles {
         Files.createDirectories(
                 claim.origin().isMounted() ? mounted(claim.id()) : folder(claim.id()));
         Posix.chmod(folder(claim.id()), ENTERED);
+        replace(claim.id(), folder.resolve(claim.id()).resolve(CLAIM), text(claim), OURS);
+    }
+
+    /** The text of {@code claim.json}. */
+    public byte[] text(Claim claim) throws IOException {
         ObjectNode root = json.createObjectNode();
         root.put("claim", claim.id());
         StoredOrigin origin = StoredOrigin.of(claim.origin());
@@ -101,7 +113,11 @@ public final class ClaimFiles {
             entry.put("uuid", gpu.uuid()).put("index", gpu.index()).put("minor", gpu.minor());
             gpu.partWord().ifPresent(part -> entry.put("part", part));
         }
-        replace(claim.id(), folder.resolve(claim.id()).resolve(CLAIM), root, OURS);
+        return bytes(root);
+    }
+
+    private byte[] bytes(ObjectNode root) throws IOException {
+        return json.writerWithDefaultPrettyPrinter().writeValueAsBytes(root);
     }
 
     /** Tells the container which GPUs it has, and since when. */
@@ -121,7 +137,7 @@ public final class ClaimFiles {
                     .put("uuid", gpu.uuid())
                     .put("node", gpu.node());
         }
-        replace(claim.id(), mounted(claim.id()).resolve(LEASE), root, ANYBODYS);
+        replace(claim.id(), mounted(claim.id()).resolve(LEASE), bytes(root), ANYBODYS);
     }
 
     /**
@@ -135,7 +151,7 @@ public final class ClaimFiles {
     public void write(String claim, List<SetVariable> variables) throws IOException {
         ObjectNode root = json.createObjectNode();
         root.set("variables", json.valueToTree(variables));
-        replace(claim, folder.resolve(claim).resolve(VARIABLES), root, OURS);
+        replace(claim, folder.resolve(claim).resolve(VARIABLES), bytes(root), OURS);
     }
 
     /** Whether our OCI runtime has created the claim's container. */
@@ -147,13 +163,12 @@ public final class ClaimFiles {
     public List<SetVariable> variables(String claim) {
         Path file = folder.resolve(claim).resolve(VARIABLES);
         try {
-            if (Files.size(file) > LIMIT) {
-                throw new IOException("it is longer than " + LIMIT + " bytes");
+            Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
+            if (bytes.isEmpty()) {
+                return List.of();
             }
-            JsonNode root = json.readTree(Files.readAllBytes(file));
+            JsonNode root = json.readTree(bytes.get());
             return List.of(json.treeToValue(root.path("variables"), SetVariable[].class));
-        } catch (NoSuchFileException e) {
-            return List.of();
         } catch (IOException e) {
             LOG.warn("{} is not used: {}", file, e.getMessage());
             return List.of();
@@ -167,7 +182,14 @@ public final class ClaimFiles {
 
     /** A claim as its file has it; empty when there is none, or one that cannot be read. */
     public Optional<Claim> read(String id) {
-        return read(id, folder(id).resolve(CLAIM));
+        Path file = folder(id).resolve(CLAIM);
+        try {
+            Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
+            return bytes.isPresent() ? Optional.of(parse(id, bytes.get())) : Optional.empty();
+        } catch (IOException e) {
+            LOG.warn("{} is not used: {}", file, e.getMessage());
+            return Optional.empty();
+        }
     }
 
     /** Names of the directories, whatever is in them. */
@@ -186,41 +208,34 @@ public final class ClaimFiles {
         FolderTree.delete(folder.resolve(claim));
     }
 
-    private Optional<Claim> read(String id, Path file) {
-        try {
-            if (Files.size(file) > LIMIT) {
-                throw new IOException("it is longer than " + LIMIT + " bytes");
-            }
-            JsonNode root = json.readTree(Files.readAllBytes(file));
-            List<ClaimedGpu> gpus = new ArrayList<>();
-            for (JsonNode gpu : root.path("gpus")) {
-                gpus.add(
-                        ClaimedGpu.read(
-                                gpu.path("uuid").asText(),
-                                gpu.path("index").asInt(),
-                                gpu.path("minor").asInt(),
-                                text(gpu, "part")));
-            }
-            if (gpus.isEmpty()) {
-                throw new IOException("it names no GPU");
-            }
-            return Optional.of(
-                    new Claim(
-                            id,
-                            origin(root),
-                            new Owner(root.path("uid").asInt(), root.path("owner").asText("?")),
-                            gpus,
-                            Instant.ofEpochMilli(root.path("created").asLong()),
-                            text(root, "container")
-                                    .map(container ->
-                                            new Claim.ContainerRef(
-                                                    container, root.path("name").asText("?")))));
-        } catch (NoSuchFileException e) {
-            return Optional.empty();
-        } catch (IOException e) {
-            LOG.warn("{} is not used: {}", file, e.getMessage());
-            return Optional.empty();
+    /**
+     * Reads the text of {@code claim.json}.
+     *
+     * @throws IOException when it is the text of no claim
+     */
+    public Claim parse(String id, byte[] text) throws IOException {
+        JsonNode root = json.readTree(text);
+        List<ClaimedGpu> gpus = new ArrayList<>();
+        for (JsonNode gpu : root.path("gpus")) {
+            gpus.add(
+                    ClaimedGpu.read(
+                            gpu.path("uuid").asText(),
+                            gpu.path("index").asInt(),
+                            gpu.path("minor").asInt(),
+                            text(gpu, "part")));
         }
+        if (gpus.isEmpty()) {
+            throw new IOException("it names no GPU");
+        }
+        return new Claim(
+                id,
+                origin(root),
+                new Owner(root.path("uid").asInt(), root.path("owner").asText("?")),
+                gpus,
+                Instant.ofEpochMilli(root.path("created").asLong()),
+                text(root, "container")
+                        .map(container ->
+                                new Claim.ContainerRef(container, root.path("name").asText("?"))));
     }
 
     private static Origin origin(JsonNode root) throws IOException {
@@ -240,10 +255,12 @@ public final class ClaimFiles {
      * Written beside the mounted directory, and moved there: a container that was given the volume
      * writable could have put a link in the way.
      */
-    private void replace(String claim, Path file, ObjectNode content, int mode) throws IOException {
+    private void replace(String claim, Path file, byte[] content, int mode) throws IOException {
         Path fresh = folder.resolve(claim).resolve(file.getFileName() + ".new");
         try {
-            Files.write(fresh, json.writerWithDefaultPrettyPrinter().writeValueAsBytes(content));
+            // Whatever has the name: a pipe would block the daemon.
+            Files.deleteIfExists(fresh);
+            Files.write(fresh, content, StandardOpenOption.CREATE_NEW);
             Posix.chmod(fresh, mode);
             Files.move(
                     fresh,

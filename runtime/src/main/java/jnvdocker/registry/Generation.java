@@ -1,5 +1,7 @@
 package jnvdocker.registry;
 
+import jnvdocker.posix.RegularFile;
+
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
@@ -41,6 +43,7 @@ final class Generation implements AutoCloseable {
     /** Opens the file in a directory, or makes it. */
     static Generation open(Path folder) throws IOException {
         Path path = folder.resolve(NAME);
+        RegularFile.check(path);
         if (!Files.exists(path)) {
             Files.newByteChannel(
                             path,

@@ -1,6 +1,7 @@
 package jnvdocker.registry;
 
 import jnvdocker.posix.PrivateFile;
+import jnvdocker.posix.RegularFile;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -255,6 +256,9 @@ public final class RegistryDatabase implements AutoCloseable {
 
     private static RegistryDatabase openFile(Path file, RegistryDamage damage)
             throws SQLException, IOException {
+        for (String part : PARTS) {
+            RegularFile.check(file.resolveSibling(file.getFileName() + part));
+        }
         if (!Files.exists(file)) {
             PrivateFile.open(file).close();
         }

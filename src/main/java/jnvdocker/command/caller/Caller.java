@@ -8,6 +8,7 @@ import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /** The user who runs a command, as the kernel reports it, and sudo if that is root. */
@@ -36,9 +37,9 @@ public final class Caller {
 
     /** Returns the user who logged in, else the user who called sudo, else the process's own. */
     public static Owner owner(ClientRequest request) {
-        OptionalInt login = PROCESSES.loginUid(request.peer().pid());
+        Optional<Integer> login = request.process().flatMap(Caller::login);
         if (login.isPresent()) {
-            return Owners.of(login.getAsInt());
+            return Owners.of(login.get());
         }
         String sudo = request.variable("SUDO_UID");
         if (isRoot(request) && sudo.matches("[0-9]{1,10}")) {
@@ -47,16 +48,33 @@ public final class Caller {
         return Owners.of(request.peer().uid());
     }
 
+    private static Optional<Integer> login(ProcessId process) {
+        OptionalInt login = PROCESSES.loginUid(process.pid());
+        // The number may have been a later process's when it was read.
+        return login.isPresent() && PROCESSES.isAlive(process)
+                ? Optional.of(login.getAsInt())
+                : Optional.empty();
+    }
+
     /**
-     * @throws RefusedException when it is not a process of this machine that we can watch
+     * Returns the process that made the connection, whichever process has sent the request.
+     *
+     * @throws RefusedException when it is not a live process of this machine that we can watch
      */
     public static ProcessId process(ClientRequest request) throws RefusedException {
-        return PROCESSES
-                .find(request.peer().pid())
+        if (request.peer().pid() == 0) {
+            throw new RefusedException(
+                    "the process that requests GPUs is in another PID namespace, so its end could"
+                            + " not be seen",
+                    "run jnvdocker on the host itself");
+        }
+        return request.process()
+                .filter(PROCESSES::isAlive)
                 .orElseThrow(() ->
                         new RefusedException(
-                                "the process that requests GPUs is in another PID namespace, so its"
-                                        + " end could not be seen",
-                                "run jnvdocker on the host itself"));
+                                "process "
+                                        + request.peer().pid()
+                                        + ", which connected to jnvdockerd, has ended",
+                                "run the command again, and keep its process alive"));
     }
 }

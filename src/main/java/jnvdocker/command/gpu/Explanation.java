@@ -205,7 +205,7 @@ final class Explanation {
         return switch (use.kind()) {
             case CLAIM ->
                     who
-                            + " has a claim mounted whose lease was lost, or is another's, and may"
+                            + " has a claim whose lease was lost, or is another's, and may"
                             + " use this GPU";
             case OTHER_CLAIM ->
                     who

@@ -27,6 +27,7 @@ import java.util.function.Supplier;
  * @param real the runtime that ours becomes, by our configuration
  * @param config our configuration
  * @param cdi what CDI devices are made of
+ * @param reload has the daemon read its configuration again
  */
 public record RuntimeHost(
         RuntimeInstaller installer,
@@ -34,9 +35,20 @@ public record RuntimeHost(
         GpuInventory inventory,
         Supplier<Optional<Path>> real,
         Path config,
-        CdiHost cdi) {
+        CdiHost cdi,
+        Reload reload) {
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeHost.class);
     private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    /** Reads our configuration again. */
+    @FunctionalInterface
+    public interface Reload {
+        /**
+         * @return the file
+         * @throws IOException naming the mistake; the previous settings stay in force then
+         */
+        Path perform() throws IOException;
+    }
 
     /** How each that was laid out fares. */
     List<RuntimeHealth> health() throws IOException, RefusedException {

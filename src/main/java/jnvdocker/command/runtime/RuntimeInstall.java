@@ -123,6 +123,9 @@ final class RuntimeInstall implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         report(plan, need).forEach(out::println);
         remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        if (!dryRun && need.isEmpty()) {
+            host.reload().perform();
+        }
         return ExitCode.OK.code();
     }
 
@@ -162,7 +165,7 @@ final class RuntimeInstall implements Callable<Integer> {
             lines.add(
                     verb("write", "wrote")
                             + "image_need = \"none\" into "
-                            + host.config()
+                            + new OwnConfig(host.config()).own()
                             + ": no image gets GPUs unasked");
         }
         lines.add(
@@ -177,7 +180,7 @@ final class RuntimeInstall implements Callable<Integer> {
             plan.after().lines().forEach(line -> lines.add("    " + line));
         }
         if (!dryRun) {
-            lines.addAll(next(plan, need.isEmpty()));
+            lines.addAll(next(plan));
         }
         return lines;
     }
@@ -186,11 +189,8 @@ final class RuntimeInstall implements Callable<Integer> {
         return (dryRun ? "would " + would : did) + " ";
     }
 
-    private List<String> next(Plan plan, boolean ownChanged) {
+    private List<String> next(Plan plan) {
         List<String> commands = new ArrayList<>();
-        if (ownChanged) {
-            commands.add("systemctl restart jnvdocker   # containers run on");
-        }
         if (plan.changesConfig()) {
             plan.registration().engine().reload().ifPresent(commands::add);
         }
@@ -218,9 +218,7 @@ final class RuntimeInstall implements Callable<Integer> {
                                         + " runtimes without asking"));
         if (standard && need.isPresent() && !need.get().equals("none")) {
             remarks.add(
-                    "jnvdocker: "
-                            + host.config()
-                            + " has image_need = \""
+                    "jnvdocker: our configuration has image_need = \""
                             + need.get()
                             + "\", so 'docker build' on an image that needs GPUs takes some, too");
         }

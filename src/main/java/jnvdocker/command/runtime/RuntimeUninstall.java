@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.oci.install.EngineKind;
+import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RunningContainers;
 import jnvdocker.protocol.ClientRequest;
@@ -62,6 +63,7 @@ final class RuntimeUninstall implements Callable<Integer> {
     public Integer call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "remove an OCI runtime", "runtime uninstall");
         List<Registration> all = wanted();
+        boolean isEach = host.installer().registered().size() == all.size();
         PrintWriter out = spec.commandLine().getOut();
         if (all.isEmpty()) {
             out.println("the OCI runtime is not installed for this engine");
@@ -71,7 +73,21 @@ final class RuntimeUninstall implements Callable<Integer> {
             Optional<String> need = uninstall(each, out);
             stays |= need.isPresent();
         }
+        if (isEach) {
+            removeOwnConfig(out);
+        }
         return (complete && stays ? ExitCode.WRONG : ExitCode.OK).code();
+    }
+
+    /** No engine has our runtime as its default any more. */
+    private void removeOwnConfig(PrintWriter out) throws IOException, RefusedException {
+        OwnConfig own = new OwnConfig(host.config());
+        if (dryRun && Files.exists(own.own())) {
+            out.println("would remove " + own.own());
+        } else if (!dryRun && own.removeOwn()) {
+            out.println("removed " + own.own());
+            host.reload().perform();
+        }
     }
 
     private List<Registration> wanted() throws IOException, RefusedException {

@@ -232,7 +232,9 @@ class JsonDocumentsTest {
     private String print(Function<Printout, Object> command, String... options) throws Exception {
         try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
             var memory = new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ofSeconds(10));
-            var client = new ClientConnection(channel, memory.open(new Peer(1, 0, 0)), deadlines);
+            var client =
+                    new ClientConnection(
+                            channel, memory.open(new Peer(1, 0, 0)), deadlines, Optional.empty());
             Printout out = new Printout(client, true, Screen.NONE);
             List<String> words = new ArrayList<>(List.of("--json"));
             words.addAll(List.of(options));

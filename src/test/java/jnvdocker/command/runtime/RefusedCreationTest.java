@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.posix.Peer;
+import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
 
@@ -68,6 +69,7 @@ class RefusedCreationTest {
     private static ClientRequest by(int uid) {
         return new ClientRequest(
                 new Peer((int) ProcessHandle.current().pid(), uid, uid),
+                Processes.ofThisMachine().find((int) ProcessHandle.current().pid()),
                 new ClientRequest.Terminals(false, false, false),
                 false,
                 0,

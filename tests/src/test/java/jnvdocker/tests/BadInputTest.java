@@ -392,7 +392,7 @@ class BadInputTest extends OneEngineTest {
     private static void onFileSystem(String options, OnState test) throws IOException {
         Path state = lab.daemon().state();
         lab.daemon().stop();
-        Command.of("mount", "-t", "tmpfs", "-o", options, "tmpfs", state).run().ok();
+        Command.of("mount", "-t", "tmpfs", "-o", "mode=755," + options, "tmpfs", state).run().ok();
         try {
             test.run(state);
         } finally {

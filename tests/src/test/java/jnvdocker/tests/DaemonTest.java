@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.net.SocketException;
@@ -25,8 +27,10 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -141,16 +145,108 @@ class DaemonTest extends OneHostTest {
             assertEquals(125, second.exitCode());
             assertTrue(second.err().contains("set JNVDOCKER_STATE_DIR"), second::toString);
 
-            Files.delete(daemon.state().resolve("jnvdockerd.lock"));
-            // The registry is locked too; if that lock is free just then, the sockets are in use.
-            second = daemon.jnvdockerd().run();
-            assertEquals(125, second.exitCode());
-            assertTrue(second.err().contains("another "), second::toString);
+            Command.of("sh", "-c", "rm -f \"$0\"/*.lock*", daemon.state()).run().ok();
+            try (TestDaemon other = new TestDaemon(host)) {
+                other.with("JNVDOCKER_STATE_DIR", daemon.state());
+                Process process = other.launch(Map.of());
+                assertFalse(process.isAlive(), "two daemons on one state directory");
+                assertEquals(125, process.exitValue());
+                String why = Files.readString(other.log());
+                assertTrue(
+                        why.contains(
+                                "jnvdocker: another jnvdockerd (pid "
+                                        + first.pid()
+                                        + ") uses "
+                                        + daemon.state()
+                                        + "; stop it first, or set JNVDOCKER_STATE_DIR"),
+                        why);
+            }
             assertEquals("", daemon.jnvdocker("gpu", "ls").run().ok().err());
         } finally {
             first.destroy();
             first.onExit().join();
         }
+    }
+
+    /** A copy that was restored belongs to another user, who can change it. */
+    @ParameterizedTest
+    @CsvSource({
+        "'chown -R 4243 .; chmod 777 .', ''",
+        "'chown 4243 claims', /claims belongs to uid 4243",
+        "'chmod 666 registry.db', /registry.db may be written by users other than root",
+        "'chown -R 4243 volumes', /volumes belongs to uid 4243"
+    })
+    void stateThatOthersMayChangeIsRefused(String change, String what) {
+        daemon.jnvdocker("gpu", "volume").run().ok();
+        daemon.stop();
+        Path state = daemon.state();
+        Command.of("sh", "-c", "mkdir -p claims; " + change).in(state).run().ok();
+        Command.Result refused = daemon.jnvdockerd().after("timeout", 60).run();
+        assertEquals(125, refused.exitCode());
+        String expected =
+                what.isEmpty()
+                        ? "users other than root can write to " + state + ", and so could"
+                        : state + what;
+        assertTrue(refused.err().startsWith("jnvdocker: " + expected), refused::err);
+        assertTrue(refused.err().contains("; "), refused::err);
+        Command.of("sh", "-c", "chown -R root: $0 && chmod -R go-w $0", state).run().ok();
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    /** Nobody will ever write to them. */
+    @Test
+    void pipesAmongItsFilesKeepItFromNothing() throws IOException {
+        String id = "0123456789ab";
+        Path state = daemon.state();
+        Path claim = Files.createDirectories(state.resolve("claims").resolve(id));
+        Files.createDirectories(state);
+        for (String name : List.of("claim.json", "claim.json.new", "variables.json")) {
+            Command.of("mkfifo", claim.resolve(name)).run().ok();
+        }
+        for (String name :
+                List.of(
+                        "cuda-version",
+                        "cuda-version.new",
+                        "gpu-errors",
+                        "mesos-install",
+                        "runtimes.json")) {
+            Command.of("mkfifo", state.resolve(name)).run().ok();
+        }
+        assertTimeoutPreemptively(
+                Duration.ofSeconds(60),
+                () -> {
+                    daemon.jnvdocker("gpu", "ls").run().ok();
+                    daemon.jnvdocker("gpu", "reload").run().ok();
+                });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "mkfifo registry.generation, /registry.generation is a named pipe",
+        "mkfifo registry.db, /registry.db is a named pipe",
+        "touch claims, /claims is not a directory; move it away",
+        "ln -s /nowhere/registry.db registry.db, '/registry.db is a link to"
+                + " /nowhere/registry.db, which is not there; '"
+    })
+    void stateOfAnotherKindIsRefusedByName(String command, String what) {
+        Path state = daemon.state();
+        Command.of("sh", "-c", "mkdir $0 && cd $0 && " + command, state).run().ok();
+        Command.Result refused = daemon.jnvdockerd().after("timeout", 60).run();
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().contains("jnvdocker: " + state + what), refused::err);
+        assertTrue(refused.err().contains("; "), refused::err);
+    }
+
+    @Test
+    void variablesThatJavaObeysAreNotPassedOn() {
+        Command.Result result =
+                daemon.jnvdockerd("--version")
+                        .with("JAVA_TOOL_OPTIONS", "-Dx=1")
+                        .with("JDK_JAVA_OPTIONS", "-Dx=2")
+                        .with("_JAVA_OPTIONS", "-Dx=3")
+                        .run()
+                        .ok();
+        assertEquals("", result.err());
     }
 
     @Test

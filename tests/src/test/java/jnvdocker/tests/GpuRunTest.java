@@ -11,6 +11,7 @@ import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.ProcessGroups;
 import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -24,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** {@code gpu run}: programs of the host hold GPUs exclusively for as long as they run. */
 class GpuRunTest extends OneEngineTest {
@@ -207,6 +209,74 @@ class GpuRunTest extends OneEngineTest {
                                 + " it\n"),
                 warned);
         awaitStates("fuff");
+    }
+
+    /** With the directory the registry and the file of the claim are gone; the cgroup is there. */
+    @Test
+    void aProgramKeepsItsGpusWhenTheStateDirectoryIsLost() throws Exception {
+        Process process = start("--gpus", "device=1,2", "sleep", "1000");
+        awaitStates("fhhf");
+        String claim = gpus().path(1).path("claim").asText();
+        lab.daemon().kill();
+        Command.of("sh", "-c", "rm -r $0/registry* $0/claims", lab.daemon().state()).run().ok();
+        lab.startDaemon();
+        awaitStates("fhhf");
+        assertEquals(claim, gpus().path(2).path("claim").asText());
+        assertEquals(process.pid(), gpus().path(1).path("pid").asLong());
+        Command.Result refused = gpuRun("--gpus", "device=1", "true").run();
+        assertTrue(refused.err().contains("GPU 1 (GPU-5c1a1003) is held by"), refused::err);
+    }
+
+    /** It is ours by its name, which only root can have given it; nothing tells which GPUs. */
+    @Test
+    void aProgramOfAnUnknownClaimKeepsAllGpusFromOthers() throws Exception {
+        Process sleep = new ProcessBuilder("sleep", "1000").start();
+        started.add(sleep);
+        Path cgroups =
+                Stream.of("devices", "")
+                        .map(Path.of("/sys/fs/cgroup")::resolve)
+                        .filter(path -> Files.exists(path.resolve("cgroup.procs")))
+                        .findFirst()
+                        .orElseThrow();
+        lab.daemon().kill();
+        Path group = Files.createDirectory(cgroups.resolve("jnvdocker-0123456789ab"));
+        try {
+            Files.writeString(group.resolve("cgroup.procs"), String.valueOf(sleep.pid()));
+            for (int start = 0; start < 2; start++) {
+                lab.startDaemon();
+                awaitStates("uuuu");
+                Command.Result refused = gpuRun("--gpus", "device=0", "true").run();
+                assertEquals(125, refused.exitCode());
+                assertTrue(refused.err().contains("which has no lease on it"), refused::err);
+                lab.daemon().kill();
+            }
+        } finally {
+            sleep.destroyForcibly().waitFor();
+            Lab.await(() -> group.toFile().delete() ? List.of() : List.of(group + " is used"));
+            lab.startDaemon();
+        }
+        awaitStates("ffff");
+    }
+
+    @Test
+    void aProgramOfAnotherStateDirectoryKeepsNothingFromOthers() throws Exception {
+        try (TestDaemon other = new TestDaemon(lab.host())) {
+            Process process = other.jnvdocker("gpu", "run", "--gpus", "1", "sleep", "1000").start();
+            started.add(process);
+            Lab.await(() ->
+                    other.jnvdocker("gpu", "ls").run().ok().out().contains("HELD")
+                            ? List.of()
+                            : List.of("not held"));
+            lab.daemon().kill();
+            lab.startDaemon();
+            awaitStates("ffff");
+            process.destroyForcibly().waitFor();
+            Lab.await(() ->
+                    other.jnvdocker("gpu", "ls").run().ok().out().contains("HELD")
+                            ? List.of("held")
+                            : List.of());
+            ProcessGroups.awaitNone(other);
+        }
     }
 
     @ParameterizedTest

@@ -77,7 +77,7 @@ class RegistryDiskTest extends OneEngineTest {
         Path state = lab.daemon().state();
         lab.daemon().stop();
         lab.engine().stop();
-        Command.of("mount", "-t", "tmpfs", "-o", "size=650m", "tmpfs", state).run().ok();
+        Command.of("mount", "-t", "tmpfs", "-o", "mode=755,size=650m", "tmpfs", state).run().ok();
         try {
             lab.engine().start();
             lab.startDaemon();

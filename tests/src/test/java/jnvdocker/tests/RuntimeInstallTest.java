@@ -124,10 +124,10 @@ class RuntimeInstallTest {
         JsonNode config = JSON.readTree(runtime.config().toFile());
         assertEquals("nvidia", config.path("default-runtime").asText());
         assertEquals(4, config.path("node-generic-resources").size());
-        assertTrue(installed.out().contains("systemctl restart jnvdocker "), installed.out());
+        assertFalse(installed.out().contains("restart jnvdocker"), installed.out());
         lab.engine().restart();
-        lab.daemon().stop();
-        lab.startDaemon();
+        // An administrator copies an example over the configuration.
+        lab.configure("default_gpus = 1\n[runtime]\nall_means = 1\n");
         assertTrue(status().path("is_default").asBoolean());
         lab.docker("run", "-d", "--name=two", "--gpus=2", "plain", "sleep", "1000").ok();
         assertEquals(
@@ -194,6 +194,9 @@ class RuntimeInstallTest {
         assertTrue(first.err().contains("remove it first: jnvdocker runtime uninstall"));
         first = lab.jnvdocker("runtime", "uninstall").ok();
         assertEquals(BEFORE.replace(" ", ""), Files.readString(runtime.config()).replace(" ", ""));
+        Path own = lab.daemon().state().resolveSibling("config.d/runtime.toml");
+        assertTrue(first.out().contains("removed " + own + "\n"), first::toString);
+        assertFalse(Files.exists(own));
         assertTrue(
                 first.out().contains("stays: these containers need it: old; remove"),
                 first::toString);

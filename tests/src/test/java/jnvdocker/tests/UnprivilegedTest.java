@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.TestDaemon;
 
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -103,7 +105,6 @@ class UnprivilegedTest extends OneHostTest {
         List<Path> locks =
                 List.of(
                         daemon.socket().resolveSibling("jnvdockerd.pid"),
-                        daemon.state().resolve("jnvdockerd.lock"),
                         daemon.state().resolve("volumes/nvidia_driver/.lock"));
         for (Path file : locks) {
             Command.of("chmod", "644", file).run().ok();
@@ -286,5 +287,67 @@ class UnprivilegedTest extends OneHostTest {
         assertTrue(
                 why.contains("runs, and is stopped: kill -CONT " + client.pid() + " lets it go on"),
                 why);
+    }
+
+    /** Connects, and ends; a child sends a request over the connection once there is a file. */
+    private static final String LEAVE =
+            """
+            use IO::Socket::UNIX;
+            $| = 1;
+            my ($path, $folder) = @ARGV;
+            sub list { return pack("N(N/a*)*", scalar @_, @_); }
+            my $daemon = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => $path) or die "$!";
+            print "ready\\n";
+            if (fork) { exit 0 }
+            select(undef, undef, undef, 0.01) until -e "$folder/send";
+            my $request = pack("NNN N/a*", 1, 0, 0, "/") . list("docker")
+                . list("gpu", "run", "--gpus", "1", "true") . list();
+            syswrite($daemon, "Q" . pack("N", length $request) . $request);
+            open(my $answer, ">", "$folder/answer.new") or die "$!";
+            while (sysread($daemon, my $frame, 4096)) { print $answer $frame }
+            close($answer);
+            rename("$folder/answer.new", "$folder/answer");
+            """;
+
+    /** Starts programs of root until one has that pid, which the kernel can be made to choose. */
+    private static final String REUSE =
+            """
+            while :; do
+              echo $(($0 - 1)) > /proc/sys/kernel/ns_last_pid
+              sleep 1000 &
+              [ $! = $0 ] && echo ready && exit
+              kill $!
+            done
+            """;
+
+    /** Else that process would be moved to another cgroup, and keep the GPU until it ends. */
+    @Test
+    void aLaterProcessOfAClientsPidGetsNoGpu() throws Exception {
+        Path own = folder().resolve("nobodys");
+        Command.of("install", "-d", "-o", "65534", own).run().ok();
+        Process client = asNobody(LEAVE, daemon.socket(), own);
+        long pid = client.pid();
+        assertEquals(0, client.waitFor());
+        Process reuse = Command.of("sh", "-c", REUSE, pid).start();
+        assertEquals("ready", reuse.inputReader().readLine());
+        ProcessHandle victim = ProcessHandle.of(pid).orElseThrow();
+        try {
+            String cgroups = Files.readString(Path.of("/proc/" + pid + "/cgroup"));
+            Files.createFile(own.resolve("send"));
+            Path answer = own.resolve("answer");
+            Lab.await(() -> Files.exists(answer) ? List.of() : List.of("no answer"));
+            assertEquals(cgroups, Files.readString(Path.of("/proc/" + pid + "/cgroup")));
+            String said = new String(Files.readAllBytes(answer), StandardCharsets.UTF_8);
+            assertTrue(
+                    said.contains(
+                            "jnvdocker: process "
+                                    + pid
+                                    + ", which connected to jnvdockerd, has ended; "),
+                    said);
+            String shown = daemon.jnvdocker("gpu", "ls").run().ok().out();
+            assertFalse(shown.contains("HELD") || shown.contains("RESERVED"), shown);
+        } finally {
+            victim.destroyForcibly();
+        }
     }
 }

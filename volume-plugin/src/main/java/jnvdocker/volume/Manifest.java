@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
 import jnvdocker.volume.files.DriverFiles.LeftOut;
@@ -17,6 +18,7 @@ import jnvdocker.volume.files.MalformedFileException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
@@ -47,7 +49,7 @@ public record Manifest(
 
     private static final int FORMAT = 1;
     private static final int SELECTION = 1;
-    private static final int MAX_SIZE = 16 << 20;
+    static final int MAX_SIZE = 16 << 20;
     private static final Pattern PLAIN = Pattern.compile("(?!\\.)[A-Za-z0-9_.+-]{1,255}");
     private static final JsonMapper MAPPER = new JsonMapper();
 
@@ -128,7 +130,10 @@ public record Manifest(
         if (Files.size(file) > MAX_SIZE) {
             throw new MalformedFileException("larger than 16 MiB");
         }
-        return parse(Files.readAllBytes(file), version);
+        return parse(
+                RegularFile.readOwn(file, MAX_SIZE)
+                        .orElseThrow(() -> new NoSuchFileException(file.toString())),
+                version);
     }
 
     static Manifest parse(byte[] json, DriverVersion version) throws MalformedFileException {

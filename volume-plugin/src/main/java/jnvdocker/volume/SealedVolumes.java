@@ -5,6 +5,7 @@ import jnvdocker.posix.Errno;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.process.Mount;
 import jnvdocker.process.MountTable;
 
@@ -13,6 +14,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -186,7 +188,9 @@ final class SealedVolumes {
     }
 
     private static byte[] manifest(Path volume) throws IOException {
-        return Files.readAllBytes(volume.resolve(Manifest.NAME));
+        Path file = volume.resolve(Manifest.NAME);
+        return RegularFile.readOwn(file, Manifest.MAX_SIZE)
+                .orElseThrow(() -> new NoSuchFileException(file.toString()));
     }
 
     private void mount(DriverVolume volume, Path point) throws IOException {

@@ -1,13 +1,11 @@
 package jnvdocker.mesos.agent;
 
+import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -37,20 +35,19 @@ public record InstalledFolders(Path launcherDir, Path libexec) {
      */
     public static Optional<InstalledFolders> read(Path state) throws RefusedException, IOException {
         Path file = state.resolve(NAME);
-        try (InputStream in = Files.newInputStream(file)) {
-            String text = new String(in.readNBytes(LIMIT), StandardCharsets.UTF_8);
-            List<String> lines = text.lines().toList();
-            if (lines.size() != 2 || !lines.stream().allMatch(LINE.asMatchPredicate())) {
-                throw new RefusedException(
-                        file + " is damaged: it should have two lines, each an absolute path",
-                        "remove it, then run 'jnvdocker mesos install --launcher-dir DIR"
-                                + " --mesos-libexec DIR'");
-            }
-            return Optional.of(
-                    new InstalledFolders(Path.of(lines.getFirst()), Path.of(lines.getLast())));
-        } catch (NoSuchFileException e) {
+        Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
+        if (bytes.isEmpty()) {
             return Optional.empty();
         }
+        List<String> lines = new String(bytes.get(), StandardCharsets.UTF_8).lines().toList();
+        if (lines.size() != 2 || !lines.stream().allMatch(LINE.asMatchPredicate())) {
+            throw new RefusedException(
+                    file + " is damaged: it should have two lines, each an absolute path",
+                    "remove it, then run 'jnvdocker mesos install --launcher-dir DIR"
+                            + " --mesos-libexec DIR'");
+        }
+        return Optional.of(
+                new InstalledFolders(Path.of(lines.getFirst()), Path.of(lines.getLast())));
     }
 
     /** Folders whose names have line breaks are not kept. */

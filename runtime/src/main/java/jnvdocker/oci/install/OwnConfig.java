@@ -1,73 +1,106 @@
 package jnvdocker.oci.install;
 
+import jnvdocker.posix.WholeFile;
+import jnvdocker.program.TrustedFolder;
+import jnvdocker.words.FailedException;
 import jnvdocker.words.RefusedException;
 
-import org.tomlj.TomlParseResult;
-
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
 /**
- * Our own configuration, in which images are said to get no GPUs unasked where our runtime is an
- * engine's default: the engine's builds have it, too, and would take all GPUs for each line of a
- * Dockerfile.
+ * Our own configuration: a file, and those in the directory beside it. One of them is the
+ * installer's. It says that images get no GPUs unasked where our runtime is an engine's default:
+ * the engine's builds have it, too, and would take all GPUs for each line of a Dockerfile.
  */
 public final class OwnConfig {
-    private static final String TABLE = "runtime";
-    private static final String KEY = "image_need";
-    private static final String LINE = KEY + " = \"none\"\n";
+    private static final String SUFFIX = ".toml";
+    private static final String NAME = "runtime" + SUFFIX;
+    private static final String KEY = "runtime.image_need";
+    private static final int MODE = 0644;
+
+    static final String TEXT =
+            """
+            # Written by 'jnvdocker runtime install --default', removed by 'jnvdocker runtime uninstall'.
+            # The default runtime also runs the steps of 'docker build': no image gets GPUs unasked.
+            [runtime]
+            image_need = "none"
+            """;
 
     private final Path file;
 
+    /**
+     * @param file such as {@code /etc/jnvdocker/config.toml}
+     */
     public OwnConfig(Path file) {
         this.file = file;
     }
 
+    /**
+     * Returns the files of the configuration, whether they exist or not: the main one, then those
+     * of {@code config.d} in the order of their names. A later one overrides an earlier one.
+     */
+    public List<Path> files() throws IOException {
+        List<Path> files = new ArrayList<>(List.of(file));
+        Path folder = folder();
+        if (Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
+            if (!Files.isDirectory(folder)) {
+                throw new FailedException(folder + " is not a directory", "move it away");
+            }
+            try (var entries = Files.newDirectoryStream(folder, "[!.]*" + SUFFIX)) {
+                entries.forEach(files::add);
+            }
+            files.subList(1, files.size()).sort(null);
+        }
+        return files;
+    }
+
+    /** Returns the directory of the other files: {@code config.d} for {@code config.toml}. */
+    public Path folder() {
+        String name = file.getFileName().toString();
+        return file.resolveSibling(name.replaceFirst("\\.toml$", "") + ".d");
+    }
+
+    /** Returns the file that {@link #giveImagesNone} writes. */
+    public Path own() {
+        return folder().resolve(NAME);
+    }
+
     /** Its {@code image_need}; empty when it has none. */
     public Optional<String> imageNeed() throws IOException, RefusedException {
-        return Optional.ofNullable(parse(SettingsFile.read(file)).getString(TABLE + "." + KEY));
+        Optional<String> need = Optional.empty();
+        for (Path each : files()) {
+            String its =
+                    TomlText.parse(SettingsFile.read(each), each, " cannot be read: ")
+                            .getString(KEY);
+            need = its == null ? need : Optional.of(its);
+        }
+        return need;
+    }
+
+    /** Has it say that they get none, in a file of its own. */
+    public void giveImagesNone() throws IOException, RefusedException {
+        TrustedFolder.check(folder());
+        Files.createDirectories(folder());
+        WholeFile.write(own(), TEXT.getBytes(StandardCharsets.UTF_8), WholeFile.Access.root(MODE));
     }
 
     /**
-     * Has it say that they get none. All else stays as it is.
+     * Takes that back, unless the file was changed since.
      *
-     * @throws RefusedException when there is no place for that
+     * @return whether the file is gone now
      */
-    public void giveImagesNone() throws IOException, RefusedException {
-        String before = SettingsFile.read(file);
-        SettingsFile.write(file, before, withImagesNone(before));
-    }
-
-    /** The same text that says so, too. */
-    String withImagesNone(String before) throws RefusedException {
-        String after = insert(before);
-        if (!"none".equals(parse(after).getString(TABLE + "." + KEY))) {
-            throw new RefusedException(
-                    "the table [" + TABLE + "] in " + file + " is written in an unusual way",
-                    "write " + LINE.strip() + " into it by hand");
+    public boolean removeOwn() throws IOException, RefusedException {
+        if (!SettingsFile.read(own()).equals(TEXT)) {
+            return false;
         }
-        return after;
-    }
-
-    private String insert(String text) throws RefusedException {
-        TomlParseResult toml = parse(text);
-        if (toml.inputPositionOf(TABLE) == null || !toml.isTable(TABLE)) {
-            String whole = text.isEmpty() || text.endsWith("\n") ? text : text + "\n";
-            return whole + (whole.isEmpty() ? "" : "\n") + "[" + TABLE + "]\n" + LINE;
-        }
-        int line = toml.inputPositionOf(TABLE).line();
-        int end = 0;
-        for (int i = 0; i < line; i++) {
-            end = text.indexOf('\n', end) + 1;
-            if (end == 0) {
-                return text + "\n" + LINE;
-            }
-        }
-        return text.substring(0, end) + LINE + text.substring(end);
-    }
-
-    private TomlParseResult parse(String text) throws RefusedException {
-        return TomlText.parse(text, file, " cannot be read: ");
+        WholeFile.delete(own());
+        return true;
     }
 }

@@ -1,16 +1,16 @@
 package jnvdocker.oci.install;
 
+import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.program.TrustedFolder;
+import jnvdocker.words.FailedException;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
@@ -28,19 +28,12 @@ final class SettingsFile {
      * @throws RefusedException when it is no text of a configuration's length
      */
     static String read(Path file) throws IOException, RefusedException {
-        if (Files.exists(file) && !Files.isRegularFile(file)) {
-            throw new RefusedException(
-                    file + " is not a regular file", "name another one with --config");
-        }
-        try (InputStream in = Files.newInputStream(file)) {
-            byte[] bytes = in.readNBytes(LIMIT + 1);
-            if (bytes.length > LIMIT) {
-                throw new RefusedException(
-                        file + " is longer than 1 MiB", "name another one with --config");
-            }
+        try {
+            byte[] bytes = RegularFile.read(file, LIMIT).orElse(new byte[0]);
             return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
-        } catch (NoSuchFileException e) {
-            return "";
+        } catch (FailedException e) {
+            throw new RefusedException(
+                    e.refusal().followedBy(", or name another one with --config"));
         } catch (CharacterCodingException e) {
             throw new RefusedException(
                     file + " is not UTF-8", "fix it, or name another one with --config");

@@ -1,15 +1,18 @@
 package jnvdocker.oci.install;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -196,32 +199,20 @@ class TomlSettingsTest {
         assertTrue(e.getMessage().contains(reason), e.getMessage());
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "`` | [runtime]~image_need = 'none'~",
-                "default_gpus = 1 | default_gpus = 1~~[runtime]~image_need = 'none'~",
-                "[runtime] # of ours~real = '/x'~[mesos]~ |"
-                        + " [runtime] # of ours~image_need = 'none'~real = '/x'~[mesos]~",
-                "a = 1~[runtime] | a = 1~[runtime]~image_need = 'none'~",
-            })
-    void ourOwnIsToldThatImagesGetNone(String before, String after) throws Exception {
-        OwnConfig config = new OwnConfig(FILE);
-        assertEquals(
-                after.replace('~', '\n').replace("'none'", "\"none\""),
-                config.withImagesNone(before.replace('~', '\n')));
-    }
-
     @Test
-    void aTableWrittenInAnotherWayIsLeftAlone() {
-        RefusedException e =
-                assertThrows(
-                        RefusedException.class,
-                        () ->
-                                new OwnConfig(FILE)
-                                        .withImagesNone("runtime = { real = \"/usr/bin/runc\" }"));
-        assertTrue(e.getMessage().contains("write image_need = \"none\" into it by hand"));
+    void ourOwnIsToldThatImagesGetNoneInAFileOfItsOwn(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("config.toml");
+        OwnConfig config = new OwnConfig(file);
+        assertEquals(Optional.empty(), config.imageNeed());
+        Files.writeString(file, "[runtime]\nimage_need = \"default_gpus\"\n");
+        assertEquals(Optional.of("default_gpus"), config.imageNeed());
+        config.giveImagesNone();
+        assertEquals(Optional.of("none"), config.imageNeed());
+        assertEquals(List.of(file, folder.resolve("config.d/runtime.toml")), config.files());
+        assertTrue(config.removeOwn());
+        assertEquals(Optional.of("default_gpus"), config.imageNeed());
+        assertFalse(config.removeOwn());
+        Files.writeString(config.own(), "[runtime]\nimage_need = \"none\"\n");
+        assertFalse(config.removeOwn(), "it is the administrator's by now");
     }
 }

@@ -5,7 +5,7 @@ import io.netty.channel.nio.AbstractNioChannel;
 
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.Processes;
+import jnvdocker.process.PeerProcess;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
@@ -13,13 +13,13 @@ import java.nio.channels.SocketChannel;
 
 /** The processes at the other ends of connections. */
 final class Callers {
-    private final Processes processes = Processes.ofThisMachine();
     private final Method javaChannel = javaChannel();
 
     /** One that has ended meanwhile is known by a start time that no process has. */
     ProcessId of(Channel connection) throws IOException {
-        int pid = Posix.peer(socket(connection)).pid();
-        return processes.find(pid).orElse(new ProcessId(pid, 0));
+        SocketChannel socket = socket(connection);
+        int pid = Posix.peer(socket).pid();
+        return PeerProcess.of(socket).orElse(new ProcessId(pid, 0));
     }
 
     private SocketChannel socket(Channel connection) throws IOException {
