@@ -137,6 +137,11 @@ public final class RuntimeSpec {
         return Optional.ofNullable(root.path("linux").path("cgroupsPath").textValue());
     }
 
+    /** Whether its runtime has systemd make its cgroup: {@code SLICE:PREFIX:NAME}. */
+    boolean isInSystemdsCgroup() {
+        return cgroupsPath().filter(path -> path.matches("[^/:]*:[^/:]*:[^/:]+")).isPresent();
+    }
+
     /** A mount of something of the host. */
     public record BindMount(String source, String destination) {}
 
