@@ -309,6 +309,10 @@ class RuntimeProgramTest {
                 "-- create -b B c1",
                 "create --config B/config.json -b . c1",
                 "create -f B/config.json c1",
+                "restore --bundle B c1",
+                "restore --image-path I --work-path=W -d -b B c1",
+                "restore c1 -b B --image-path I --manage-cgroups-mode soft --lsm-profile a:b"
+                        + " --lsm-mount-context c --empty-ns network",
             })
     void createIsFoundBehindAllOptions(String line) throws IOException {
         Path bundle = Files.createDirectory(folder.resolve("B"));
