@@ -58,7 +58,7 @@ static char *const *take_option(const struct option *option, const char *value, 
 
 static enum call_kind kind_of(const char *word)
 {
-	if (strcmp(word, "create") == 0 || strcmp(word, "run") == 0)
+	if (strcmp(word, "create") == 0 || strcmp(word, "run") == 0 || strcmp(word, "restore") == 0)
 		return CALL_CREATE;
 	if (strcmp(word, "exec") == 0)
 		return CALL_EXEC;
@@ -106,7 +106,9 @@ static void parse_command(char *const *word, struct call *call)
 	const struct option create[] = {
 		{ "bundle", 'b', &call->bundle }, { "config", 'f', &call->config }, { "pid-file", 0, &call->pid_file },
 		{ "console-socket", 0, NULL }, { "pidfd-socket", 0, NULL }, { "preserve-fds", 0, NULL },
-		{ NULL, 0, NULL },
+		/* of a restore */
+		{ "image-path", 0, NULL }, { "work-path", 0, NULL }, { "manage-cgroups-mode", 0, NULL }, { "empty-ns", 0, NULL },
+		{ "network-lock", 0, NULL }, { "lsm-profile", 0, NULL }, { "lsm-mount-context", 0, NULL }, { NULL, 0, NULL },
 	};
 	const struct option exec[] = {
 		{ "process", 'p', &call->process }, { "pid-file", 0, NULL }, { "console-socket", 0, NULL },

@@ -6,7 +6,7 @@
 
 /* Options that were not given are empty; of repeated ones the last counts, as in the runtimes themselves. */
 struct call {
-	enum call_kind { CALL_OTHER, CALL_CREATE, CALL_EXEC, CALL_DELETE } kind; /* "run" is a create, too */
+	enum call_kind { CALL_OTHER, CALL_CREATE, CALL_EXEC, CALL_DELETE } kind; /* "run" and "restore" are creates, too */
 	const char *root, *log, *log_format;
 	const char *bundle, *config, *pid_file; /* of a create; config is crun's option for another config.json */
 	const char *process;                    /* of an exec */

@@ -16,7 +16,8 @@
  *     DOCKER_RESOURCE_  Swarm's generic resources
  *   in config.json:
  *     "major":195       a node or a rule for NVIDIA's devices, whatever its name
- *     an allow rule without a major, or with a negative one: --privileged, or a rule such as 'c *:* rwm'
+ *     numbers that no device has: crun cuts off their upper bits
+ *     an allow rule for devices of every driver: --privileged, or a rule such as 'c *:* rwm' or 'a 10:1 m'
  *   in hostconfig.json:
  *     "gpu"             a DeviceRequest that has reached no driver yet
  *
@@ -86,24 +87,59 @@ static bool begins_with(const char *at, const char *end, const char *word)
 	return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-/* Whether there is a rule or node with NVIDIA's major number, or with all numbers. */
-static bool names_major(const struct buffer *config)
+enum { NVIDIA_MAJOR = 195, MAX_MAJOR = (1 << 12) - 1, MAX_MINOR = (1 << 20) - 1 };
+enum { ANY_NUMBER = -1, IMPOSSIBLE_NUMBER = -2 };
+
+/* A number of a device, or one of the two above. */
+static int device_number(const char *at, const char *end, int limit)
+{
+	int number = 0;
+
+	if (at == NULL || at == end)
+		return ANY_NUMBER;
+	if (*at == '-')
+		return at + 1 < end && at[1] == '1' && (at + 2 == end || !isdigit((unsigned char)at[2])) ? ANY_NUMBER
+													: IMPOSSIBLE_NUMBER;
+	if (!isdigit((unsigned char)*at))
+		return ANY_NUMBER;
+	for (; at < end && isdigit((unsigned char)*at); at++)
+		if ((number = 10 * number + *at - '0') > limit)
+			return IMPOSSIBLE_NUMBER;
+	return number;
+}
+
+/* Whether a rule or node has such a number, or one that no device has. */
+static bool has_number(const struct buffer *config, const char *name, int limit, int wanted)
 {
 	const char *end = end_of(config);
 
-	for (const char *at = config->data; (at = next_value(at, end, "\"major\"")) != NULL; ) {
-		if (at < end && *at == '-')
-			return true;
-		if (begins_with(at, end, "195") && (at + 3 == end || !isdigit((unsigned char)at[3])))
+	for (const char *at = config->data; (at = next_value(at, end, name)) != NULL; ) {
+		int number = device_number(at, end, limit);
+		if (number == wanted || number == IMPOSSIBLE_NUMBER)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Whether a rule allows devices without naming them. A rule holds no object and no list, so it is the text between
- * two braces.
+ * Whether a rule that allows lets devices of every driver be opened. DeviceRule in Java decides the same, and says why;
+ * tests/fixtures/device-rules has the cases.
  */
+static bool opens_every_major(const char *rule, const char *end)
+{
+	const char *type = next_value(rule, end, "\"type\"");
+	const char *access = next_value(rule, end, "\"access\"");
+
+	if (type != NULL && (begins_with(type, end, "\"b\"") || begins_with(type, end, "\"p\"")))
+		return false;
+	if (type == NULL || !(begins_with(type, end, "\"c\"") || begins_with(type, end, "\"u\"")))
+		return true;
+	if (access != NULL && begins_with(access, end, "\"m\""))
+		return false;
+	return device_number(next_value(rule, end, "\"major\""), end, MAX_MAJOR) <= 0;
+}
+
+/* A rule holds no object and no list, so it is the text between two braces. */
 static bool allows_all(const struct buffer *config)
 {
 	const char *end = end_of(config);
@@ -113,8 +149,7 @@ static bool allows_all(const struct buffer *config)
 			continue;
 		const char *from = memrchr(config->data, '{', at - config->data);
 		const char *to = memchr(at, '}', end - at);
-		const char *major = from == NULL || to == NULL ? NULL : next_value(from, to, "\"major\"");
-		if (major == NULL || major == to || !isdigit((unsigned char)*major))
+		if (from == NULL || to == NULL || opens_every_major(from, to))
 			return true;
 	}
 	return false;
@@ -159,5 +194,6 @@ static bool has_word_beside_runtime(const struct buffer *host)
 bool may_need_gpus(const struct texts *texts)
 {
 	return has_word(&texts->config) || has_word(&texts->container) || has_word_beside_runtime(&texts->host) ||
-	       contains(&texts->host, "\"gpu\"") || names_major(&texts->config) || allows_all(&texts->config);
+	       contains(&texts->host, "\"gpu\"") || has_number(&texts->config, "\"major\"", MAX_MAJOR, NVIDIA_MAJOR) ||
+	       has_number(&texts->config, "\"minor\"", MAX_MINOR, IMPOSSIBLE_NUMBER) || allows_all(&texts->config);
 }

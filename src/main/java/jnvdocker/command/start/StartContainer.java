@@ -155,7 +155,8 @@ public final class StartContainer {
         TypedGpus typed =
                 where instanceof UserEngine.Remote ? TypedGpus.byName(run) : devices.of(run);
         if (run.gpus().isPresent() || !typed.isEmpty()) {
-            refuseWhereItCannotWork(run, where);
+            refuseRemote(where);
+            refusePrivileged(run, !typed.isEmpty() || isOfGpus(run.gpus().get()));
         }
         switch (new ImageFinder(engine, request, client).find(run, where)) {
             case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
@@ -181,9 +182,10 @@ public final class StartContainer {
             return;
         }
         refuseOtherHost(request.variable("NV_HOST"));
-        refuseWhereItCannotWork(run, where);
+        refuseRemote(where);
+        refusePrivileged(run, isOfGpus(wanted.get().request()));
         UserSettings userSettings = settings(run, typed, variables);
-        if (!(wanted.get().request() instanceof GpuRequest.None)) {
+        if (isOfGpus(wanted.get().request())) {
             ContainerPlanner.refuseMountAt(Leases.FOLDER, userSettings);
         }
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
@@ -352,7 +354,7 @@ public final class StartContainer {
         }
     }
 
-    private void refuseWhereItCannotWork(RunCommand run, UserEngine where) throws RefusedException {
+    private static void refuseRemote(UserEngine where) throws RefusedException {
         if (where instanceof UserEngine.Remote(String url)) {
             throw new RefusedException(
                     "the engine at "
@@ -360,7 +362,14 @@ public final class StartContainer {
                             + " is on another machine, whose driver and GPUs are not known here",
                     "run jnvdocker on that machine, or docker without GPUs");
         }
-        if (run.privileged() && !settings.get().allowPrivileged()) {
+    }
+
+    private static boolean isOfGpus(GpuRequest request) {
+        return !(request instanceof GpuRequest.None);
+    }
+
+    private void refusePrivileged(RunCommand run, boolean withGpus) throws RefusedException {
+        if (withGpus && run.privileged() && !settings.get().allowPrivileged()) {
             throw new RefusedException(
                     "--privileged lets the container use every GPU of the host, whoever holds them",
                     "leave it out (--cap-add and --device give single rights), or have an"

@@ -87,6 +87,9 @@ final class TypedDevices {
     private Set<Integer> covered(String text, int major) throws RefusedException, IOException {
         Set<Integer> covered = new TreeSet<>();
         Optional<DeviceRule> rule = DeviceRule.parse(text);
+        if (rule.filter(DeviceRule.IMPOSSIBLE::equals).isPresent()) {
+            throw DeviceRule.impossible(typed("--device-cgroup-rule", text));
+        }
         if (rule.isPresent() && (rule.get().isOfAnyMajor() || rule.get().major() == major)) {
             soundMinors().stream()
                     .filter(minor -> rule.get().covers(major, minor))

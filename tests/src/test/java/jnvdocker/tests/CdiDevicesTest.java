@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -217,9 +218,10 @@ class CdiDevicesTest {
         }
     }
 
-    @Test
-    void privilegedContainerIsRefused() {
-        Command.Result run = start("one", "0", "--privileged");
+    @ParameterizedTest
+    @ValueSource(strings = {"--privileged", "--device-cgroup-rule=a 10:1 m"})
+    void containerThatMayOpenOtherGpusIsRefused(String option) {
+        Command.Result run = start("one", "0", option);
         assertTrue(
                 run.exitCode() != 0 && run.err().contains("jnvdocker: a privileged container"),
                 run::toString);
@@ -279,6 +281,11 @@ class CdiDevicesTest {
         Path config = bundle.resolve("config.json");
         String state = "echo '{\"id\":\"a\",\"pid\":1,\"bundle\":\"" + bundle + "\"}'";
         assertTrue(hook(state).err().contains("not visible to jnvdockerd"));
+        // runc refuses this number itself, crun does not.
+        String rule = "{'allow':true,'type':'c','major':4294967491,'minor':0,'access':'rwm'}";
+        String spec = "{'linux':{'resources':{'devices':[" + rule + "]}}}";
+        Files.writeString(config, spec.replace('\'', '"'));
+        assertTrue(hook(state).err().contains("has a number that no device has"));
         Files.writeString(config, "{}");
         Command.of("chown", "1000", config).run().ok();
         assertTrue(hook(state).err().contains("not owned by root"));

@@ -347,6 +347,9 @@ class RunContainerTest {
         assertTrue(result.err().contains("allow_privileged = true"), result::toString);
         // Only created, since some test machines cannot run a container with all rights.
         daemon.jnvdocker("create", "--privileged", "plain", "true").run().ok();
+        daemon.jnvdocker("create", "--privileged", "--gpus=none", "plain", "true").run().ok();
+        String none = "--env=NVIDIA_VISIBLE_DEVICES=none";
+        daemon.jnvdocker("create", "--privileged", none, "cuda", "true").run().ok();
     }
 
     @Test

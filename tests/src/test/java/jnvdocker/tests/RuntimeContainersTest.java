@@ -308,6 +308,28 @@ class RuntimeContainersTest {
         awaitNumbers(Map.of());
     }
 
+    /** Which open everything to runc: --privileged, any rule of type a, one for all majors. */
+    @Test
+    void containerThatMayOpenEveryDeviceOpensNoGpu() {
+        String other = "mknod /dev/other c 300 1; echo other $(tryopen /dev/other); " + NODES;
+        assertTrue(run("plain", "sh", "-c", other).ok().out().contains("other EPERM\n"));
+        List<String> options = new ArrayList<>();
+        List.of("a 10:1 m", "a *:* m", "c *:* rwm", "c *:3 rw")
+                .forEach(rule -> options.add("--device-cgroup-rule=" + rule));
+        // Those of the older engine need more rights than a test machine may have.
+        if (release == TestEngine.Release.NEWEST) {
+            options.add("--privileged");
+        }
+        for (String option : options) {
+            String out = run(option, "plain", "sh", "-c", other).ok().out();
+            assertTrue(out.contains("0 EPERM\n1 EPERM\n2 EPERM\n3 EPERM\n"), option + out);
+            assertEquals(option.endsWith("3 rw"), out.contains("other EPERM\n"), option + out);
+        }
+        assertRefused(
+                run("--device-cgroup-rule=c 4294967491:0 rwm", "plain", "true"),
+                "device rule 'c 4294967491:0 rwm' has a number that no device has");
+    }
+
     /** The policy does not retry after a refused create, and doubles its delay each time. */
     @Test
     void restartPolicyTriesAgainWhileItsGpuIsTaken() throws Exception {

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -39,6 +40,7 @@ import java.util.regex.Matcher;
  */
 class RuntimeProgramTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
+    private static final String RULES = "fixtures/device-rules";
     private static final String ORDINARY = "docker-28.5.2/userns-host-pid-host";
 
     private final Path folder = Folders.make("oci");
@@ -127,13 +129,7 @@ class RuntimeProgramTest {
                 "config.json|{\"env\":[\"DOCKER_RESOURCE_GPU=2\"]}",
                 "config.json|{\"path\":\"/dev/odd\",\"major\":195}",
                 "config.json|{\"major\" :\n\t195 }",
-                "config.json|{\"allow\":true,\"type\":\"c\",\"major\":195,\"access\":\"rwm\"}",
-                "config.json|{\"allow\":true,\"access\":\"rwm\"}",
                 "config.json|{\"allow\" : true}",
-                "config.json|{\"access\":\"rw\",\"type\":\"c\",\"allow\":true}",
-                "config.json|{\"allow\":true,\"type\":\"c\",\"minor\":3,\"access\":\"rwm\"}",
-                "config.json|{\"allow\":true,\"major\":null}",
-                "config.json|{\"allow\":true,\"type\":\"a\",\"major\":-1,\"minor\":-1}",
                 "config.json|\"allow\":true",
                 "config.v2.json|{\"Labels\":{\"com.nvidia.volumes.needed\":\"x\"}}",
                 "config.v2.json|{\"Labels\":{\"jnvdocker.gpus\":\"2\"}}",
@@ -153,9 +149,6 @@ class RuntimeProgramTest {
     @ValueSource(
             strings = {
                 "config.json|{\"major\":1950,\"minor\":195,\"x\":{\"major\":19}}",
-                "config.json|{\"allow\":true,\"type\":\"c\",\"major\":1,\"access\":\"rwm\"}",
-                "config.json|{ \"allow\" : true , \"major\" : 0 }",
-                "config.json|{\"allow\":false,\"access\":\"rwm\"}",
                 "config.json|{\"args\":[\"gpu\",\"\\\"allow\\\":true\",\"\\\"major\\\":195\"]}",
                 "config.v2.json|{\"Image\":\"gpu\"}",
                 "hostconfig.json|{\"Runtime\":\"nvidia\"}",
@@ -166,6 +159,27 @@ class RuntimeProgramTest {
         RuntimeCall call = ordinary(parts[0], parts[1]);
         assertEquals(0, asked(call), textOfFile);
         assertPassedOn(runtime.command(call).run());
+    }
+
+    /** A rule with NVIDIA's major number concerns the daemon, whatever else is in it. */
+    @ParameterizedTest
+    @CsvFileSource(files = RULES, delimiter = '|', quoteCharacter = '~')
+    void rulesThatMayOpenGpusConcernTheDaemon(String typed, String json, String devices)
+            throws IOException {
+        boolean concerns =
+                devices.matches("all|refused|\\*:.*") || json.matches(".*\"major\":195\\b.*");
+        assertEquals(concerns ? 1 : 0, asked(ordinary("config.json", json)), typed + json);
+    }
+
+    /** Nodes have numbers, too, and no engine gives those. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"type\":\"c\",\"major\":4294967491,\"minor\":0}",
+                "{\"type\":\"c\",\"major\":10,\"minor\":4294967296}",
+            })
+    void nodesWithNumbersOfNoDeviceConcernTheDaemon(String node) throws IOException {
+        assertEquals(1, asked(ordinary("config.json", node)));
     }
 
     /** Keeps the ordinary container's own mounts, which show where docker's directory is. */
@@ -295,6 +309,10 @@ class RuntimeProgramTest {
                 "-- create -b B c1",
                 "create --config B/config.json -b . c1",
                 "create -f B/config.json c1",
+                "restore --bundle B c1",
+                "restore --image-path I --work-path=W -d -b B c1",
+                "restore c1 -b B --image-path I --manage-cgroups-mode soft --lsm-profile a:b"
+                        + " --lsm-mount-context c --empty-ns network",
             })
     void createIsFoundBehindAllOptions(String line) throws IOException {
         Path bundle = Files.createDirectory(folder.resolve("B"));

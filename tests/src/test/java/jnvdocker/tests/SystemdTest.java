@@ -536,6 +536,39 @@ class SystemdTest {
         assertWell();
     }
 
+    @Test
+    void containerThatMayOpenEveryDeviceKeepsTheOthersWhenSystemdReloads() {
+        shell(NODES_MADE);
+        useCgroupsOf("systemd");
+        machine.jnvdocker("runtime", "install").run().ok();
+        try {
+            systemctl("reload", DOCKER).ok();
+            String id =
+                    docker(
+                                    "run",
+                                    "-d",
+                                    "--runtime=nvidia",
+                                    "--network=none",
+                                    "--device-cgroup-rule=a *:* rwm",
+                                    "--env=NVIDIA_VISIBLE_DEVICES=void",
+                                    "cuda",
+                                    "sleep",
+                                    "1000")
+                            .ok()
+                            .out()
+                            .strip();
+            String allowed = machine.property("docker-" + id + ".scope", "DeviceAllow");
+            assertTrue(allowed.contains("char-misc rwm"), allowed);
+            systemctl("daemon-reload").ok();
+            String open = "mknod /dev/gpu c 195 0; tryopen /dev/gpu; tryopen /dev/null";
+            assertEquals("EPERM\nok\n", docker("exec", id, "sh", "-c", open).out());
+        } finally {
+            shell("docker ps -aq | xargs -r docker rm -f");
+            machine.jnvdocker("runtime", "uninstall").run().ok();
+            useCgroupsOf("cgroupfs");
+        }
+    }
+
     private static void useCgroupsOf(String driver) {
         shell(
                 "sed -i 's/cgroupdriver=[a-z]*/cgroupdriver="

@@ -93,7 +93,8 @@ class TypedDevicesTest extends OneEngineTest {
 
     @Test
     void ruleForAllDevicesIsRefusedAsPrivilegesAre() {
-        for (String rule : List.of("c *:* rwm", "a *:* r", "a 10:1 w", "c *:1 rw")) {
+        for (String rule :
+                List.of("c *:* rwm", "a *:* r", "a 10:1 w", "c *:1 rw", "a 10:1 m", "a *:* m")) {
             for (String gpus : List.of("", "--gpus device=0 ")) {
                 Command.Result refused =
                         typed("run", gpus + "--device-cgroup-rule " + rule.replace(' ', '~'));
@@ -117,6 +118,23 @@ class TypedDevicesTest extends OneEngineTest {
             lab.awaitHolders(Map.of(0, "second"));
         } finally {
             lab.configure("");
+        }
+    }
+
+    /** crun cuts off their upper bits: these would open GPU 0, or all. */
+    @Test
+    void ruleWithNumbersThatNoDeviceHasIsRefused() {
+        for (String rule :
+                List.of("c 4294967491:0 rwm", "c 2147483648:2147483648 rwm", "b 8:1048576 r")) {
+            Command.Result refused = typed("run", "--device-cgroup-rule " + rule.replace(' ', '~'));
+            assertEquals(125, refused.exitCode(), refused::toString);
+            assertEquals(
+                    "jnvdocker: --device-cgroup-rule '"
+                            + rule
+                            + "' has a number that no device has (major numbers end at 4095, minor"
+                            + " numbers at 1048575); give the numbers that 'ls -l' shows for the"
+                            + " device\n",
+                    refused.err());
         }
     }
 

@@ -1,6 +1,8 @@
 package jnvdocker.oci.spec;
 
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * The major numbers of the driver's devices.
@@ -22,5 +24,12 @@ public record Majors(int gpu, Set<Integer> others) {
     /** Whether a device is one of the driver's. */
     boolean has(int major) {
         return major == gpu || others.contains(major);
+    }
+
+    /** In their order. */
+    SortedSet<Integer> all() {
+        SortedSet<Integer> all = new TreeSet<>(others);
+        all.add(gpu);
+        return all;
     }
 }

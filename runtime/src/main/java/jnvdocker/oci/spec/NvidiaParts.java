@@ -142,7 +142,7 @@ final class NvidiaParts {
     }
 
     private static boolean allows(JsonNode rule, Majors majors) {
-        return rule.path("allow").asBoolean(false) && majors.has(rule.path("major").asInt(-1));
+        return RuntimeSpec.rule(rule).filter(it -> majors.has(it.major())).isPresent();
     }
 
     /** Not every engine tells which mounts are the user's: theirs must not look like these. */

@@ -4,8 +4,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.json.BoundedParser;
+import jnvdocker.use.DeviceRule;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
+import java.math.BigInteger;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -47,10 +50,22 @@ public final class RuntimeSpec {
     }
 
     /**
-     * @throws RefusedException when it is not a JSON object, or takes too much memory
+     * @throws RefusedException when it is not a JSON object, takes too much memory, or names a
+     *     device by numbers that none has
      */
     public static RuntimeSpec parse(String json) throws RefusedException {
-        return new RuntimeSpec(Json.tree(json, "config.json", (_, _) -> true));
+        RuntimeSpec spec = new RuntimeSpec(Json.tree(json, "config.json", (_, _) -> true));
+        for (JsonNode device : spec.root.path("linux").path("devices")) {
+            if (!DeviceRule.isPossible(number(device, "major"), number(device, "minor"))) {
+                throw DeviceRule.impossible("device " + Quote.quoted(device.path("path").asText()));
+            }
+        }
+        for (JsonNode rule : spec.rules()) {
+            if (rule(rule).filter(DeviceRule.IMPOSSIBLE::equals).isPresent()) {
+                throw DeviceRule.impossible("device rule " + Quote.quoted(words(rule)));
+            }
+        }
+        return spec;
     }
 
     /** The memory that it takes at most, in bytes. */
@@ -131,6 +146,11 @@ public final class RuntimeSpec {
         return Optional.ofNullable(root.path("linux").path("cgroupsPath").textValue());
     }
 
+    /** Whether its runtime has systemd make its cgroup: {@code SLICE:PREFIX:NAME}. */
+    boolean isInSystemdsCgroup() {
+        return cgroupsPath().filter(path -> path.matches("[^/:]*:[^/:]*:[^/:]+")).isPresent();
+    }
+
     /** A mount of something of the host. */
     public record BindMount(String source, String destination) {}
 
@@ -162,10 +182,10 @@ public final class RuntimeSpec {
         }
     }
 
-    /** Whether a rule lets devices be opened without saying which: as good as privileges. */
+    /** Whether a rule lets devices of every driver be opened: as good as privileges. */
     public boolean allowsAllDevices() {
         for (JsonNode rule : rules()) {
-            if (opens(rule) && isOfCharacters(rule) && !isNumber(rule.path("major"))) {
+            if (rule(rule).filter(DeviceRule::isOfAnyMajor).isPresent()) {
                 return true;
             }
         }
@@ -176,20 +196,36 @@ public final class RuntimeSpec {
         return root.path("linux").path("resources").path("devices");
     }
 
-    /** Whether it allows more than to make a node. Without a word of that it allows everything. */
-    private static boolean opens(JsonNode rule) {
-        String access = rule.path("access").asText("");
+    /** The devices that a rule opens; empty if it opens none. */
+    static Optional<DeviceRule> rule(JsonNode rule) {
         return rule.path("allow").asBoolean(false)
-                && (access.isEmpty() || access.contains("r") || access.contains("w"));
+                ? DeviceRule.of(
+                        rule.path("type").asText(""),
+                        number(rule, "major"),
+                        number(rule, "minor"),
+                        rule.path("access").asText(""))
+                : Optional.empty();
     }
 
-    private static boolean isOfCharacters(JsonNode rule) {
-        String type = rule.path("type").asText("");
+    /** As docker takes it. */
+    private static String words(JsonNode rule) {
+        return rule.path("type").asText("a")
+                + " "
+                + number(rule, "major")
+                + ":"
+                + number(rule, "minor")
+                + " "
+                + rule.path("access").asText("");
+    }
+
+    private static BigInteger number(JsonNode deviceOrRule, String name) {
+        JsonNode number = deviceOrRule.path(name);
+        return number.isIntegralNumber() ? number.bigIntegerValue() : DeviceRule.NO_NUMBER;
+    }
+
+    private static boolean isOfCharacters(JsonNode device) {
+        String type = device.path("type").asText("");
         return type.isEmpty() || type.equals("a") || type.equals("c") || type.equals("u");
-    }
-
-    private static boolean isNumber(JsonNode number) {
-        return number.isIntegralNumber() && number.longValue() >= 0;
     }
 
     /**
@@ -216,13 +252,12 @@ public final class RuntimeSpec {
                 minors.add(device.path("minor").asInt(FIRST_OF_OTHERS));
             }
         }
-        for (JsonNode rule : rules()) {
-            if (opens(rule) && isOfCharacters(rule) && rule.path("major").asLong(-1) == major) {
-                if (isNumber(rule.path("minor"))) {
-                    minors.add(rule.path("minor").intValue());
-                } else {
-                    minors.addAll(present);
-                }
+        for (JsonNode each : rules()) {
+            Optional<DeviceRule> rule = rule(each).filter(it -> it.major() == major);
+            if (rule.filter(it -> it.minor() == DeviceRule.ANY).isPresent()) {
+                minors.addAll(present);
+            } else {
+                rule.ifPresent(it -> minors.add(it.minor()));
             }
         }
         return minors;

@@ -86,12 +86,10 @@ public final class SpecEdits {
         }
         if (spec.allowsAllDevices()) {
             ObjectNode linux = Json.objectIn(root, "linux");
-            Json.listIn(Json.objectIn(linux, "resources"), "devices")
-                    .addObject()
-                    .put("allow", false)
-                    .put("type", "c")
-                    .put("major", majors.gpu())
-                    .put("access", "rwm");
+            OtherDevices.allowAlone(
+                    Json.listIn(Json.objectIn(linux, "resources"), "devices"),
+                    majors,
+                    spec.isInSystemdsCgroup());
         }
     }
 

@@ -300,6 +300,20 @@ class GpuWishesTest {
                 ofDocker());
     }
 
+    /** To runc, its numbers and rights mean nothing. */
+    @ParameterizedTest
+    @CsvSource({"10, 1, rwm", "10, 1, m", "-1, -1, m", "195, 1, r"})
+    void ruleOfTypeAIsAsGoodAsPrivileges(String major, String minor, String access)
+            throws Exception {
+        rules =
+                "{'allow':true,'type':'a','major':%s,'minor':%s,'access':'%s'}"
+                        .formatted(major, minor, access);
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+        assertTrue(spec().hasNvidia(Majors.NONE));
+        visible("1");
+        assertThrows(RefusedException.class, this::ofDocker);
+    }
+
     @Test
     void privilegedWithoutGpusIsNoMoreThanThat() throws Exception {
         rules = "{'allow':true,'access':'rwm'}";

@@ -313,13 +313,60 @@ class RecordedSpecsTest {
     void nothingIsLeftOfTheDriverWithoutGpus(Recorded recorded) throws Exception {
         RuntimeSpec spec = recorded.spec();
         SpecEdits.withoutGpus(spec, MAJORS, recorded.docker(spec));
-        assertTrue(!spec.hasNvidia(MAJORS) || spec.allowsAllDevices(), spec::toString);
         if (spec.allowsAllDevices()) {
-            JsonNode rules =
-                    JSON.readTree(spec.toString()).path("linux").path("resources").path("devices");
-            JsonNode last = rules.get(rules.size() - 1);
-            assertEquals(195, last.path("major").asInt());
+            assertNvidiaIsDenied(spec);
+        } else {
+            assertFalse(spec.hasNvidia(MAJORS), spec::toString);
+        }
+    }
+
+    private static void assertNvidiaIsDenied(RuntimeSpec spec) throws Exception {
+        JsonNode rules = rules(spec);
+        for (int back = 1; back <= 2; back++) {
+            JsonNode last = rules.get(rules.size() - back);
+            assertEquals(back == 1 ? 510 : 195, last.path("major").asInt());
             assertFalse(last.path("allow").asBoolean(true));
+        }
+    }
+
+    private static JsonNode rules(RuntimeSpec spec) throws Exception {
+        return JSON.readTree(spec.toString()).path("linux").path("resources").path("devices");
+    }
+
+    /** No runtime then takes a rule that denies. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '~',
+            value = {
+                "/docker/x | 'type':'c','major':-1,'minor':-1,'access':'rwm' | false | 509",
+                "/docker/x | 'type':'c','minor':3,'access':'rw' | false | 509",
+                "system.slice:docker:x | 'access':'rwm' | true | 510",
+                "machine.slice:libpod:x | 'type':'a','major':-1,'minor':-1,'access':'rwm' | true |"
+                        + " 510",
+                ":docker:x | 'type':'a','major':10,'minor':1,'access':'m' | true | 2",
+                ":docker:x | 'type':'a','major':195,'minor':1,'access':'rwm' | true | 1",
+            })
+    void othersAreAllowedOneByOne(String cgroup, String rule, boolean blocks, int added)
+            throws Exception {
+        String config =
+                "{'linux':{'cgroupsPath':'%s','resources':{'devices':[{'allow':false,'access':'rwm'},{'allow':true,%s},{'allow':true,'type':'c','major':1,'minor':5,'access':'rwm'}]}}}"
+                        .formatted(cgroup, rule)
+                        .replace('\'', '"');
+        RuntimeSpec spec = RuntimeSpec.parse(config);
+        assertTrue(spec.allowsAllDevices());
+        SpecEdits.withoutGpus(spec, MAJORS, Optional.empty());
+        assertFalse(spec.hasNvidia(MAJORS), spec::toString);
+        JsonNode rules = rules(spec);
+        assertEquals(3 + added, rules.size());
+        assertFalse(rules.get(0).path("allow").asBoolean(true));
+        assertEquals(blocks ? "b" : "c", rules.get(2).path("type").asText());
+        assertEquals(5, rules.get(rules.size() - 1).path("minor").asInt());
+        String access = JSON.readTree("{" + rule.replace('\'', '"') + "}").path("access").asText();
+        for (JsonNode each : rules) {
+            if (each.path("allow").asBoolean() && each.path("minor").asInt() != 5) {
+                assertEquals(access, each.path("access").asText());
+            }
         }
     }
 
