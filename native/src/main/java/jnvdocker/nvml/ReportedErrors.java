@@ -1,5 +1,7 @@
 package jnvdocker.nvml;
 
+import jnvdocker.posix.FileErrors;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,6 +40,7 @@ final class ReportedErrors {
     private final Map<String, Entry> entries = new ConcurrentHashMap<>();
     private volatile String load = "";
     private volatile boolean unsaved;
+    private boolean failing;
 
     /**
      * @param load of the driver, in which it was reported
@@ -136,7 +139,7 @@ final class ReportedErrors {
                 });
     }
 
-    /** Writes what has changed; may wait for the disk. */
+    /** Writes what has changed, or could not be written the last time; may wait for the disk. */
     synchronized void save() {
         if (!unsaved) {
             return;
@@ -157,8 +160,13 @@ final class ReportedErrors {
         try {
             Files.write(fresh, lines);
             Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
+            failing = false;
         } catch (IOException e) {
-            LOG.warn("{}: the errors of GPUs are not kept: {}", file, e.getMessage());
+            unsaved = true;
+            if (!failing) {
+                LOG.warn("the errors of GPUs are not kept: {}", FileErrors.describe(e));
+            }
+            failing = true;
         }
     }
 }
