@@ -14,6 +14,7 @@ public final class Errno {
     public static final int EINVAL = 22;
     public static final int ENOTTY = 25;
     public static final int ERANGE = 34;
+    public static final int ENODATA = 61;
     public static final int EOPNOTSUPP = 95;
 
     private Errno() {}
