@@ -186,7 +186,7 @@ class HostileContainersTest extends OneHostTest {
             }
             int count = i + 1;
             Lab.await(() ->
-                    log().split("container 0d1f\\S+ is not created: ", -1).length > count
+                    log().split("container 0d1f\\S+ is not created", -1).length > count
                             ? List.of()
                             : List.of("it is not given up: " + log()));
         }
