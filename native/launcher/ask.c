@@ -95,7 +95,7 @@ struct talk {
 	bool faithful;   /* whether to ask again when it goes away */
 	bool deserted;
 	long patient_to; /* until when the daemon must say something */
-	long return_by;  /* until when a daemon must answer */
+	long return_by;  /* until when a daemon must be there again */
 	struct buffer said;
 };
 
@@ -162,30 +162,35 @@ static struct answer listen_to(int connection, const struct question *question, 
 	}
 }
 
-/* A connection, or -1 with errno when there is no daemon and none appears. */
+/* Waits a little for a daemon, which does not count as time in which one was silent. */
+static void wait_a_little(const struct question *question, struct talk *talk)
+{
+	long began = milliseconds();
+
+	usleep(RETURN_POLL_MS * 1000);
+	if (question->in_all)
+		talk->patient_to += milliseconds() - began;
+}
+
+/* A connection, or -1 with errno when there is no daemon and none appears, counted from now on. */
 static int await_daemon(const struct question *question, struct talk *talk)
 {
-	if (!question->in_all) {
-		talk->return_by = milliseconds() + question->return_ms;
-		if (talk->return_by > talk->patient_to)
-			talk->return_by = talk->patient_to;
-	}
+	talk->return_by = milliseconds() + question->return_ms;
+	if (!question->in_all && talk->return_by > talk->patient_to)
+		talk->return_by = talk->patient_to;
 	for (;;) {
 		int connection = connect_socket(question->socket, question->patience_ms);
 
 		if (connection >= 0 || (errno != ENOENT && errno != ECONNREFUSED) || question->return_ms == 0 ||
 		    milliseconds() >= talk->return_by)
 			return connection;
-		usleep(RETURN_POLL_MS * 1000);
-		if (question->in_all)
-			talk->patient_to += RETURN_POLL_MS;
+		wait_a_little(question, talk);
 	}
 }
 
 struct answer ask(const struct question *question)
 {
-	const long began = milliseconds();
-	struct talk talk = { .patient_to = began + question->patience_ms, .return_by = began + question->return_ms };
+	struct talk talk = { .patient_to = milliseconds() + question->patience_ms };
 
 	for (int attempt = 1; ; attempt++) {
 		int connection = await_daemon(question, &talk);
@@ -213,6 +218,6 @@ struct answer ask(const struct question *question)
 			return answer;
 		}
 		free(answer.text);
-		usleep(RETURN_POLL_MS * 1000);
+		wait_a_little(question, &talk);
 	}
 }

@@ -16,6 +16,7 @@
  * See frames.h for the protocol.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -587,6 +588,26 @@ static char **daemon_environment(void)
 	return kept;
 }
 
+/* Linux before 5.9 has no close_range, and some sandboxes deny it. */
+static void close_from(int first)
+{
+	DIR *open_ones;
+	const struct dirent *entry;
+
+	if (syscall(SYS_close_range, first, ~0U, 0) == 0)
+		return;
+	open_ones = opendir("/proc/self/fd");
+	if (open_ones == NULL)
+		_exit(EXIT_REFUSED);
+	while ((entry = readdir(open_ones)) != NULL) {
+		int number = atoi(entry->d_name);
+
+		if (number >= first && number != dirfd(open_ones))
+			close(number);
+	}
+	closedir(open_ones);
+}
+
 /* In the daemon's process: cut every tie to the user's session, then run it. */
 static void run_daemon(const char *program, int log, int alive) __attribute__((noreturn));
 
@@ -615,7 +636,7 @@ static void run_daemon(const char *program, int log, int alive)
 	dup2(log, 1);
 	dup2(log, 2);
 	dup2(alive, 3);
-	syscall(SYS_close_range, 4, ~0U, 0);
+	close_from(4);
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	sigemptyset(&none);
@@ -1153,11 +1174,12 @@ static bool fill(int from, int connection, struct buffer *data)
 	static char bytes[MAX_DATA];
 	struct pollfd both[] = { { .fd = from, .events = POLLIN }, { .fd = connection, .events = POLLIN } };
 
-	int patience = -1;
+	long deadline = -1;
 
 	data->length = 0;
 	while (data->length < MAX_DATA) {
-		int ready = poll(both, 2, patience);
+		long left = deadline < 0 ? -1 : deadline - milliseconds();
+		int ready = deadline >= 0 && left <= 0 ? 0 : poll(both, 2, left);
 
 		if (ready == 0)
 			return false;
@@ -1166,7 +1188,7 @@ static bool fill(int from, int connection, struct buffer *data)
 		if (both[1].revents != 0) {
 			/* A program that is about to end by itself reports its own exit. */
 			if (gives_up(connection))
-				patience = LAST_WORDS_MS;
+				deadline = milliseconds() + LAST_WORDS_MS;
 			both[1].fd = -1;
 		}
 		if (both[0].revents == 0)

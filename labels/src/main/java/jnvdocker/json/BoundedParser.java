@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonStreamContext;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
@@ -69,7 +68,7 @@ public final class BoundedParser extends JsonParserDelegate {
     }
 
     /** The JSON would take too much memory. */
-    public static final class TooLongException extends JsonProcessingException {
+    public static final class TooLongException extends IOException {
         private static final long serialVersionUID = 1L;
 
         private TooLongException(long most) {

@@ -73,7 +73,7 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
             return root == null ? MissingNode.getInstance() : root;
         } catch (BoundedParser.TooLongException e) {
             throw new BadImageException(
-                    "image configuration cannot be read: " + e.getOriginalMessage(), FEWER, e);
+                    "image configuration cannot be read: " + e.getMessage(), FEWER, e);
         } catch (JsonProcessingException e) {
             JsonLocation at = e.getLocation();
             String where =

@@ -1,8 +1,11 @@
 package jnvdocker.host;
 
+import jnvdocker.posix.Posix;
 import jnvdocker.process.Credentials;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -13,6 +16,9 @@ import java.util.Set;
 /** The users of a host's driver, and the processes that may use it, as far as the kernel tells. */
 public final class DriverUse {
     private static final int READ = 4;
+    private static final int NAMED_USER = 2;
+    private static final int NAMED_GROUP = 8;
+    private static final int ACCESS_ENTRY = 8;
     private static final int BITS_OF_GROUP = 3;
     private static final int BITS_OF_OWNER = 6;
 
@@ -46,15 +52,37 @@ public final class DriverUse {
         }
     }
 
+    /** Whether an access list lets a process read by its user or a group; a mask is left out. */
+    private static boolean isNamed(Credentials process, ByteBuffer list) {
+        list.order(ByteOrder.LITTLE_ENDIAN);
+        if (list.hasRemaining()) {
+            list.getInt(); // Its version: there is one.
+        }
+        while (list.remaining() >= ACCESS_ENTRY) {
+            int tag = list.getShort();
+            boolean reads = (list.getShort() & READ) != 0;
+            int id = list.getInt();
+            boolean its =
+                    tag == NAMED_USER && id == process.uid()
+                            || tag == NAMED_GROUP && process.groups().contains(id);
+            if (its && reads) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether a process may open the node of a GPU; true as well if that is unknown. */
     public boolean mayOpen(Gpu gpu, Credentials process) {
-        if (process.uid() == 0) {
+        if (process.uid() == 0 || process.readsAll()) {
             return true;
         }
         try {
-            Map<String, Object> node =
-                    Files.readAttributes(
-                            host.resolve(DeviceNodes.nameOf(gpu)), "unix:mode,uid,gid");
+            Path path = host.resolve(DeviceNodes.nameOf(gpu));
+            Map<String, Object> node = Files.readAttributes(path, "unix:mode,uid,gid");
+            if (isNamed(process, ByteBuffer.wrap(Posix.accessList(path)))) {
+                return true;
+            }
             int mode = (int) node.get("mode");
             if (process.uid() == (int) node.get("uid")) {
                 return (mode >> BITS_OF_OWNER & READ) != 0;

@@ -191,8 +191,9 @@ public final class GpuMonitor implements AutoCloseable {
             } catch (IOException | NvmlException e) {
                 say(e.getMessage());
                 pause = min(pause.multipliedBy(2), LONGEST_PAUSE);
+            } finally {
+                end(session);
             }
-            end(session);
             rest(pause);
         }
     }

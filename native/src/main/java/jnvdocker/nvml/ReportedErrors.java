@@ -1,5 +1,6 @@
 package jnvdocker.nvml;
 
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.RegularFile;
 
 import org.slf4j.Logger;
@@ -40,6 +41,7 @@ final class ReportedErrors {
     private final Map<String, Entry> entries = new ConcurrentHashMap<>();
     private volatile String load = "";
     private volatile boolean unsaved;
+    private boolean failing;
 
     /**
      * @param load of the driver, in which it was reported
@@ -138,7 +140,7 @@ final class ReportedErrors {
                 });
     }
 
-    /** Writes what has changed; may wait for the disk. */
+    /** Writes what has changed, or could not be written the last time; may wait for the disk. */
     synchronized void save() {
         if (!unsaved) {
             return;
@@ -160,8 +162,13 @@ final class ReportedErrors {
             Files.deleteIfExists(fresh);
             Files.write(fresh, lines, StandardOpenOption.CREATE_NEW);
             Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
+            failing = false;
         } catch (IOException e) {
-            LOG.warn("{}: the errors of GPUs are not kept: {}", file, e.getMessage());
+            unsaved = true;
+            if (!failing) {
+                LOG.warn("the errors of GPUs are not kept: {}", FileErrors.describe(e));
+            }
+            failing = true;
         }
     }
 }

@@ -16,6 +16,7 @@ import java.util.Arrays;
 
 /** System calls that Java lacks. */
 public final class Posix {
+    private static final int ACCESS_LIST = 4096;
     private static final int O_RDONLY = 0;
     private static final int O_WRONLY = 1;
     private static final int O_CREAT = 0x40;
@@ -86,6 +87,26 @@ public final class Posix {
             LibC.INSTANCE.chown(file.toString(), uid, gid);
         } catch (LastErrorException e) {
             throw failure("chown " + file, e.getErrorCode());
+        }
+    }
+
+    /**
+     * Returns the access list that a file has besides its permission bits (acl(5)), as the kernel
+     * keeps it (linux/posix_acl_xattr.h); empty if it has none.
+     */
+    public static byte[] accessList(Path file) throws PosixException {
+        byte[] list = new byte[ACCESS_LIST];
+        try {
+            long length =
+                    LibC.INSTANCE.getxattr(
+                            file.toString(), "system.posix_acl_access", list, list.length);
+            return Arrays.copyOf(list, (int) length);
+        } catch (LastErrorException e) {
+            int errno = e.getErrorCode();
+            if (errno == Errno.ENODATA || errno == Errno.EOPNOTSUPP) {
+                return new byte[0];
+            }
+            throw failure("getxattr " + file, errno);
         }
     }
 

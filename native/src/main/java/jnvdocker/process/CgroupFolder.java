@@ -62,11 +62,15 @@ record CgroupFolder(Path path) {
      */
     List<Integer> pids() throws IOException {
         List<Integer> pids = new ArrayList<>();
-        for (String pid : Files.readAllLines(processes())) {
+        // Of a threaded one, the kernel lists threads alone, in which a process is found as well.
+        for (String pid : Files.readAllLines(isThreaded() ? threads() : processes())) {
             pids.add(Integer.parseInt(pid));
         }
         for (CgroupFolder folder : below()) {
-            pids.addAll(folder.pids());
+            // The processes of a threaded one are in the list of the one above.
+            if (!folder.isThreaded()) {
+                pids.addAll(folder.pids());
+            }
         }
         pids.removeIf(pid -> pid == 0);
         return pids;
@@ -117,6 +121,16 @@ record CgroupFolder(Path path) {
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
+    }
+
+    /** Processes may have moved their threads into cgroups of their own (cgroups(7)). */
+    private boolean isThreaded() throws IOException {
+        Path type = path.resolve("cgroup.type");
+        return Files.exists(type) && Files.readString(type).strip().equals("threaded");
+    }
+
+    private Path threads() {
+        return path.resolve("cgroup.threads");
     }
 
     private Path processes() {

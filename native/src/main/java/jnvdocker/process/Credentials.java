@@ -6,12 +6,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A process's user and groups, which decide on its access to files.
+ * A process's user, groups and capabilities, which decide on its access to files.
  *
  * @param uid the user who started it
  * @param groups the groups that it is in
+ * @param readsAll whether it may open any file, whatever the file's permissions are
  */
-public record Credentials(int uid, Set<Integer> groups) {
+public record Credentials(int uid, Set<Integer> groups, boolean readsAll) {
+    /** CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH. */
+    private static final long READ_ALL = 1 << 1 | 1 << 2;
+
+    private static final Pattern EFFECTIVE =
+            Pattern.compile("^CapEff:\\s*([0-9a-f]{1,16})$", Pattern.MULTILINE);
+
     private static final Pattern UID = Pattern.compile("^Uid:\\s*([0-9]+)", Pattern.MULTILINE);
     private static final Pattern GROUPS =
             Pattern.compile("^(?:Gid|Groups):([0-9\\s&&[^\\n]]*)", Pattern.MULTILINE);
@@ -21,6 +28,25 @@ public record Credentials(int uid, Set<Integer> groups) {
 
     public Credentials {
         groups = Set.copyOf(groups);
+    }
+
+    /** Of a process without such capabilities. */
+    public Credentials(int uid, Set<Integer> groups) {
+        this(uid, groups, false);
+    }
+
+    /**
+     * @param status {@code /proc/<pid>/status}
+     * @param areOfTheHost whether its capabilities are about the files of all users
+     */
+    static Credentials parse(String status, boolean areOfTheHost) {
+        Matcher effective = EFFECTIVE.matcher(status);
+        boolean readsAll =
+                areOfTheHost
+                        && effective.find()
+                        && (Long.parseUnsignedLong(effective.group(1), 16) & READ_ALL) != 0;
+        Credentials plain = parse(status);
+        return new Credentials(plain.uid(), plain.groups(), readsAll);
     }
 
     /**

@@ -32,6 +32,8 @@ final class ProcFolder implements Processes {
             Pattern.compile("^(?:SigPnd|ShdPnd):\\s*([0-9a-f]{1,16})$", Pattern.MULTILINE);
 
     /** Docker's ids; a cgroup is called {@code /docker/<id>} or {@code docker-<id>.scope}. */
+    private static final Pattern ALL_USERS = Pattern.compile("\\s*0\\s+0\\s+4294967295\\s*");
+
     static final Pattern CONTAINER = Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
 
     private static final Pattern EFFECTIVE_UID =
@@ -285,7 +287,15 @@ final class ProcFolder implements Processes {
     }
 
     Credentials credentials(int pid) {
-        return read(pid, "status").map(Credentials::parse).orElse(Credentials.NONE);
+        return read(pid, "status")
+                .map(status -> Credentials.parse(status, knowsAllUsers(pid)))
+                .orElse(Credentials.NONE);
+    }
+
+    /** Else it is in a user namespace (user_namespaces(7)). */
+    private boolean knowsAllUsers(int pid) {
+        return Files.notExists(proc.resolve(pid + "/uid_map"))
+                || read(pid, "uid_map").filter(map -> ALL_USERS.matcher(map).matches()).isPresent();
     }
 
     /** Returns the user whose rights a process has. */

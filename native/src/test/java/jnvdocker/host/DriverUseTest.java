@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.jna.Library;
+import com.sun.jna.Native;
+
 import jnvdocker.posix.Posix;
 import jnvdocker.process.Credentials;
 
@@ -16,6 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HexFormat;
 import java.util.Set;
 
 class DriverUseTest {
@@ -82,6 +86,48 @@ class DriverUseTest {
         int group = gid.equals("OWN") ? (int) Files.getAttribute(node, "unix:gid") : number(gid);
         assertEquals(may, driver.mayOpen(GPU, new Credentials(user, Set.of(4, group))));
     }
+
+    /** Then the node's bits are those of the list's mask. */
+    @Test
+    void accessListOfTheNodeCounts() throws IOException {
+        Path node = Files.createDirectories(root.resolve("dev")).resolve("nvidia3");
+        Posix.chmod(Files.createFile(node), 0600);
+        Credentials user = new Credentials(1000, Set.of(1));
+        Credentials member = new Credentials(1001, Set.of(1, 44));
+        assertFalse(driver.mayOpen(GPU, user));
+        assertEquals(
+                0,
+                Attributes.LIBC.setxattr(
+                        node.toString(), "system.posix_acl_access", LIST, LIST.length, 0));
+        assertTrue(driver.mayOpen(GPU, user));
+        assertTrue(driver.mayOpen(GPU, member));
+        assertFalse(driver.mayOpen(GPU, new Credentials(1001, Set.of(1))));
+    }
+
+    @Test
+    void processWithACapabilityMayOpenEveryNode() throws IOException {
+        Path node = Files.createDirectories(root.resolve("dev")).resolve("nvidia3");
+        Posix.chmod(Files.createFile(node), 0600);
+        assertTrue(driver.mayOpen(GPU, new Credentials(1000, Set.of(), true)));
+    }
+
+    private interface Attributes extends Library {
+        Attributes LIBC = Native.load("c", Attributes.class);
+
+        int setxattr(String path, String name, byte[] value, long size, int flags);
+    }
+
+    /** For the user 1000 and the group 44, too. */
+    private static final byte[] LIST =
+            HexFormat.of()
+                    .parseHex(
+                            "02000000"
+                                    + "01000600ffffffff"
+                                    + "02000600e8030000"
+                                    + "04000000ffffffff"
+                                    + "080004002c000000"
+                                    + "10000600ffffffff"
+                                    + "20000000ffffffff");
 
     private static int number(String id) {
         return Integer.parseInt(id);

@@ -206,6 +206,19 @@ class CgroupTest {
         assertEquals(List.of(7, 8, 9), root.pids());
     }
 
+    /** Of which the kernel does not let the processes be read: one would hide those of all pods. */
+    @Test
+    void processesOfThreadedGroupsAreFound() throws IOException {
+        group("d", "cgroup.type", "domain threaded\n");
+        CgroupFolder domain = new CgroupFolder(group("d", "cgroup.procs", "7\n"));
+        group("d/t", "cgroup.type", "threaded\n");
+        CgroupFolder threaded = new CgroupFolder(group("d/t", "cgroup.threads", "8\n"));
+        Path unreadable = threaded.path().resolve("cgroup.procs");
+        Files.createSymbolicLink(unreadable, Path.of("not supported"));
+        assertEquals(List.of(7), domain.pids());
+        assertEquals(List.of(8), threaded.pids());
+    }
+
     private Path group(String name, String file, String text) throws IOException {
         Path group = Files.createDirectories(folder.resolve(name));
         Files.writeString(group.resolve(file), text);

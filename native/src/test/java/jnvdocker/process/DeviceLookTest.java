@@ -8,6 +8,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -75,6 +77,23 @@ class DeviceLookTest {
             assertEquals(2 * MANY * i, processes.deviceLook().descriptorsRead());
         }
         assertEquals(List.of(), pids(processes.usersOf(MAJOR + 1)));
+    }
+
+    /** In a user namespace they are about the files of its own users. */
+    @ParameterizedTest
+    @CsvSource({
+        "0000000000000002, 0 0 4294967295, true",
+        "0000000000000004, 0 0 4294967295, true",
+        "0000000000000008, 0 0 4294967295, false",
+        "000001ffffffffff, 0 1000 1, false"
+    })
+    void capabilitiesOfTheFirstUserNamespaceCount(String effective, String users, boolean all)
+            throws IOException {
+        process(10, 1000, 1);
+        proc.file("10/status", "Name:\tx\nUid:\t1000\t0\t0\t0\nCapEff:\t" + effective + "\n");
+        proc.file("10/uid_map", users + "\n");
+        ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
+        assertEquals(new Credentials(1000, Set.of(), all), processes.credentials(10));
     }
 
     @Test

@@ -40,6 +40,9 @@ import java.util.function.Supplier;
 public final class PodLeases {
     private static final Duration STEP = Duration.ofMillis(100);
 
+    /** Between scans of all processes of the host, of which the end of one is not reported. */
+    private static final Duration BETWEEN_SCANS = Duration.ofSeconds(1);
+
     /** A kubelet does not ask again for a pod that was refused its devices. */
     public static final String AT_ADMISSION = "make the pod again, which may get others then";
 
@@ -211,10 +214,15 @@ public final class PodLeases {
                         continue;
                     }
                     boolean waits = by.stream().noneMatch(this::isFinal);
-                    if (!waits || pace.nanos() - until >= 0) {
+                    long left = until - pace.nanos();
+                    if (!waits || left <= 0) {
                         throw new RefusedException(why + ender.remark(by), AT_START);
                     }
-                    pace.sleep(STEP, registry.changes(), seen);
+                    if (held.isPresent()) {
+                        pace.sleep(STEP, registry.changes(), seen);
+                    } else {
+                        pace.sleep(Duration.ofNanos(Math.min(left, BETWEEN_SCANS.toNanos())));
+                    }
                     if (Thread.currentThread().isInterrupted()) {
                         throw new IOException("the daemon is stopping");
                     }

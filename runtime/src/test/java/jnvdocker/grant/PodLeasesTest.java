@@ -414,6 +414,15 @@ class PodLeasesTest {
         assertEquals(1, start(NEW, "main", gpu(0)).size());
     }
 
+    /** Each scan reads the descriptors of all processes of the host. */
+    @Test
+    void podThatWaitsForAProcessHasTheHostScannedOnceASecond() throws Exception {
+        world.uses.openOnHost(0);
+        int before = world.uses.scans();
+        assertThrows(RefusedException.class, () -> start(OLD, "main", gpu(0)));
+        assertTrue(world.uses.scans() - before <= 27, () -> world.uses.scans() + " scans");
+    }
+
     /** The kubelet has forgotten it: only its devices cgroup tells of it. */
     @Test
     void lostLeaseOfAPodThatWasDeletedByForceIsRestored() throws Exception {

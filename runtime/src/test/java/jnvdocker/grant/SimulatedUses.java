@@ -56,6 +56,7 @@ final class SimulatedUses implements GpuUses {
     private final Set<String> listed = new HashSet<>();
 
     private int made;
+    private int scans;
 
     SimulatedUses(SimulatedWorld world) {
         this.world = world;
@@ -220,10 +221,16 @@ final class SimulatedUses implements GpuUses {
 
     @Override
     public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        scans++;
         world.moment();
         List<GpuUse> uses = opened(gpus);
         world.engines.forEach(engine -> uses.addAll(given(gpus, engine)));
         return uses;
+    }
+
+    /** How often it was looked for uses without the engine. */
+    int scans() {
+        return scans;
     }
 
     /** The same uses, when every engine has listed all of its containers, and nothing happens. */

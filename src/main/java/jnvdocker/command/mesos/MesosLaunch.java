@@ -99,7 +99,7 @@ public final class MesosLaunch {
             claims.refused(words.get(1), e);
             info = refused(words, prestart, e.getMessage());
         } catch (IOException e) {
-            LOG.warn("{} is not launched", Quote.shown(words.get(1)), e);
+            LOG.warn("{} is not launched: {}", Quote.shown(words.get(1)), FileErrors.describe(e));
             info = refused(words, prestart, FileErrors.describe(e));
         }
         client.print(info.toString());

@@ -36,7 +36,6 @@ import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
-import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -149,12 +148,10 @@ public final class RuntimeCreate {
         } catch (RefusedException e) {
             LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
             client.refuseContainer(e.getMessage());
-        } catch (FailedException e) {
-            LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
-            client.refuseContainer(e.getMessage());
         } catch (IOException e) {
-            LOG.warn("container {} is not created", Quote.shown(words.get(1)), e);
-            client.refuseContainer(FileErrors.describe(e));
+            String why = FileErrors.describe(e);
+            LOG.warn("container {} is not created: {}", Quote.shown(words.get(1)), why);
+            client.refuseContainer(why);
         }
     }
 

@@ -124,8 +124,9 @@ public final class RuntimeHook {
             LOG.info("container {} is not started: {}", shown, e.getMessage());
             client.refuseContainer(e.getMessage());
         } catch (IOException e) {
-            LOG.warn("container {} is not started", shown, e);
-            client.refuseContainer(FileErrors.describe(e));
+            String why = FileErrors.describe(e);
+            LOG.warn("container {} is not started: {}", shown, why);
+            client.refuseContainer(why);
         }
     }
 

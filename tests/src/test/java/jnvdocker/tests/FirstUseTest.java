@@ -105,6 +105,26 @@ class FirstUseTest extends OneHostTest {
         assertEquals("", result.out());
     }
 
+    /** Linux before 5.9, and some sandboxes, have no close_range. */
+    @Test
+    void daemonInheritsNoFileWithoutCloseRange() throws IOException {
+        Path file = Files.writeString(daemon.state().resolveSibling("inherited"), "");
+        Command.of(
+                        "bash",
+                        "-c",
+                        "exec 9< \"$0\"; exec strace -f -b execve -qq -o /dev/null"
+                                + " -e trace=close_range -e inject=close_range:error=ENOSYS \"$@\"",
+                        file,
+                        Project.tree().resolve("bin/jnvdocker"),
+                        "gpu",
+                        "ls")
+                .with(daemon.environment())
+                .run()
+                .ok();
+        Path open = Path.of("/proc/" + daemon.pid().orElseThrow() + "/fd/9");
+        assertFalse(Files.exists(open) && Files.isSameFile(open, file));
+    }
+
     @Test
     void helpIsACommandOfEachGroup() {
         daemon.jnvdocker("gpu", "ls").run().ok();

@@ -10,6 +10,7 @@ import jnvdocker.tests.world.HostileDaemon.Script;
 import jnvdocker.tests.world.SanitizedClient;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -231,6 +232,15 @@ class HostileDaemonTest extends SanitizedClientTest {
         Command.Result result = client.run(Script.saying(frames));
         assertEquals(6, result.exitCode(), result::toString);
         assertEquals("late\n", result.err());
+    }
+
+    /** A little now and then is no reason to wait for more. */
+    @Test
+    @Timeout(60)
+    void streamOfWhichLittleComesMayBeEnough() {
+        byte[] frames = new Frames().stream("dripping").more().enough().exit(6).toBytes();
+        Command.Result result = client.run(Script.saying(frames));
+        assertEquals(6, result.exitCode(), result::toString);
     }
 
     @Test

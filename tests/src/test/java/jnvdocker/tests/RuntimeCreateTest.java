@@ -262,6 +262,24 @@ class RuntimeCreateTest {
         assertEquals(NEW, Files.readString(config));
     }
 
+    /** However long the last one took until it went away. */
+    @Test
+    void daemonThatGoesAwayIsWaitedForFromThenOn() throws Exception {
+        Process process;
+        try (HostileDaemon silent = new HostileDaemon(runtime.socket(), Script.hanging(MIB))) {
+            process = command("json").start();
+            silent.awaitVisitor();
+            Thread.sleep(2_500);
+        }
+        Thread.sleep(8_000);
+        Files.delete(runtime.socket());
+        try (HostileDaemon _ =
+                new HostileDaemon(runtime.socket(), saying(new Frames().out(NEW).exit(0)))) {
+            assertEquals(RecordingHelper.EXIT_CODE, process.waitFor());
+        }
+        assertEquals(NEW, Files.readString(config));
+    }
+
     @Test
     void daemonThatWasStoppedJustThenIsAskedAgain() throws IOException {
         AtomicInteger asked = new AtomicInteger();

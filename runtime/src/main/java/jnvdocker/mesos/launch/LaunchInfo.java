@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.json.BoundedParser;
+
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,10 +25,13 @@ import java.util.TreeSet;
 public final class LaunchInfo {
     private static final JsonMapper JSON =
             JsonMapper.builder()
-                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                     .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
                     .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
                     .build();
+
+    /** Of memory, in bytes: a framework's user can set any number of variables. */
+    private static final int MOST = 4 << 20;
+
     private static final String VARIABLES = "variables";
     private static final String ENVIRONMENT = "environment";
     private static final String ARGUMENTS = "arguments";
@@ -40,13 +45,17 @@ public final class LaunchInfo {
     }
 
     /**
-     * @throws IOException when it is not a JSON object
+     * @throws IOException when it is not a JSON object, or would take too much memory
      */
     public static LaunchInfo parse(String json) throws IOException {
-        if (JSON.readTree(json) instanceof ObjectNode info) {
+        if (tree(json) instanceof ObjectNode info) {
             return new LaunchInfo(info);
         }
         throw new IOException("a launch info is a JSON object");
+    }
+
+    private static JsonNode tree(String json) throws IOException {
+        return BoundedParser.tree(JSON, json, (_, _) -> true, MOST).root();
     }
 
     /** Whether this launches the executor that runs groups of tasks, each in a container. */
@@ -135,8 +144,7 @@ public final class LaunchInfo {
 
     private ObjectNode taskEnvironment(int place) throws IOException {
         String argument = info.path("command").path(ARGUMENTS).get(place).asText();
-        if (JSON.readTree(argument.substring(TASK_ENVIRONMENT.length()))
-                instanceof ObjectNode environment) {
+        if (tree(argument.substring(TASK_ENVIRONMENT.length())) instanceof ObjectNode environment) {
             return environment;
         }
         throw new IOException("a task's environment is a JSON object");

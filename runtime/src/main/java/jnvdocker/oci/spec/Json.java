@@ -56,7 +56,7 @@ final class Json {
             }
         } catch (BoundedParser.TooLongException e) {
             throw new RefusedException(
-                    "the engine's " + name + " cannot be read: " + e.getOriginalMessage(),
+                    "the engine's " + name + " cannot be read: " + e.getMessage(),
                     "create the container again with fewer variables, mounts and devices");
         } catch (IOException e) {
             // Whatever it is instead.

@@ -33,6 +33,16 @@ class LaunchInfoTest {
     }
 
     @Test
+    void tooManyVariablesAreRefused() {
+        String json =
+                "{\"environment\":{\"variables\":["
+                        + "{\"name\":\"a\",\"value\":\"\"},".repeat(50_000)
+                        + "{}]}}";
+        var error = assertThrows(IOException.class, () -> LaunchInfo.parse(json));
+        assertTrue(error.getMessage().contains("bytes of memory"), error::getMessage);
+    }
+
+    @Test
     void lastOfAVariablesValuesCounts() throws IOException {
         LaunchInfo info =
                 LaunchInfo.parse(

@@ -26,6 +26,7 @@ public final class SanitizedClient implements AutoCloseable {
                     "talking", "echo out; echo err >&2; exit 4",
                     "dying", "kill -KILL $$",
                     "flood", "exec /usr/bin/head -c 5000000 /dev/zero",
+                    "dripping", "while echo x; do /bin/sleep 0.3; done",
                     "endless", "exec /bin/sleep 1000");
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);

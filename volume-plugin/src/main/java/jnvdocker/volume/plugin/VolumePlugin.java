@@ -1,12 +1,14 @@
 package jnvdocker.volume.plugin;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
+import jnvdocker.json.BoundedParser;
 import jnvdocker.posix.ProcessId;
 
 import org.slf4j.Logger;
@@ -25,6 +27,9 @@ import java.util.Optional;
 public final class VolumePlugin {
     private static final Logger LOG = LoggerFactory.getLogger(VolumePlugin.class);
     private static final int MAX_NAME = 255;
+
+    /** Of memory, in bytes: a user can give a volume any number of options. */
+    private static final BoundedParser.Limits LIMITS = BoundedParser.Limits.of(64 << 10);
 
     private final List<PluginVolumes> kinds;
     private final ObjectMapper json = mapper();
@@ -158,7 +163,12 @@ public final class VolumePlugin {
         }
         Request request;
         try {
-            request = json.readValue(body, Request.class);
+            request = json.readValue(parser(body), Request.class);
+        } catch (BoundedParser.TooLongException e) {
+            throw new VolumeException(
+                    verb + ": the request is too long: " + e.getMessage(),
+                    "give the volume fewer options",
+                    e);
         } catch (IOException e) {
             throw new VolumeException(
                     verb + ": the request is not the JSON object that docker sends",
@@ -174,6 +184,11 @@ public final class VolumePlugin {
                     "shorten it");
         }
         return request;
+    }
+
+    private JsonParser parser(byte[] body) throws IOException {
+        JsonParser whole = json.getFactory().createParser(body);
+        return new BoundedParser(whole, (_, _) -> true, LIMITS, _ -> {});
     }
 
     private static ObjectMapper mapper() {

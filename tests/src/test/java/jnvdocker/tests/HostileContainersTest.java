@@ -30,12 +30,14 @@ import java.util.stream.IntStream;
 
 /**
  * The daemon with the heap that it is shipped with, against containers whose makers describe them
- * at great length. A member of the group {@code docker} can make such containers.
+ * at great length, or give them up. A member of the group {@code docker} can make such containers.
  */
-class DaemonMemoryTest extends OneHostTest {
+class HostileContainersTest extends OneHostTest {
     private static final int MANY = 370_000;
     private static final String ID = "0d1f".repeat(16);
     private static final String HOST = "{\"Runtime\":\"nvidia\"}";
+    private static final String WITH_GPU =
+            "{\"DeviceRequests\":[{\"Driver\":\"nvidia\",\"Count\":1,\"Capabilities\":[[\"gpu\"]]}]}";
 
     private RecordingEngine engine;
     private TestDaemon daemon;
@@ -80,23 +82,21 @@ class DaemonMemoryTest extends OneHostTest {
                 + "}}";
     }
 
-    /** Sends what our runtime sends when an engine creates a container, and reads to the end. */
+    /** What our runtime sends when an engine creates a container. */
+    private static byte[] request(String config, String container, String host) {
+        return RuntimeProgram.request(
+                "runtime", "create", ID, "/bundle", "", "/run/runc", config, container, host);
+    }
+
+    private SocketChannel connect() throws IOException {
+        return SocketChannel.open(UnixDomainSocketAddress.of(daemon.socket()));
+    }
+
+    /** The whole answer. */
     private String create(String config, String container) throws IOException {
-        byte[] request =
-                RuntimeProgram.request(
-                        "runtime",
-                        "create",
-                        ID,
-                        "/bundle",
-                        "",
-                        "/run/runc",
-                        config,
-                        container,
-                        HOST);
-        try (SocketChannel channel =
-                SocketChannel.open(UnixDomainSocketAddress.of(daemon.socket()))) {
+        try (SocketChannel channel = connect()) {
             try {
-                Channels.newOutputStream(channel).write(request);
+                Channels.newOutputStream(channel).write(request(config, container, HOST));
             } catch (IOException e) {
                 // The daemon has refused it before it had come whole.
             }
@@ -174,5 +174,22 @@ class DaemonMemoryTest extends OneHostTest {
                         ? List.of()
                         : List.of("the containers are not compared yet: " + log()));
         assertAlive(pid);
+    }
+
+    @Test
+    void abandonedCreationIsOneLineOfTheLog() throws Exception {
+        start();
+        for (int i = 0; i < 3; i++) {
+            try (SocketChannel channel = connect()) {
+                Channels.newOutputStream(channel)
+                        .write(request(config(""), container("{}"), WITH_GPU));
+            }
+            int count = i + 1;
+            Lab.await(() ->
+                    log().split("container 0d1f\\S+ is not created", -1).length > count
+                            ? List.of()
+                            : List.of("it is not given up: " + log()));
+        }
+        assertFalse(log().contains("\tat "), this::log);
     }
 }
