@@ -75,7 +75,7 @@ class ComebackTest extends EachEngineTest {
                 rivals.forEach(rival ->
                         assertFalse(rival.isDone(), () -> "has not waited: " + rival.join()));
                 assertMatches(
-                        "(?s).*HELD .* train .* restarting \\(restart policy\\).*",
+                        "(?s).*HELD .* train .* ended, unless docker starts it again.*",
                         lab.jnvdocker("gpu", "ls").ok().out());
             } finally {
                 if (delay == Delay.STOPPED) {
