@@ -296,7 +296,8 @@ final class Daemon implements AutoCloseable {
                         parts.leases(),
                         idle,
                         folders.socket(),
-                        folders.pluginName());
+                        folders.pluginName(),
+                        config::listenLabels);
         started.push(rest);
         web = WebServer.start(List.of(new HealthPage(), metrics, rest));
         started.push(web);

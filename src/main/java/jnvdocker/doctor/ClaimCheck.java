@@ -3,6 +3,7 @@ package jnvdocker.doctor;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.grant.ClaimedNodes;
+import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.ContainerEngine.Listed;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
@@ -21,7 +22,10 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * Finds containers that would be refused at their next start, whoever holds the GPUs by then, and
@@ -58,6 +62,7 @@ final class ClaimCheck implements Check {
         List<Claim> claims = leases.claimsWithVolume();
         List<Finding> found = new ArrayList<>();
         Map<String, String> containers = new TreeMap<>();
+        List<RefusedStart> refused = leases.refusedStarts();
         try {
             for (Listed container : containers()) {
                 container.volumes().forEach(volume -> containers.put(volume, container.name()));
@@ -69,6 +74,9 @@ final class ClaimCheck implements Check {
                                         () -> DriverVolumes.refuseNewer(volume, driver.version()),
                                         found));
             }
+            if (!dockerless.isSo()) {
+                addMissed(refused, found);
+            }
         } catch (EngineException e) {
             found.add(Finding.unknown(Finding.failure(e)));
         }
@@ -78,7 +86,7 @@ final class ClaimCheck implements Check {
                     () -> ClaimedNodes.refuseOthers(claim, driver.gpus()),
                     found);
         }
-        leases.refusedStarts().forEach(refused -> found.add(finding(refused)));
+        refused.forEach(each -> found.add(finding(each)));
         return found.isEmpty()
                 ? List.of(Finding.ok(count(claims.size()) + tasks(leases.live())))
                 : found;
@@ -90,6 +98,29 @@ final class ClaimCheck implements Check {
         }
         engine.facts(EngineCheck.LIMIT);
         return engine.withVolumesOf(daemon.pluginName(), EngineCheck.LIMIT);
+    }
+
+    /**
+     * Adds the containers that their restart policies did not bring back.
+     *
+     * @param known those that are known to wait for their GPUs
+     */
+    private void addMissed(List<RefusedStart> known, List<Finding> found) throws IOException {
+        Set<String> names =
+                known.stream().map(each -> each.claim().displayName()).collect(Collectors.toSet());
+        for (ContainerEngine.Down down : engine.ended(EngineCheck.LIMIT)) {
+            Optional<String> why = down.obstacle(daemon.pluginName());
+            if (why.isPresent() && !names.contains(down.name())) {
+                String name = Quote.shown(down.name());
+                found.add(
+                        Finding.wrong(
+                                "container "
+                                        + name
+                                        + " did not come back: "
+                                        + Quote.shown(why.get()),
+                                "docker start " + name));
+            }
+        }
     }
 
     private static Finding finding(RefusedStart refused) {

@@ -72,5 +72,21 @@ record DeviceStatus(
             @JsonProperty("MemoryUsed") Long memoryUsed) {}
 
     /** The whole answer. */
-    record Document(@JsonProperty("Devices") List<DeviceStatus> devices) {}
+    record Document(@JsonProperty("Devices") List<DeviceStatus> devices) {
+        /** The same for those who may not learn what runs here. */
+        Document withoutProcesses() {
+            return new Document(
+                    devices.stream()
+                            .map(it ->
+                                    new DeviceStatus(
+                                            it.power,
+                                            it.temperature,
+                                            it.utilization,
+                                            it.memory,
+                                            it.clocks,
+                                            it.pci,
+                                            null))
+                            .toList());
+        }
+    }
 }

@@ -12,6 +12,7 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /** The pages of nvidia-docker 1.0's REST API, which clients written for that ask for. */
 public final class NvidiaDockerPages implements WebPages {
@@ -21,14 +22,18 @@ public final class NvidiaDockerPages implements WebPages {
     private final Host host;
     private final DeviceReport report;
     private final String volumeDriver;
+    private final BooleanSupplier labels;
 
     /**
      * @param volumeDriver the name of our volume plugin
+     * @param labels whether pids and programs are shown over TCP, too
      */
-    public NvidiaDockerPages(Host host, DeviceReport report, String volumeDriver) {
+    public NvidiaDockerPages(
+            Host host, DeviceReport report, String volumeDriver, BooleanSupplier labels) {
         this.host = host;
         this.report = report;
         this.volumeDriver = volumeDriver;
+        this.labels = labels;
     }
 
     @Override
@@ -38,8 +43,11 @@ public final class NvidiaDockerPages implements WebPages {
                 : request.path()) {
             case "/gpu/info" -> text(DeviceText.info(report.info(report.see())));
             case "/gpu/info/json" -> json(report.info(report.see()));
-            case "/gpu/status" -> status();
-            case "/gpu/status/json" -> json(report.status(report.see()));
+            case "/gpu/status" -> {
+                DeviceReport.Seen seen = report.see();
+                yield text(DeviceText.status(status(seen, request), report.devices(seen)));
+            }
+            case "/gpu/status/json" -> json(status(report.see(), request));
             case "/docker/cli" -> docker(request, false);
             case "/docker/cli/json" -> docker(request, true);
             case "/mesos/cli" -> mesos();
@@ -47,9 +55,9 @@ public final class NvidiaDockerPages implements WebPages {
         };
     }
 
-    private Optional<WebAnswer> status() throws IOException {
-        DeviceReport.Seen seen = report.see();
-        return text(DeviceText.status(report.status(seen), report.devices(seen)));
+    private DeviceStatus.Document status(DeviceReport.Seen seen, WebRequest request) {
+        DeviceStatus.Document status = report.status(seen);
+        return request.trusted() || labels.getAsBoolean() ? status : status.withoutProcesses();
     }
 
     private Optional<WebAnswer> mesos() throws IOException {

@@ -13,6 +13,7 @@ import jnvdocker.web.WebRequest;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /** All of these pages, and what they need. */
 public final class RestPages implements WebPages, AutoCloseable {
@@ -23,6 +24,7 @@ public final class RestPages implements WebPages, AutoCloseable {
     /**
      * @param socket the daemon's own
      * @param volumeDriver the name of our volume plugin
+     * @param labels whether pids and programs are shown over TCP, too
      */
     public RestPages(
             Host host,
@@ -31,7 +33,8 @@ public final class RestPages implements WebPages, AutoCloseable {
             Leases leases,
             IdleHolders idle,
             Path socket,
-            String volumeDriver) {
+            String volumeDriver,
+            BooleanSupplier labels) {
         DeviceReport report =
                 new DeviceReport(
                         host,
@@ -40,7 +43,7 @@ public final class RestPages implements WebPages, AutoCloseable {
                         monitor::topologies,
                         DeviceReport.Programs.ofThisMachine());
         GpuDocuments documents = new GpuDocuments(host, leases, monitor::readings, idle);
-        this.old = new NvidiaDockerPages(host, report, volumeDriver);
+        this.old = new NvidiaDockerPages(host, report, volumeDriver, labels);
         this.feed = EventFeed.of(documents);
         this.leases = new LeasePages(documents, feed, socket);
         leases.tell(feed);

@@ -95,6 +95,17 @@ final class ProcFolder implements Processes {
     }
 
     @Override
+    public boolean isFrozen(ProcessId process) {
+        Optional<String> folder = cgroupOf(process, "freezer");
+        try {
+            return folder.isPresent()
+                    && !text(folder.get() + "/freezer.state").strip().equals("THAWED");
+        } catch (IOException e) {
+            return false; // as in the first cgroup, which has no such file
+        }
+    }
+
+    @Override
     public boolean isStopped(ProcessId process) {
         return read(process.pid(), "stat")
                 .map(ProcessStat::parse)

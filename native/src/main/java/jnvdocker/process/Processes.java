@@ -49,6 +49,12 @@ public interface Processes {
     boolean isKilled(ProcessId process);
 
     /**
+     * Whether a process is in a cgroup of version 1 that is frozen: it does nothing, not even end
+     * when it was killed, until that is thawed.
+     */
+    boolean isFrozen(ProcessId process);
+
+    /**
      * Whether a live process was stopped, by Ctrl-Z most likely, and does nothing until it is told
      * to continue (SIGCONT).
      */

@@ -3,6 +3,7 @@ package jnvdocker.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
@@ -79,6 +80,29 @@ class ProcessesTest {
         ProcessHandle.of(pid).orElseThrow().destroyForcibly();
         await(() -> !processes.isAlive(child));
         assertTrue(Files.exists(Path.of("/proc/" + pid)), "it is not waited for");
+    }
+
+    /** Where the freezer is of version 1: version 2 lets killed processes end. */
+    @Test
+    @Tag("root")
+    void killedProcessOfAFrozenCgroupEndsWhenThatIsThawed() throws Exception {
+        Path freezer = Path.of("/sys/fs/cgroup/freezer");
+        assumeTrue(Files.isDirectory(freezer), "no freezer of version 1");
+        Path group =
+                Files.createDirectory(freezer.resolve("frozen-" + ProcessHandle.current().pid()));
+        groups.add(group);
+        Process child = start("sleep", "1000");
+        ProcessId id = find(child).orElseThrow();
+        Files.writeString(group.resolve("cgroup.procs"), id.pid() + "");
+        Path state = group.resolve("freezer.state");
+        assertFalse(processes.isFrozen(id));
+        Files.writeString(state, "FROZEN");
+        await(() -> processes.isFrozen(id));
+        start("kill", "-KILL", "" + id.pid()).waitFor();
+        assertTrue(processes.isKilled(id));
+        Files.writeString(state, "THAWED");
+        await(() -> !processes.isAlive(id));
+        assertFalse(processes.isFrozen(id));
     }
 
     @Test

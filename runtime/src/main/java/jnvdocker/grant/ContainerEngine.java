@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** The questions of leases to a container engine. Each has a limit, after which it failed. */
 public interface ContainerEngine {
@@ -67,23 +68,77 @@ public interface ContainerEngine {
             String finished,
             Map<String, String> labels) {
 
+        /** Begins the end of what has never run. */
+        private static final String NEVER = "0001-";
+
+        /** Begins whatever our OCI runtime says. */
+        private static final String OURS = "jnvdocker: ";
+
+        /** What it says when no daemon answers it (ask.c). */
+        private static final Pattern NO_DAEMON =
+                Pattern.compile(
+                        "no jnvdockerd answers at|jnvdockerd did not answer|jnvdockerd went away");
+
         /**
          * Whether it is the one that was refused a start, and still waits for nothing but a GPU:
          * its policy would have it run, and what docker keeps as its error is what it was refused
          * with. Swarm makes another task for one that has ended.
          */
         boolean isOf(RefusedStart refused) {
+            RefusedStart.Seen now = new RefusedStart.Seen(id, finished);
+            return isMeantToRun()
+                    && refused.reasons().stream().anyMatch(error::contains)
+                    && refused.seen().filter(it -> !it.equals(now)).isEmpty();
+        }
+
+        private boolean isMeantToRun() {
             boolean hasPolicy =
                     switch (policy) {
                         case "always", "unless-stopped", "on-failure" -> true;
                         default -> false;
                     };
-            RefusedStart.Seen now = new RefusedStart.Seen(id, finished);
             return hasPolicy
                     && labels.keySet().stream()
-                            .noneMatch(label -> label.startsWith("com.docker.swarm."))
-                    && refused.reasons().stream().anyMatch(error::contains)
-                    && refused.seen().filter(it -> !it.equals(now)).isEmpty();
+                            .noneMatch(label -> label.startsWith("com.docker.swarm."));
+        }
+
+        /**
+         * What our OCI runtime, or the lack of our volume plugin, has kept it down with, though it
+         * ran before and its policy would have it run.
+         *
+         * @param volumeDriver the plugin's name
+         */
+        public Optional<String> obstacle(String volumeDriver) {
+            int ours = error.indexOf(OURS);
+            if (!isMeantToRun() || finished.startsWith(NEVER)) {
+                return Optional.empty();
+            }
+            if (ours >= 0) {
+                return Optional.of(error.substring(ours + OURS.length()));
+            }
+            return hadNoPlugin(volumeDriver)
+                    ? Optional.of("nothing served docker's volume plugin " + volumeDriver)
+                    : Optional.empty();
+        }
+
+        /**
+         * Whether that was for want of a daemon: a policy does not try again at the engine's start.
+         */
+        boolean hadNoDaemon(String volumeDriver) {
+            return obstacle(volumeDriver).isPresent()
+                    && (NO_DAEMON.matcher(error).find() || hadNoPlugin(volumeDriver));
+        }
+
+        private boolean hadNoPlugin(String volumeDriver) {
+            return error.contains("volume plugin " + volumeDriver)
+                    || error.contains("%2F" + volumeDriver + ".sock/");
+        }
+
+        /**
+         * Whether it is the same, and has neither run since nor become one that is to stay down.
+         */
+        boolean isStill(Down before) {
+            return isMeantToRun() && id.equals(before.id) && finished.equals(before.finished);
         }
     }
 
@@ -110,6 +165,9 @@ public interface ContainerEngine {
 
     /** Waits likewise; empty when there is none, or it runs, or is about to. */
     Optional<Down> down(String container, Duration limit) throws IOException;
+
+    /** Containers that have ended, as many as are looked at. Waits likewise, for each of them. */
+    List<Down> ended(Duration limit) throws IOException;
 
     /** Starts a container; one that runs is no error. */
     void start(String container, Duration limit) throws IOException;

@@ -399,9 +399,14 @@ final class Evidence {
         return lease.isReservation() ? GpuStatus.State.RESERVED : GpuStatus.State.HELD;
     }
 
-    /** Whether a process has been sent SIGKILL and does not end. */
+    /** Whether a process has been sent SIGKILL and hangs in the kernel. */
     boolean isDying(ProcessId process) {
-        return processes.isKilled(process);
+        return processes.isKilled(process) && !processes.isFrozen(process);
+    }
+
+    /** Whether a process has been sent SIGKILL and ends as soon as its cgroup is thawed. */
+    boolean isFrozenDead(ProcessId process) {
+        return processes.isKilled(process) && processes.isFrozen(process);
     }
 
     /** The cgroup of a container, when its process is in one that is named after it. */

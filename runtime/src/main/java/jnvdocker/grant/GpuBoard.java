@@ -120,6 +120,8 @@ final class GpuBoard {
                 switch (finding) {
                     case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
                             "killed, but pid " + process.pid() + " does not end";
+                    case Evidence.Alive(ProcessId process) when evidence.isFrozenDead(process) ->
+                            "killed, but pid " + process.pid() + " is frozen: thaw its cgroup";
                     case Evidence.Alive(ProcessId process)
                             when !lease.isOfContainer() && evidence.isStopped(process) ->
                             "pid " + process.pid() + " is stopped";
@@ -127,7 +129,12 @@ final class GpuBoard {
                     case Evidence.Gone _ ->
                             evidence.kept(lease)
                                     .map(why -> "ended, but " + why)
-                                    .orElse("restarting (restart policy)");
+                                    .orElse(
+                                            lease.isOfContainer()
+                                                    ? "ended, unless docker starts it again"
+                                                    : "ended");
+                    case Evidence.Unclear _ when PodEvidence.isUnknown(lease) ->
+                            "the kubelet does not name the pod";
                     case Evidence.Unclear _ -> "starting";
                 };
         List<GpuUse> uses = unmanaged.of(gpu);

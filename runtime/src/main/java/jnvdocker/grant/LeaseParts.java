@@ -117,7 +117,8 @@ public record LeaseParts(
                             queue,
                             world.policy(),
                             world.traits(),
-                            world.pace());
+                            world.pace(),
+                            world.volumeDriver());
             Cancellation cancellation = new Cancellation(registry, remover);
             QueueKeeper keeper =
                     new QueueKeeper(

@@ -477,12 +477,19 @@ public final class Leases {
                             + stopped(process);
             case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
                     "its process (pid " + process.pid() + ") was killed and does not end";
+            case Evidence.Alive(ProcessId process) when evidence.isFrozenDead(process) ->
+                    "its process (pid "
+                            + process.pid()
+                            + ") was killed, and ends when its cgroup is thawed (docker unpause, if"
+                            + " docker has paused it)";
             case Evidence.Alive(ProcessId process) -> alive(lease.holder(), process);
             case Evidence.Gone(String why) ->
                     why
                             + evidence.kept(lease)
                                     .map(kept -> ", but " + kept)
                                     .orElse("; the engine may be about to start it again");
+            case Evidence.Unclear _ when PodEvidence.isUnknown(lease) ->
+                    "the kubelet does not name the pod, so that its processes are not known";
             case Evidence.Unclear _ ->
                     switch (lease.holder()) {
                         case Holder.Pod _, Holder.Kubelet _ ->

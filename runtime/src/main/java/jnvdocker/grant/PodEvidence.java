@@ -5,6 +5,8 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
 
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -23,8 +25,16 @@ final class PodEvidence {
     private static final Pattern GROUP =
             Pattern.compile("(?:[a-z0-9-]{0,64}-)?pod([0-9a-f][0-9a-f_-]{7,63})(?:[.]slice)?");
 
+    private static final Refusal NO_CGROUP =
+            new Refusal(
+                    "the kubelet has made no cgroup for the pod, so that the end of the pod could"
+                            + " not be seen",
+                    "set cgroupsPerQOS to true in the kubelet's configuration, and restart the"
+                            + " kubelet");
+
     private final Processes processes;
     private final PodSights sights;
+    private volatile Optional<Refusal> fault = Optional.empty();
 
     PodEvidence(Processes processes, PodSights sights) {
         this.processes = processes;
@@ -47,9 +57,29 @@ final class PodEvidence {
     }
 
     /**
-     * Whether the kubelet has made a cgroup for a pod, in which the processes of the pod will be.
+     * Refuses a pod that is to start, and for which its kubelet has made no cgroup. It makes one
+     * before the first container starts, unless it was configured to make none. The pod's processes
+     * could then not be told from others, and its lease would end while they run.
+     *
+     * @param group its cgroup, if that has processes already
      */
-    boolean hasCgroup(String uid) {
+    void refuseUnseen(Origin.Pod pod, Optional<Processes.Group> group) throws RefusedException {
+        if (pod.uid().isEmpty()) {
+            return;
+        }
+        boolean seen = group.isPresent() || hasCgroup(pod.uid());
+        fault = seen ? Optional.empty() : Optional.of(NO_CGROUP);
+        if (!seen) {
+            throw new RefusedException(NO_CGROUP);
+        }
+    }
+
+    /** Why the last pod was refused by {@link #refuseUnseen}; empty if it was not. */
+    Optional<Refusal> fault() {
+        return fault;
+    }
+
+    private boolean hasCgroup(String uid) {
         return processes.groupNames(GROUP).stream()
                 .map(name -> name.replace('_', '-'))
                 .anyMatch(uid::equals);
@@ -102,12 +132,28 @@ final class PodEvidence {
         };
     }
 
+    /** Whether a lease is of a pod of which neither the uid nor a cgroup is known. */
+    static boolean isUnknown(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Pod pod ->
+                    pod.cgroup().isEmpty()
+                            && PodReport.pod(lease).filter(it -> it.uid().isEmpty()).isPresent();
+            case Holder.Kubelet _,
+                    Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _ ->
+                    false;
+        };
+    }
+
     /** A kubelet that does not answer says nothing of its pods. */
     Evidence.Finding of(Lease lease, Holder.Pod holder) {
-        Origin.Pod pod = PodReport.pod(lease).orElse(Origin.Pod.UNKNOWN);
-        if (pod.uid().isEmpty() && holder.cgroup().isEmpty()) {
+        if (isUnknown(lease)) {
             return new Evidence.Unclear(); // any pod's processes may be its own
         }
+        Origin.Pod pod = PodReport.pod(lease).orElse(Origin.Pod.UNKNOWN);
         Optional<ProcessId> process =
                 holder.cgroup()
                         .flatMap(folder -> processIn(folder, holder))

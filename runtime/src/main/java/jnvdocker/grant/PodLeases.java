@@ -48,13 +48,6 @@ public final class PodLeases {
 
     private static final String AT_START = "wait, or delete the pod";
 
-    private static final Refusal NO_CGROUP =
-            new Refusal(
-                    "the kubelet has made no cgroup for the pod, so that the end of the pod could"
-                            + " not be seen",
-                    "set cgroupsPerQOS to true in the kubelet's configuration, and restart the"
-                            + " kubelet");
-
     private final LeaseRegistry registry;
     private final Evidence evidence;
     private final PodReport report;
@@ -67,7 +60,6 @@ public final class PodLeases {
     private final Supplier<GpuTraits> traits;
     private final Decisions decisions;
     private final Pace pace;
-    private volatile Optional<Refusal> fault = Optional.empty();
 
     PodLeases(
             LeaseRegistry registry,
@@ -255,31 +247,14 @@ public final class PodLeases {
         // Before the leases are looked at: a process that was seen has one by then, or none.
         List<GpuUse> uses = unmanagedLook.lookWithoutEngine(inventory.gpus());
         Optional<Processes.Group> group = evidence.pods().group(start.pod().uid());
-        refuseUnseen(start.pod(), group);
+        evidence.pods().refuseUnseen(start.pod(), group);
         List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
         return decisions.decide(() -> attempt(start, others, group));
     }
 
-    /**
-     * A kubelet makes a pod's cgroup before the first container starts, unless it was configured to
-     * make none. The pod's processes could then not be told from others, and its lease would end
-     * while they run.
-     */
-    private void refuseUnseen(Origin.Pod pod, Optional<Processes.Group> group)
-            throws RefusedException {
-        if (pod.uid().isEmpty()) {
-            return;
-        }
-        boolean seen = group.isPresent() || evidence.pods().hasCgroup(pod.uid());
-        fault = seen ? Optional.empty() : Optional.of(NO_CGROUP);
-        if (!seen) {
-            throw new RefusedException(NO_CGROUP);
-        }
-    }
-
     /** Why the last pod that was to start can have no lease from a kubelet like this. */
     public Optional<Refusal> fault() {
-        return fault;
+        return evidence.pods().fault();
     }
 
     private Optional<Attempt> attempt(

@@ -13,6 +13,7 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
@@ -28,8 +29,8 @@ import java.util.function.Supplier;
 
 /**
  * Starts containers when they can have their GPUs that were refused them while their engine
- * started. A restart policy takes a refusal for final then, and they would be down for ever. They
- * come after all who wait for GPUs.
+ * started, or that it could not start since no daemon ran. A restart policy takes that for final
+ * then, and they would be down for ever. They come after all who wait for GPUs.
  */
 public final class RefusedStarts {
     private static final Logger LOG = LoggerFactory.getLogger(RefusedStarts.class);
@@ -53,7 +54,11 @@ public final class RefusedStarts {
     private final Supplier<LeasePolicy> policy;
     private final Supplier<GpuTraits> traits;
     private final Pace pace;
+    private final String volumeDriver;
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
+
+    /** Those without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
+    private final Map<String, ContainerEngine.Down> missed = new ConcurrentHashMap<>();
 
     RefusedStarts(
             LeaseRegistry registry,
@@ -63,7 +68,8 @@ public final class RefusedStarts {
             WaitingQueue queue,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
-            Pace pace) {
+            Pace pace,
+            String volumeDriver) {
         this.registry = registry;
         this.engine = engine;
         this.inventory = inventory;
@@ -72,6 +78,7 @@ public final class RefusedStarts {
         this.policy = policy;
         this.traits = traits;
         this.pace = pace;
+        this.volumeDriver = volumeDriver;
     }
 
     /**
@@ -106,6 +113,39 @@ public final class RefusedStarts {
         }
     }
 
+    /** Learns of containers that the engine could not start when it had begun to run before us. */
+    public void learnOfMissed() throws IOException {
+        for (ContainerEngine.Down container : engine.ended(LIMIT)) {
+            if (!container.hadNoDaemon(volumeDriver)) {
+                continue;
+            }
+            LOG.warn(
+                    "{} is down, since jnvdockerd did not run when docker was to start it",
+                    Quote.lines(container.name()));
+            Optional<String> claim = claimOf(container);
+            if (claim.isPresent()) {
+                registry.claims()
+                        .missedStart(claim.get(), container.error(), "jnvdockerd did not run");
+            } else {
+                missed.put(container.id(), container);
+            }
+        }
+    }
+
+    /** The claim whose volume it mounts; a label alone may be any image's. */
+    private Optional<String> claimOf(ContainerEngine.Down container) throws IOException {
+        String label = container.labels().getOrDefault(ClaimNames.CLAIM_LABEL, "");
+        return registry.claims().hasVolume(label)
+                ? registry.claims()
+                        .claim(label)
+                        .filter(claim ->
+                                claim.container()
+                                        .filter(own -> own.id().equals(container.id()))
+                                        .isPresent())
+                        .map(Claim::id)
+                : Optional.empty();
+    }
+
     /** Starts those that can have their GPUs now, and forgets those that are not to be started. */
     public void review() throws IOException {
         if (!engine.hasStarted()) {
@@ -118,6 +158,24 @@ public final class RefusedStarts {
                 LOG.debug("claim {}: {}", refused.claim().id(), e.getMessage());
             }
         }
+        for (ContainerEngine.Down container : missed.values()) {
+            reviewMissed(container);
+        }
+    }
+
+    private void reviewMissed(ContainerEngine.Down container) throws IOException {
+        Optional<ContainerEngine.Down> still =
+                engine.down(container.id(), LIMIT).filter(now -> now.isStill(container));
+        if (still.isEmpty()) {
+            missed.remove(container.id());
+            tries.remove(container.id());
+        } else if (isDue(container.id())) {
+            start(container.id(), still.get());
+        }
+    }
+
+    private boolean isDue(String key) {
+        return Optional.ofNullable(tries.get(key)).filter(it -> it.next() > pace.nanos()).isEmpty();
     }
 
     private void review(RefusedStart refused) throws IOException {
@@ -138,14 +196,12 @@ public final class RefusedStarts {
                             claim.id(),
                             new RefusedStart.Seen(found.get().id(), found.get().finished()));
         }
-        long next =
-                Optional.ofNullable(tries.get(claim.id())).map(Tries::next).orElse(pace.nanos());
-        if (next <= pace.nanos() && canHaveAll(claim)) {
+        if (isDue(claim.id()) && canHaveAll(claim)) {
             // Changes made during the look count.
             Optional<ContainerEngine.Down> still =
                     engine.down(found.get().id(), LIMIT).filter(it -> it.isOf(refused));
             if (still.isPresent()) {
-                start(claim, still.get());
+                start(claim.id(), still.get());
             }
         }
     }
@@ -192,13 +248,13 @@ public final class RefusedStarts {
         return claim.gpus().stream().anyMatch(claimed -> claimed.uuid().equals(gpu.uuid()));
     }
 
-    private void start(Claim claim, ContainerEngine.Down container) {
-        Tries before = tries.getOrDefault(claim.id(), new Tries(0, 0));
+    private void start(String key, ContainerEngine.Down container) {
+        Tries before = tries.getOrDefault(key, new Tries(0, 0));
         Duration pause = PAUSE.multipliedBy(1L << Math.min(before.number(), DOUBLINGS));
-        tries.put(claim.id(), new Tries(before.number() + 1, pace.nanos() + pause.toNanos()));
+        tries.put(key, new Tries(before.number() + 1, pace.nanos() + pause.toNanos()));
         try {
             engine.start(container.id(), START_LIMIT);
-            LOG.info("started {} again: the GPUs that it was refused are free", container.name());
+            LOG.info("started {} again: it can have its GPUs now", container.name());
         } catch (IOException e) {
             LOG.warn("{} was not started again: {}", container.name(), e.getMessage());
         }

@@ -130,6 +130,19 @@ public final class ClaimStore {
         });
     }
 
+    /**
+     * Docker could not mount a claim when it started, since nobody served it.
+     *
+     * @param error as docker keeps it
+     * @param what that means
+     */
+    public void missedStart(String claim, String error, String what) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.addMissed(transaction, claim, error, what, time.now());
+            return null;
+        });
+    }
+
     /** The containers that are to be started when they can have their GPUs, the oldest first. */
     public List<RefusedStart> refusedStarts() throws IOException {
         return database.transaction(RefusedRows::all);

@@ -14,9 +14,9 @@ import java.util.stream.Collectors;
 
 /** The totals of past leases, added up by the database, and their end. */
 final class HistoryRows {
-    /** Pods are nobody's, as containers of unknown users are; they are counted apart. */
-    static final String OF_PODS =
-            "(owner = '" + Owner.KUBERNETES.name() + "' AND +uid = " + Owner.KUBERNETES.uid() + ")";
+    /** Uses of unknown users are told apart by their names, which are guesses, or all pods'. */
+    private static final String UNKNOWN_NAME =
+            "iif(uid = " + Owner.UNKNOWN.uid() + ", owner, NULL)";
 
     /** In milliseconds. */
     private static final long HOUR = 3_600_000;
@@ -32,14 +32,14 @@ final class HistoryRows {
         // A lease has a row for each of its GPUs. The name is of the row with the latest end:
         // beside a single max() SQLite takes plain columns from the row that has it.
         String leases =
-                "SELECT uid, owner, lease.id AS id, iif(holder = 'container', lease.claim, NULL) AS"
-                    + " container, max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2) AS"
-                    + " last_ms, 0 AS millis, 0 AS idle, 0 AS folded, until IS NULL AS live FROM"
-                    + " lease JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON"
-                    + " lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
+                "SELECT uid, owner, iif(holder = 'client', NULL, lease.id) AS id, iif(holder ="
+                    + " 'container', lease.claim, NULL) AS container, max(since, ?1) AS first_ms,"
+                    + " min(ifnull(until, ?2), ?2) AS last_ms, 0 AS millis, 0 AS idle, until IS"
+                    + " NULL AS live FROM lease JOIN claim ON claim.id = lease.claim JOIN lease_gpu"
+                    + " ON lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
                         + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String reserved =
-                "SELECT uid, owner, NULL, NULL, last, last, millis, 0, leases, 0 FROM reserved"
+                "SELECT uid, owner, NULL, NULL, last, last, millis, 0, 0 FROM reserved"
                         + " WHERE last > ?1 AND gpu = "
                         + (gpu.isPresent() ? "?3" : "''");
         // No more than what the window has of an hour, be it the lease's last.
@@ -49,22 +49,21 @@ final class HistoryRows {
                         + HOUR
                         + ") - max(since + hour * "
                         + HOUR
-                        + ", ?1))), 0, 0 FROM lease JOIN claim ON claim.id = lease.claim"
+                        + ", ?1))), 0 FROM lease JOIN claim ON claim.id = lease.claim"
                         + " JOIN idle ON idle.lease = lease.id"
                         + " WHERE (until IS NULL OR until > ?1)"
                         + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String sql =
                 "SELECT uid, owner, max(last_ms) AS last, sum(max(0, last_ms - first_ms)) +"
-                    + " sum(millis) AS millis, sum(idle) AS idle, count(DISTINCT id) + sum(folded)"
-                    + " AS leases, count(DISTINCT container) AS containers, sum(live) AS held FROM"
-                    + " ("
+                        + " sum(millis) AS millis, sum(idle) AS idle, count(DISTINCT id) AS leases,"
+                        + " count(DISTINCT container) AS containers, sum(live) AS held FROM ("
                         + leases
                         + " UNION ALL "
                         + reserved
                         + " UNION ALL "
                         + idle
                         + ") GROUP BY uid, "
-                        + OF_PODS
+                        + UNKNOWN_NAME
                         + " ORDER BY millis DESC, last DESC, uid";
         List<Object> parameters =
                 new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));

@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Claims and leases as objects, out of their rows. */
@@ -120,7 +119,9 @@ final class LeaseRows {
             long before,
             int limit)
             throws SQLException {
-        String counts = owners.map(LeaseRows::isOneOf).orElse("");
+        List<Object> parameters = new ArrayList<>(List.of(gpu, before, from.toEpochMilli()));
+        String counts = owners.map(those -> isOneOf(those, parameters)).orElse("");
+        parameters.add(limit);
         return transaction.list(
                 LeaseRows::lease,
                 LEASE
@@ -130,22 +131,21 @@ final class LeaseRows {
                         + " WHERE gpu = ? AND lease_gpu.lease < ? AND +until > ?"
                         + counts
                         + " ORDER BY lease_gpu.lease DESC LIMIT ?) ORDER BY lease.id DESC",
-                gpu,
-                before,
-                from.toEpochMilli(),
-                limit);
+                parameters.toArray());
     }
 
-    private static String isOneOf(Set<Owner> owners) {
-        boolean pods = owners.stream().anyMatch(Owner::isKubernetes);
-        return owners.stream()
-                .filter(owner -> !owner.isKubernetes())
-                .map(owner -> String.valueOf(owner.uid()))
-                .collect(
-                        Collectors.joining(
-                                ",",
-                                " AND iif(" + HistoryRows.OF_PODS + ", " + pods + ", +uid IN (",
-                                "))"));
+    /** Users of a uid may have had several names; those without one have nothing but a name. */
+    private static String isOneOf(Set<Owner> owners, List<Object> parameters) {
+        List<String> those = new ArrayList<>(List.of("FALSE"));
+        for (Owner owner : owners) {
+            parameters.add(owner.uid());
+            those.add("+uid = ?");
+            if (owner.uid() == Owner.UNKNOWN.uid()) {
+                parameters.add(owner.name());
+                those.add(those.removeLast() + " AND owner = ?");
+            }
+        }
+        return " AND (" + String.join(" OR ", those) + ")";
     }
 
     /** The last lease that has ended of a container that our OCI runtime was told to create. */

@@ -17,6 +17,10 @@ final class RefusedRows {
     private static final int MOST = 1000;
 
     private static final int REASONS = 4;
+
+    /** Of what docker keeps. */
+    private static final int LONGEST = 1000;
+
     private static final String SEPARATOR = "\n";
 
     private RefusedRows() {}
@@ -77,6 +81,24 @@ final class RefusedRows {
                     claim,
                     MOST);
         }
+    }
+
+    /** One that docker could not start, whatever is known of its end: nobody saw that. */
+    static void addMissed(
+            Transaction transaction, String claim, String error, String what, Instant now)
+            throws SQLException {
+        String line = error.lines().findFirst().orElse("");
+        transaction.update(
+                "INSERT INTO refused_start (claim, reasons, what, since) SELECT id, ?, ?, ?"
+                        + " FROM claim WHERE id = ? AND forgotten IS NULL"
+                        + " AND (SELECT count(*) FROM refused_start) < ?"
+                        + " ON CONFLICT DO UPDATE SET reasons = excluded.reasons,"
+                        + " what = excluded.what, container = NULL",
+                line.substring(0, Math.min(line.length(), LONGEST)),
+                what,
+                now.toEpochMilli(),
+                claim,
+                MOST);
     }
 
     static void seen(Transaction transaction, String claim, RefusedStart.Seen seen)

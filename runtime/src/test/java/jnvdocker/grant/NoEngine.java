@@ -24,6 +24,11 @@ final class NoEngine implements ContainerEngine {
     }
 
     @Override
+    public List<Down> ended(Duration limit) throws IOException {
+        throw away();
+    }
+
+    @Override
     public void start(String container, Duration limit) throws IOException {
         throw away();
     }

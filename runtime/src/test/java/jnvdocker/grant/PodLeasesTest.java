@@ -247,6 +247,9 @@ class PodLeasesTest {
         Lease lease = start(Origin.Pod.UNKNOWN, "main", gpu(0)).getFirst();
         told(Map.of(), Map.of());
         assertEquals(List.of(lease), live());
+        assertEquals(
+                "the kubelet does not name the pod, so that its processes are not known",
+                leases().explain(lease));
         assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
         leases().releaseByForce(lease.claim().id(), "root: to see");
         assertEquals(1, start(NEW, "main", gpu(0)).size());
@@ -521,7 +524,7 @@ class PodLeasesTest {
                                 Optional.empty()));
         world.machine.pass(Duration.ofMinutes(1));
         assertEquals(
-                List.of("kubernetes 2", "somebody 1"),
+                List.of("kubernetes 2", "somebody 0"),
                 leases().gpuTime(Instant.EPOCH, Optional.empty()).users().stream()
                         .map(use -> use.owner().name() + " " + use.leases())
                         .toList());

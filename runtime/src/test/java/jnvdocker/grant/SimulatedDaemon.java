@@ -492,6 +492,11 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
 
         @Override
+        public List<Down> ended(Duration limit) {
+            return List.of();
+        }
+
+        @Override
         public void start(String container, Duration limit) throws IOException {
             refuseInVerb();
             Optional<String> error = ask(limit, () -> world.startRefused(container));

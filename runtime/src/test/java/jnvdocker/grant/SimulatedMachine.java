@@ -219,6 +219,11 @@ final class SimulatedMachine implements Processes, HostClock {
         return lives(process) && running.get(process.pid()).killed();
     }
 
+    @Override
+    public boolean isFrozen(ProcessId process) {
+        return false;
+    }
+
     /** The stopped processes. */
     final Set<ProcessId> stopped = new HashSet<>();
 

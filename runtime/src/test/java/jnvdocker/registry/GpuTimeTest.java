@@ -95,12 +95,12 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     @Test
-    void aReservationIsNoContainerAndKeepsTheGpuAllTheSame() throws Exception {
+    void aReservationIsNoLeaseAndKeepsTheGpuAllTheSame() throws Exception {
         at(0);
         Claim claim = reserve(ALICE, A);
         at(1);
         registry.end(registry.liveOf(claim.id()).orElseThrow(), "docker was not run");
-        assertEquals(List.of(use(ALICE, 1, 1, 0, 0, 1)), since(0).users());
+        assertEquals(List.of(use(ALICE, 1, 0, 0, 0, 1)), since(0).users());
     }
 
     @Test
@@ -136,6 +136,24 @@ class GpuTimeTest extends OneRegistryTest {
                 List.of(
                         use(new Owner(1001, "alice-b"), 2, 2, 2, 0, 2),
                         use(new Owner(1002, "alice"), 1, 1, 1, 0, 3)),
+                since(0).users());
+    }
+
+    /** A guess may be wrong, and says nothing of others. */
+    @Test
+    void unknownUsersAreCountedByTheirGuessedNames() throws Exception {
+        lease(0, 3, Owner.guessed("carol"), A);
+        lease(3, 5, Owner.UNKNOWN, A);
+        lease(5, 6, Owner.guessed("dave"), A);
+        lease(6, 7, Owner.guessed("carol"), B);
+        lease(7, 12, Owner.KUBERNETES, B);
+        at(12);
+        assertEquals(
+                List.of(
+                        use(Owner.KUBERNETES, 5, 1, 1, 0, 12),
+                        use(Owner.guessed("carol"), 4, 2, 2, 0, 7),
+                        use(Owner.UNKNOWN, 2, 1, 1, 0, 5),
+                        use(Owner.guessed("dave"), 1, 1, 1, 0, 6)),
                 since(0).users());
     }
 
@@ -188,16 +206,17 @@ class GpuTimeTest extends OneRegistryTest {
                         .pastOf(A.uuid(), START, Optional.of(Set.of()), Long.MAX_VALUE, 9));
     }
 
-    /** Nobody knows the uid of either. */
+    /** Nobody knows the uid of any of them. */
     @Test
-    void podsAreNotListedWithUnknownUsers() throws Exception {
+    void unknownUsersAreListedByTheirGuessedNames() throws Exception {
         lease(0, 1, Owner.KUBERNETES, A);
         lease(1, 2, Owner.guessed("carol"), A);
         lease(2, 3, Owner.UNKNOWN, A);
         at(4);
         assertEquals(List.of(Owner.KUBERNETES), owners(Owner.KUBERNETES));
-        assertEquals(List.of(Owner.UNKNOWN, Owner.guessed("carol")), owners(Owner.UNKNOWN));
-        assertEquals(3, owners(Owner.KUBERNETES, Owner.UNKNOWN).size());
+        assertEquals(List.of(Owner.UNKNOWN), owners(Owner.UNKNOWN));
+        assertEquals(List.of(Owner.guessed("carol")), owners(Owner.guessed("carol")));
+        assertEquals(2, owners(Owner.KUBERNETES, Owner.UNKNOWN).size());
     }
 
     private List<Owner> owners(Owner... counts) throws IOException {

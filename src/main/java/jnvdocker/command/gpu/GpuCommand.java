@@ -186,7 +186,14 @@ public final class GpuCommand {
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
-                        .addSubcommand(new GpuHistory(host, leases, keepHistory.get(), screen, out))
+                        .addSubcommand(
+                                new GpuHistory(
+                                        host,
+                                        leases,
+                                        keepHistory.get(),
+                                        request.variable("TZ"),
+                                        screen,
+                                        out))
                         .addSubcommand(new GpuRelease(leases, request))
                         .addSubcommand(new GpuCordon(host, leases, request))
                         .addSubcommand(new GpuUncordon(host, leases, request))

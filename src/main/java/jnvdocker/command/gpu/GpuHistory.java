@@ -24,7 +24,6 @@ import picocli.CommandLine.Spec;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneId;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -47,6 +46,7 @@ final class GpuHistory implements Callable<Integer> {
     private final Host host;
     private final Leases leases;
     private final Optional<Duration> kept;
+    private final String timeZone;
     private final Screen screen;
     private final Printout out;
 
@@ -85,11 +85,19 @@ final class GpuHistory implements Callable<Integer> {
 
     /**
      * @param kept for how long the history is kept; empty if for ever
+     * @param timeZone the client's variable TZ, empty for this host's zone
      */
-    GpuHistory(Host host, Leases leases, Optional<Duration> kept, Screen screen, Printout out) {
+    GpuHistory(
+            Host host,
+            Leases leases,
+            Optional<Duration> kept,
+            String timeZone,
+            Screen screen,
+            Printout out) {
         this.host = host;
         this.leases = leases;
         this.kept = kept;
+        this.timeZone = timeZone;
         this.screen = screen;
         this.out = out;
     }
@@ -138,7 +146,7 @@ final class GpuHistory implements Callable<Integer> {
 
     private Instant from() {
         try {
-            return Moment.parse(since, Instant.now(), ZoneId.systemDefault());
+            return Moment.parse(since, Instant.now(), timeZone);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--since: " + e.getMessage(), e);
         }

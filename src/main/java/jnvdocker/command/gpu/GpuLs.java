@@ -72,8 +72,9 @@ final class GpuLs implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
-        List<GpuStatus> gpus = notes.on(leases.status(HostDriver.read(host).gpus()));
         Map<String, Reading> read = readings.get();
+        List<GpuStatus> gpus =
+                FigureText.noting(notes.on(leases.status(HostDriver.read(host).gpus())), read);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 
 /**
  * A moment of the past as people write it: its age, {@code 7d}, or a date, {@code 2026-11-01}, with
- * or without a time of day, in the host's time zone unless it names another.
+ * or without a time of day, in the writer's time zone unless it names another.
  */
 final class Moment {
     private static final String DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
@@ -29,15 +29,16 @@ final class Moment {
     private Moment() {}
 
     /**
+     * @param timeZone the name of the writer's, as the variable TZ has it; empty for this host's
      * @throws IllegalArgumentException quoting the text and naming the valid forms
      */
-    static Instant parse(String text, Instant now, ZoneId zone) {
+    static Instant parse(String text, Instant now, String timeZone) {
         if (!text.contains("-")) {
             return now.minus(span(text));
         }
         Instant moment;
         try {
-            moment = date(text, zone);
+            moment = date(text, timeZone);
         } catch (DateTimeException e) {
             throw new IllegalArgumentException(
                     Quote.quoted(text)
@@ -61,16 +62,30 @@ final class Moment {
         }
     }
 
-    private static Instant date(String text, ZoneId zone) {
+    private static Instant date(String text, String timeZone) {
         if (DAY.matcher(text).matches()) {
-            return LocalDate.parse(text).atStartOfDay(zone).toInstant();
+            return LocalDate.parse(text).atStartOfDay(zone(timeZone)).toInstant();
         }
         if (LOCAL.matcher(text).matches()) {
-            return LocalDateTime.parse(text).atZone(zone).toInstant();
+            return LocalDateTime.parse(text).atZone(zone(timeZone)).toInstant();
         }
         if (WITH_OFFSET.matcher(text).matches()) {
             return OffsetDateTime.parse(text).toInstant();
         }
         throw new DateTimeException("neither a date nor one with a time");
+    }
+
+    private static ZoneId zone(String name) {
+        String plain = name.startsWith(":") ? name.substring(1) : name;
+        try {
+            return plain.isEmpty() ? ZoneId.systemDefault() : ZoneId.of(plain);
+        } catch (DateTimeException e) {
+            throw new IllegalArgumentException(
+                    "the time zone "
+                            + Quote.quoted(name)
+                            + " (TZ) is unknown here; write the date with its offset, as in"
+                            + " 2026-11-01T09:00+01:00",
+                    e);
+        }
     }
 }

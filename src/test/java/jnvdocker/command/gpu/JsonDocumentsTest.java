@@ -403,7 +403,12 @@ class JsonDocumentsTest {
         return print(
                 out ->
                         new GpuHistory(
-                                host, leases(), Optional.of(Duration.ofHours(1)), Screen.NONE, out),
+                                host,
+                                leases(),
+                                Optional.of(Duration.ofHours(1)),
+                                "",
+                                Screen.NONE,
+                                out),
                 options);
     }
 

@@ -10,11 +10,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Instant;
-import java.time.ZoneId;
+import java.util.List;
 
 class MomentTest {
     private static final Instant NOW = Instant.parse("2026-11-21T18:30:00Z");
-    private static final ZoneId BERLIN = ZoneId.of("Europe/Berlin");
+    private static final String BERLIN = "Europe/Berlin";
 
     @ParameterizedTest
     @CsvSource({
@@ -41,6 +41,26 @@ class MomentTest {
         assertEquals(
                 Instant.parse("2026-03-29T01:30:00Z"),
                 Moment.parse("2026-03-29T02:30", NOW, BERLIN));
+    }
+
+    /** As the variable TZ may have it; one that Java does not know is not taken for another. */
+    @Test
+    void timeZoneIsTheWriters() {
+        Instant midnight = Instant.parse("2026-11-01T05:00:00Z");
+        for (String zone : List.of("Etc/GMT+5", ":America/New_York", "-05:00")) {
+            String day = zone.startsWith(":") ? "2026-11-02" : "2026-11-01";
+            Instant expected = zone.startsWith(":") ? midnight.plusSeconds(86_400) : midnight;
+            assertEquals(expected, Moment.parse(day, NOW, zone), zone);
+        }
+        assertEquals(
+                midnight,
+                Moment.parse("2026-11-01T06:00+01:00", NOW, "CET-1CEST,M3.5.0,M10.5.0/3"));
+        String refusal =
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> Moment.parse("2026-11-01", NOW, "Mars/Olympus"))
+                        .getMessage();
+        assertTrue(refusal.contains("'Mars/Olympus' (TZ) is unknown here; "), refusal);
     }
 
     @ParameterizedTest

@@ -75,7 +75,7 @@ class ComebackTest extends EachEngineTest {
                 rivals.forEach(rival ->
                         assertFalse(rival.isDone(), () -> "has not waited: " + rival.join()));
                 assertMatches(
-                        "(?s).*HELD .* train .* restarting \\(restart policy\\).*",
+                        "(?s).*HELD .* train .* ended, unless docker starts it again.*",
                         lab.jnvdocker("gpu", "ls").ok().out());
             } finally {
                 if (delay == Delay.STOPPED) {
@@ -136,6 +136,22 @@ class ComebackTest extends EachEngineTest {
         assertEquals("exited", lab.inspect("updated", "{{.State.Status}}"));
         assertEquals("exited", lab.inspect("stopped", "{{.State.Status}}"));
         lab.awaitHolders(Map.of(2, "train"));
+    }
+
+    /** Docker tries to start them once, when there is no daemon yet. */
+    @Test
+    void containerThatDockerCouldNotStartBeforeTheDaemonIsStarted() {
+        lab.run("train", 2, ALWAYS);
+        lab.run("updated", 3, ALWAYS);
+        lab.daemon().stop();
+        lab.engine().restart();
+        assertMatches(
+                "exited .*volume plugin nvidia-docker.*",
+                lab.inspect("train", "{{.State.Status}} {{.State.Error}}"));
+        docker("update", "--restart=no", "updated").ok();
+        lab.startDaemon();
+        lab.awaitHolders(Map.of(2, "train"));
+        assertEquals("exited", lab.inspect("updated", "{{.State.Status}}"));
     }
 
     private static void awaitHolder(String name) {

@@ -62,7 +62,7 @@ class GpuFiguresTest {
         await(() -> ls().get(2).contains("97%"));
         assertEquals(
                 "1     GPU-5c1a1003   A100-SXM4-40GB   FREE    -      -           -     97%   "
-                        + " 36.0/40 GiB   61 C   391 W",
+                        + " 36.0/40 GiB   61 C   391 W   has 36.0/40 GiB in use",
                 ls().get(2));
         Command.Result json = daemon.jnvdocker("gpu", "ls", "--json").run().ok();
         assertEquals(97, json.json().path(1).path("figures").path("utilization").asInt());

@@ -330,8 +330,8 @@ class KubernetesPluginTest extends OneHostTest {
     @Test
     void podOfAKubeletThatMakesNoCgroupsForPodsDoesNotStart() {
         TestPod pod = pod("apart", 1);
-        int gpu = admit(pod).getFirst();
-        processes.startApart(pod, holdopen, host.folder().resolve("dev/nvidia" + gpu));
+        admit(pod);
+        processes.startApart(pod, "sleep", "1000");
         String why =
                 assertInstanceOf(TestKubelet.Refused.class, kubelet.start(pod, "main")).message();
         assertTrue(why.contains("; set cgroupsPerQOS to true in the kubelet's"), why);

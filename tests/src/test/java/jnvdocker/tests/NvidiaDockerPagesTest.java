@@ -2,6 +2,7 @@ package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
@@ -59,6 +60,7 @@ class NvidiaDockerPagesTest {
 
     @TempDir private Path folder;
     private Optional<GpuMonitor> monitor = Optional.empty();
+    private boolean labels = true;
 
     @AfterEach
     void close() {
@@ -97,7 +99,8 @@ class NvidiaDockerPagesTest {
                         () -> monitor.map(GpuMonitor::readings).orElse(Map.of()),
                         () -> monitor.map(GpuMonitor::topologies).orElse(Map.of()),
                         pid -> Optional.ofNullable(PROGRAMS.get(pid))),
-                "nvidia-docker");
+                "nvidia-docker",
+                () -> labels);
     }
 
     private static WebAnswer.Page ask(NvidiaDockerPages pages, String path) throws IOException {
@@ -223,6 +226,21 @@ class NvidiaDockerPagesTest {
         assertEquals(new Status.Throughput(340, 12), status.PCI().Throughput());
         assertEquals(36864, status.Memory().GlobalUsed());
         assertEquals(List.of(new Status.Process(4712, null, 36239L)), status.Processes());
+    }
+
+    /** Every user of the host can ask over TCP. */
+    @Test
+    void processesAreForThoseWhoMayKnowOfThem() throws Exception {
+        NvidiaDockerPages pages = pages("a100x8");
+        String path = "/gpu/status";
+        assertTrue(text(ask(pages, path)).contains("4712"));
+        labels = false;
+        assertFalse(text(ask(pages, path)).contains("4712"));
+        assertNull(status(pages).Devices().get(1).Processes());
+        assertEquals(391, status(pages).Devices().get(1).Power());
+        var ours =
+                (WebAnswer.Page) pages.answer(new WebRequest(path, Map.of(), true)).orElseThrow();
+        assertTrue(text(ours).contains("4712"));
     }
 
     @ParameterizedTest

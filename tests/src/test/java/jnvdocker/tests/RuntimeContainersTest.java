@@ -330,6 +330,25 @@ class RuntimeContainersTest {
                 "device rule 'c 4294967491:0 rwm' has a number that no device has");
     }
 
+    /** Docker tries to start it once, when there is no daemon yet. */
+    @Test
+    void containerThatDockerCouldNotStartBeforeTheDaemonIsStarted() {
+        start("one", "--label=jnvdocker.gpus=device=1", "--restart=unless-stopped");
+        lab.daemon().stop();
+        lab.engine().restart();
+        assertEquals("exited", lab.inspect("one", "{{.State.Status}}"));
+        lab.daemon().config("cordon = ['1']\n");
+        lab.startDaemon();
+        Lab.await(() -> {
+            String found = lab.jnvdocker("gpu", "doctor").out();
+            return found.contains("container one did not come back: GPU 1 ")
+                    ? List.of()
+                    : List.of(found);
+        });
+        lab.configure("");
+        awaitNumbers(Map.of("one", 1));
+    }
+
     /** The policy does not retry after a refused create, and doubles its delay each time. */
     @Test
     void restartPolicyTriesAgainWhileItsGpuIsTaken() throws Exception {

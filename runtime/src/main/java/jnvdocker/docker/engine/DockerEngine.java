@@ -57,6 +57,10 @@ import java.util.function.UnaryOperator;
  */
 public final class DockerEngine implements ContainerEngine, RunningContainers, AutoCloseable {
     private static final int CONNECTIONS = 16;
+
+    /** Each of them is inspected. */
+    private static final int MOST_ENDED = 1000;
+
     private static final String START = "start it: systemctl start docker";
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
@@ -337,6 +341,16 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                         return Optional.empty();
                     }
                 });
+    }
+
+    @Override
+    public List<Down> ended(Duration limit) throws EngineException {
+        List<Down> ended = new ArrayList<>();
+        List<Listed> exited = list(limit, command -> command.withStatusFilter(List.of("exited")));
+        for (Listed each : exited.subList(0, Math.min(exited.size(), MOST_ENDED))) {
+            down(each.id(), limit).ifPresent(ended::add);
+        }
+        return ended;
     }
 
     @Override

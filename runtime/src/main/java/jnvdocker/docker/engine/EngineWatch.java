@@ -35,6 +35,7 @@ public final class EngineWatch implements AutoCloseable {
     private final Reconciler reconciler;
     private final RefusedStarts refusedStarts;
     private final AtomicBoolean starting = new AtomicBoolean();
+    private final AtomicBoolean missed = new AtomicBoolean();
     private final Thread thread;
 
     private EngineWatch(DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
@@ -76,6 +77,7 @@ public final class EngineWatch implements AutoCloseable {
             reconciler.reconcile();
             engine.learnRuntimes(); // what the first run would wait for
             engine.running(LIMIT);
+            missed.set(true);
             startRefused();
             LOG.info("following the engine at {}", engine.socket());
             for (int sweep = 1; !events.awaitEnd(SWEEP); sweep++) {
@@ -100,11 +102,20 @@ public final class EngineWatch implements AutoCloseable {
             Thread.ofVirtual()
                     .start(() -> {
                         try {
+                            perform("find containers that are down", this::learnOfMissed);
                             perform("start refused containers", refusedStarts::review);
                         } finally {
                             starting.set(false);
                         }
                     });
+        }
+    }
+
+    /** Once for each time that we begin to follow an engine. */
+    private void learnOfMissed() throws IOException {
+        if (missed.get()) {
+            refusedStarts.learnOfMissed();
+            missed.set(false);
         }
     }
 
