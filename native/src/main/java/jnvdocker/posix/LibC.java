@@ -17,8 +17,6 @@ interface LibC extends Library {
 
     int chmod(String path, int mode) throws LastErrorException;
 
-    long getxattr(String path, String name, byte[] value, long size) throws LastErrorException;
-
     int open(String path, int flags, int mode) throws LastErrorException;
 
     int close(int descriptor);

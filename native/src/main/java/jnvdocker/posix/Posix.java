@@ -95,18 +95,13 @@ public final class Posix {
      * keeps it (linux/posix_acl_xattr.h); empty if it has none.
      */
     public static byte[] accessList(Path file) throws PosixException {
-        byte[] list = new byte[ACCESS_LIST];
         try {
-            long length =
-                    LibC.INSTANCE.getxattr(
-                            file.toString(), "system.posix_acl_access", list, list.length);
-            return Arrays.copyOf(list, (int) length);
-        } catch (LastErrorException e) {
-            int errno = e.getErrorCode();
-            if (errno == Errno.ENODATA || errno == Errno.EOPNOTSUPP) {
+            return attribute(file, "system.posix_acl_access", ACCESS_LIST);
+        } catch (PosixException e) {
+            if (e.errno() == Errno.ENODATA || e.errno() == Errno.EOPNOTSUPP) {
                 return new byte[0];
             }
-            throw failure("getxattr " + file, errno);
+            throw e;
         }
     }
 

@@ -19,18 +19,6 @@ final class GpuOption {
     private static final String EXAMPLE = "--gpus '\"device=0,1\"'";
     private static final Pattern NUMBER = Pattern.compile("[+-]?[0-9]{1,9}");
 
-    /** The capabilities that docker's nvidia driver matches a request's against. */
-    private static final Set<String> CAPABILITIES =
-            Set.of(
-                    "gpu",
-                    "nvidia",
-                    "compute",
-                    "compat32",
-                    "graphics",
-                    "utility",
-                    "video",
-                    "display");
-
     private final String value;
     private final Set<String> keys = new HashSet<>();
     private final List<String> ids = new ArrayList<>();
@@ -101,13 +89,16 @@ final class GpuOption {
 
     private static void checkCapabilities(String text) throws InvalidGpuRequestException {
         for (String capability : text.split(",", -1)) {
-            if (!CAPABILITIES.contains(capability)) {
+            if (!DeviceRequest.CAPABILITIES.contains(capability)) {
                 throw wrong(
                         "%s is not a capability: there are %s"
                                 .formatted(
                                         Quote.quoted(capability),
                                         String.join(
-                                                ", ", CAPABILITIES.stream().sorted().toList())));
+                                                ", ",
+                                                DeviceRequest.CAPABILITIES.stream()
+                                                        .sorted()
+                                                        .toList())));
             }
         }
     }

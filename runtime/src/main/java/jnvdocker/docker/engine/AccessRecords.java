@@ -2,9 +2,11 @@ package jnvdocker.docker.engine;
 
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.model.Device;
-import com.github.dockerjava.api.model.DeviceRequest;
 import com.github.dockerjava.api.model.HostConfig;
 
+import jnvdocker.request.DeviceRequest;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.InvalidGpuRequestException;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
 
@@ -26,6 +28,7 @@ final class AccessRecords {
     private static final Pattern CDI =
             Pattern.compile("^(?:nvidia\\.com|(?:pod\\.)?jnvdocker)/gpu=(.*)");
     private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES=";
+    private static final String ALL = "all";
     private static final Set<String> NONE = Set.of("", "void", "none");
 
     private AccessRecords() {}
@@ -71,34 +74,43 @@ final class AccessRecords {
         return rights.isEmpty() || rights.contains("r") || rights.contains("w");
     }
 
-    /** A number of them are the first ones, whoever has these. */
-    private static GpuAccess.Given given(DeviceRequest request) {
-        String driver = Objects.requireNonNullElse(request.getDriver(), "");
-        List<String> ids = list(request.getDeviceIds());
-        if (driver.equals("cdi")) {
+    private static GpuAccess.Given given(com.github.dockerjava.api.model.DeviceRequest model) {
+        DeviceRequest request =
+                new DeviceRequest(
+                        Objects.requireNonNullElse(model.getDriver(), ""),
+                        Objects.requireNonNullElse(model.getCount(), 0),
+                        Optional.ofNullable(model.getDeviceIds()),
+                        list(model.getCapabilities()).stream().filter(Objects::nonNull).toList());
+        if (request.isCdi()) {
             return new GpuAccess.Given(
                     GpuUse.Kind.CDI,
-                    ids.stream()
+                    list(model.getDeviceIds()).stream()
                             .map(CDI::matcher)
                             .filter(Matcher::matches)
                             .map(id -> id.group(1))
                             .toList());
         }
-        boolean gpus =
-                list(request.getCapabilities()).stream()
-                        .flatMap(List::stream)
-                        .anyMatch(Set.of("gpu", "nvidia")::contains);
-        if (!driver.equals("nvidia") && !(driver.isEmpty() && gpus)) {
-            return new GpuAccess.Given(GpuUse.Kind.REQUEST, List.of());
-        }
-        int count = Objects.requireNonNullElse(request.getCount(), 0);
         return new GpuAccess.Given(
-                GpuUse.Kind.REQUEST,
-                !ids.isEmpty()
-                        ? ids
-                        : count < 0
-                                ? List.of("all")
-                                : IntStream.range(0, count).mapToObj(String::valueOf).toList());
+                GpuUse.Kind.REQUEST, request.isOfGpus() ? ids(request) : List.of());
+    }
+
+    /** A number of them are the first ones, whoever has these. */
+    private static List<String> ids(DeviceRequest request) {
+        try {
+            return switch (request.gpus()) {
+                case GpuRequest.All _ -> List.of(ALL);
+                case GpuRequest.None _ -> List.of();
+                case GpuRequest.Devices(List<String> ids) -> ids;
+                case GpuRequest.Count(int number, _) ->
+                        IntStream.range(0, number)
+                                .limit(GpuRequest.MAX_IDS)
+                                .mapToObj(String::valueOf)
+                                .toList();
+            };
+        } catch (InvalidGpuRequestException e) {
+            // Which they are is not known.
+            return List.of(ALL);
+        }
     }
 
     /** NVIDIA's runtime goes by the variable, be it the image's. */

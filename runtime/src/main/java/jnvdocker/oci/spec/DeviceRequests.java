@@ -1,7 +1,7 @@
 package jnvdocker.oci.spec;
 
+import jnvdocker.request.DeviceRequest;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.util.ArrayList;
@@ -15,44 +15,15 @@ final class DeviceRequests {
     private DeviceRequests() {}
 
     /** Empty when no GPU is requested. Of CDI devices the engine has given the nodes already. */
-    static Optional<GpuRequest> of(List<DockerContainer.Request> requests) throws RefusedException {
+    static Optional<GpuRequest> of(List<DeviceRequest> requests) throws RefusedException {
         Optional<GpuRequest> all = Optional.empty();
-        for (DockerContainer.Request request : requests) {
-            boolean nvidias = request.driver().isEmpty() || request.driver().equals("nvidia");
-            if (nvidias && request.ofGpus()) {
-                GpuRequest one = of(request);
+        for (DeviceRequest request : requests) {
+            if (request.isOfGpus()) {
+                GpuRequest one = request.gpus();
                 all = Optional.of(all.isPresent() ? both(all.get(), one) : one);
             }
         }
         return all;
-    }
-
-    /** compose 1.29 sends an empty list where nobody has said how many; --gpus 0 sends none. */
-    private static GpuRequest of(DockerContainer.Request request) throws RefusedException {
-        if (request.count() < 0) {
-            return new GpuRequest.All();
-        }
-        if (request.count() > 0) {
-            return new GpuRequest.Count(request.count());
-        }
-        if (request.ids().isEmpty()) {
-            return new GpuRequest.None();
-        }
-        List<String> ids = request.ids().get();
-        if (ids.isEmpty()) {
-            return new GpuRequest.All();
-        }
-        return ids.equals(List.of("all")) ? new GpuRequest.All() : devices(ids);
-    }
-
-    private static GpuRequest devices(List<String> ids) throws RefusedException {
-        try {
-            return new GpuRequest.Devices(ids);
-        } catch (IllegalArgumentException e) {
-            throw new RefusedException(
-                    "its device ids do not name GPUs: " + Quote.quoted(String.join(",", ids)),
-                    "write indexes or UUIDs, as 'jnvdocker gpu ls' shows them");
-        }
     }
 
     private static GpuRequest both(GpuRequest one, GpuRequest other) throws RefusedException {
@@ -73,7 +44,7 @@ final class DeviceRequests {
                 && other instanceof GpuRequest.Devices(List<String> second)) {
             List<String> ids = new ArrayList<>(first);
             ids.addAll(second);
-            return devices(ids);
+            return new DeviceRequest("", 0, Optional.of(ids), List.of()).gpus();
         }
         throw new RefusedException(
                 "this container requests a number of GPUs in one request and certain ones in"

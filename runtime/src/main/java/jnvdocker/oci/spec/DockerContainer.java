@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.lease.text.ContainerLabels;
+import jnvdocker.request.DeviceRequest;
 import jnvdocker.words.RefusedException;
 
 import java.nio.file.InvalidPathException;
@@ -52,13 +53,12 @@ public record DockerContainer(
         List<String> rules,
         Set<String> mounted,
         Map<String, Volume> volumes,
-        List<Request> requests) {
+        List<DeviceRequest> requests) {
     private static final Pattern OWN_FILE =
             Pattern.compile(
                     "(?<root>/.+)/containers/(?<id>[^/]+)/(?:hosts|hostname|resolv\\.conf)");
 
     private static final Pattern ID = Pattern.compile("[0-9a-f]{64}");
-    private static final Set<String> GPU_CAPABILITIES = Set.of("gpu", "nvidia");
 
     public DockerContainer {
         labels = Map.copyOf(labels);
@@ -72,17 +72,6 @@ public record DockerContainer(
 
     /** A volume that docker mounts at each start of the container. */
     public record Volume(String driver, String name) {}
-
-    /**
-     * A request for devices.
-     *
-     * @param ids empty when there is no list; one may be without ids
-     */
-    public record Request(String driver, int count, Optional<List<String>> ids, boolean ofGpus) {
-        boolean isCdi() {
-            return driver.equals("cdi");
-        }
-    }
 
     /**
      * Empty for a container that is not docker's.
@@ -129,7 +118,7 @@ public record DockerContainer(
 
     /** Whether GPUs were put into it by CDI, which the engine has resolved. */
     public boolean hasCdi() {
-        return requests.stream().anyMatch(Request::isCdi);
+        return requests.stream().anyMatch(DeviceRequest::isCdi);
     }
 
     private static Set<String> devices(JsonNode settings) {
@@ -217,20 +206,18 @@ public record DockerContainer(
                 .map(Volume::name);
     }
 
-    private static List<Request> requests(JsonNode settings) {
-        List<Request> requests = new ArrayList<>();
+    private static List<DeviceRequest> requests(JsonNode settings) {
+        List<DeviceRequest> requests = new ArrayList<>();
         for (JsonNode request : settings.path("DeviceRequests")) {
             JsonNode ids = request.path("DeviceIDs");
-            boolean gpus = false;
-            for (JsonNode together : request.path("Capabilities")) {
-                gpus |= Json.texts(together).stream().anyMatch(GPU_CAPABILITIES::contains);
-            }
+            List<List<String>> capabilities = new ArrayList<>();
+            request.path("Capabilities").forEach(each -> capabilities.add(Json.texts(each)));
             requests.add(
-                    new Request(
+                    new DeviceRequest(
                             request.path("Driver").asText(""),
                             request.path("Count").asInt(0),
                             ids.isArray() ? Optional.of(Json.texts(ids)) : Optional.empty(),
-                            gpus));
+                            capabilities));
         }
         return requests;
     }

@@ -198,6 +198,8 @@ class EngineContainersTest {
                              {"Driver": "nvidia", "Count": -1, "Capabilities": [["compute"]]},
                              {"Driver": "", "DeviceIDs": ["1", "GPU-7"],
                               "Capabilities": [["utility", "nvidia"]]},
+                             {"Driver": "", "DeviceIDs": ["0,1"],
+                              "Capabilities": [["gpu", "net"], ["compute", "utility"]]},
                              {"Driver": "cdi",
                               "DeviceIDs": ["nvidia.com/gpu=all", "vendor.com/net=1"]},
                              {"Driver": "amd", "Count": -1, "Capabilities": [["gpu"]]}]}}
@@ -208,6 +210,7 @@ class EngineContainersTest {
                         new GpuAccess.Given(Kind.REQUEST, List.of("0", "1")),
                         new GpuAccess.Given(Kind.REQUEST, List.of("all")),
                         new GpuAccess.Given(Kind.REQUEST, List.of("1", "GPU-7")),
+                        new GpuAccess.Given(Kind.REQUEST, List.of("0", "1")),
                         new GpuAccess.Given(Kind.CDI, List.of("all")),
                         new GpuAccess.Given(Kind.REQUEST, List.of()),
                         new GpuAccess.Given(Kind.RUNTIME, List.of("0", "GPU-5c1a")));

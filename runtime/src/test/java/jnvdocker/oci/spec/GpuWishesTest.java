@@ -239,6 +239,7 @@ class GpuWishesTest {
                 "0 | [] | all",
                 "0 | ['all'] | all",
                 "0 | ['0','1'] | \"device=0,1\"",
+                "0 | ['0,1'] | \"device=0,1\"",
                 "0 | null | none"
             })
     void deviceRequestsMeanWhatTheyMeanToDocker(String count, String ids, String request)
@@ -250,6 +251,9 @@ class GpuWishesTest {
                         + ",'DeviceIDs':"
                         + ids
                         + ",'Capabilities':[['utility','gpu']]}";
+        assertEquals(
+                gpus(GpuRequest.parseOption(request), GpuWish.Source.DEVICE_REQUEST), ofDocker());
+        requests = requests.replace("'utility','gpu'", "'compute','utility'");
         assertEquals(
                 gpus(GpuRequest.parseOption(request), GpuWish.Source.DEVICE_REQUEST), ofDocker());
         requests = requests.replace("nvidia", "other");

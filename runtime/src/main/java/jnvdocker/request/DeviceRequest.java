@@ -1,0 +1,105 @@
+package jnvdocker.request;
+
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * A request for devices as docker's API has it: that of {@code docker run --gpus} and of compose's
+ * {@code devices}. It means here what it means to docker's driver for NVIDIA's GPUs
+ * (daemon/nvidia_linux.go), and its ids what they mean to NVIDIA's tools.
+ *
+ * @param ids empty when there is no list; a list may have no ids
+ * @param capabilities the device must have all of one of these lists
+ */
+public record DeviceRequest(
+        String driver,
+        int count,
+        Optional<List<String>> ids,
+        List<? extends List<String>> capabilities) {
+    /** The capabilities of docker's driver. */
+    static final Set<String> CAPABILITIES =
+            Set.of(
+                    "gpu",
+                    "nvidia",
+                    "compute",
+                    "compat32",
+                    "graphics",
+                    "utility",
+                    "video",
+                    "display");
+
+    private static final Pattern RANGE = Pattern.compile("([0-9]{1,4})-([0-9]{1,4})");
+    private static final Set<String> NOTHING = Set.of("none", GpuRequest.VOID);
+
+    public DeviceRequest {
+        ids = ids.map(List::copyOf);
+        capabilities = List.copyOf(capabilities);
+    }
+
+    /** Whether its ids are names of CDI devices. */
+    public boolean isCdi() {
+        return driver.equals("cdi");
+    }
+
+    /** Whether docker gives it GPUs of NVIDIA's. */
+    public boolean isOfGpus() {
+        return (driver.isEmpty() || driver.equals("nvidia"))
+                && capabilities.stream().anyMatch(CAPABILITIES::containsAll);
+    }
+
+    /**
+     * The GPUs that it asks for. compose 1.29 sends an empty list where its user gives no number;
+     * {@code --gpus 0} sends none.
+     *
+     * @throws InvalidGpuRequestException when its ids do not name GPUs
+     */
+    public GpuRequest gpus() throws InvalidGpuRequestException {
+        if (count < 0 || count == 0 && ids.filter(List::isEmpty).isPresent()) {
+            return new GpuRequest.All();
+        }
+        return count > 0 ? new GpuRequest.Count(count) : devices(ids.orElse(List.of()));
+    }
+
+    private static GpuRequest devices(List<String> ids) throws InvalidGpuRequestException {
+        List<String> named =
+                ids.stream()
+                        .flatMap(text -> GpuIds.split(text).stream())
+                        .filter(id -> !NOTHING.contains(id))
+                        .flatMap(DeviceRequest::expanded)
+                        .limit(GpuRequest.MAX_IDS + 1)
+                        .toList();
+        if (named.isEmpty()) {
+            return new GpuRequest.None();
+        }
+        if (named.contains("all")) {
+            return new GpuRequest.All();
+        }
+        try {
+            return new GpuRequest.Devices(named);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidGpuRequestException(
+                    new Refusal(
+                            "its device ids do not name GPUs: "
+                                    + Quote.quoted(String.join(",", named)),
+                            "write indexes or UUIDs, as 'jnvdocker gpu ls' shows them"));
+        }
+    }
+
+    /** {@code 0-3} means {@code 0,1,2,3}. */
+    private static Stream<String> expanded(String id) {
+        Matcher range = RANGE.matcher(id);
+        return range.matches()
+                ? IntStream.rangeClosed(
+                                Integer.parseInt(range.group(1)), Integer.parseInt(range.group(2)))
+                        .mapToObj(String::valueOf)
+                : Stream.of(id);
+    }
+}
