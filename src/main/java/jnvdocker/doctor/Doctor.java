@@ -62,7 +62,7 @@ public final class Doctor {
                 new GpuCheck(board, around.health()::all),
                 new NodeCheck(around.host(), around.nodes(), around.daemon()),
                 new PersistenceCheck(around.host(), around.volumes()),
-                new EngineCheck(around.engine(), around.host(), around.nodes(), dockerless),
+                new EngineCheck(around.engine(), around.nodes(), around.daemon(), dockerless),
                 new PluginCheck(
                         around.engine(),
                         around.host(),

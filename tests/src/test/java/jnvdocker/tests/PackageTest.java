@@ -47,6 +47,8 @@ class PackageTest {
         repack("later", "9.0.0");
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
         machine = new TestMachine(host, FOLDER);
+        // As Docker has it where systemd runs.
+        shell("sed -i s/cgroupdriver=cgroupfs/cgroupdriver=systemd/ /etc/docker/daemon.json");
         shell("systemctl enable --now docker.service");
         machine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
     }
@@ -159,6 +161,9 @@ class PackageTest {
         assertNotEquals(daemon, machine.property("jnvdocker.service", "MainPID"));
         assertEquals(leases, shell("jnvdocker gpu leases --json").out());
         assertEquals(processes, processes());
+        assertOpen("train-0", 0);
+        shell("systemctl daemon-reload");
+        assertOpen("train-3", 3);
         assertTrue(shell("jnvdocker gpu queue").out().contains("cuda"));
         shell("docker rm -f train-3");
         Lab.await(() -> {
@@ -168,6 +173,13 @@ class PackageTest {
                     ? List.of()
                     : List.of(state + sh("cat /tmp/waiter").out());
         });
+    }
+
+    /** The device cgroup lets it open its GPU, of which there is only the node. */
+    private static void assertOpen(String container, int gpu) {
+        String error =
+                sh("docker exec " + container + " sh -c ': <> /dev/nvidia" + gpu + "'").err();
+        assertTrue(error.contains("No such device or address"), error);
     }
 
     private static List<String> processes() {

@@ -14,6 +14,7 @@ import com.github.dockerjava.api.exception.NotModifiedException;
 import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
+import com.github.dockerjava.api.model.VersionComponent;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.transport.DockerHttpClient;
@@ -128,6 +129,25 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     /** The engine's facts as it tells them now, whatever is remembered. */
     public EngineFacts facts(Duration limit) throws EngineException {
         return askInBackground("describe itself", limit, EngineFacts::ask);
+    }
+
+    /**
+     * The version of the program that the engine runs containers by when they name none: {@code
+     * 1.1.5+ds1}. Empty when the engine does not know it.
+     */
+    public String runtimeVersion(EngineFacts facts, Duration limit) throws EngineException {
+        String standard = facts.runtimes().standard();
+        return askInBackground(
+                "tell its versions",
+                limit,
+                docker ->
+                        Optional.ofNullable(docker.versionCmd().exec().getComponents())
+                                .orElse(List.of())
+                                .stream()
+                                .filter(part -> standard.equals(part.getName()))
+                                .map(VersionComponent::getVersion)
+                                .findFirst()
+                                .orElse(""));
     }
 
     /** Has the engine ask a plugin for a volume, which it makes unless it has it already. */
