@@ -173,6 +173,7 @@ final class Daemon implements AutoCloseable {
                         served,
                         driverVolumes,
                         parts.prune(),
+                        parts.leases(),
                         Processes.ofThisMachine(),
                         folders.pluginName());
         Doctor doctor =
