@@ -191,15 +191,28 @@ class RuntimeInstallTest {
         lab.docker("create", "--name=old", "--runtime=nvidia", "plain", "true").ok();
         Command.Result first = lab.jnvdocker("gpu", "uninstall");
         assertEquals(125, first.exitCode(), first::toString);
-        assertTrue(first.err().contains("remove it first: jnvdocker runtime uninstall"));
+        assertTrue(
+                first.err()
+                        .contains(
+                                "containers need jnvdocker: old:\n    docker rm old\n  "
+                                        + runtime.program()
+                                        + " has to stay: the engine has it until it is restarted:\n"
+                                        + "    jnvdocker runtime uninstall && systemctl restart"
+                                        + " docker\n"),
+                first::toString);
         first = lab.jnvdocker("runtime", "uninstall").ok();
         assertEquals(BEFORE.replace(" ", ""), Files.readString(runtime.config()).replace(" ", ""));
         assertTrue(
-                first.out().contains("stays: these containers need it: old; remove"),
+                first.out()
+                        .contains(
+                                "stays: these containers need it: old; when convenient: docker rm"
+                                        + " old, then"),
                 first::toString);
         lab.docker("rm", "old").ok();
         Command.Result second = lab.jnvdocker("runtime", "uninstall").ok();
-        assertTrue(second.out().contains("the engine still has it; restart it"), second.out());
+        assertTrue(
+                second.out().contains("the engine has it until it is restarted; when"),
+                second.out());
         assertTrue(Files.exists(runtime.program()));
         lab.engine().restart();
         lab.jnvdocker("runtime", "uninstall").ok();

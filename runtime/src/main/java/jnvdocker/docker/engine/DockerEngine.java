@@ -211,15 +211,15 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return guarded.test(program);
     }
 
-    /** Names of the containers that have a runtime, running or not. */
-    public List<String> ofRuntime(String runtime, Duration limit) throws EngineException {
-        List<String> names = new ArrayList<>();
+    /** The containers that have a runtime, running or not. */
+    public List<Listed> ofRuntime(String runtime, Duration limit) throws EngineException {
+        List<Listed> found = new ArrayList<>();
         for (Listed each : list(limit, command -> command)) {
             record(each.id(), limit)
-                    .filter(found -> runtime.equals(found.getHostConfig().getRuntime()))
-                    .ifPresent(_ -> names.add(each.name()));
+                    .filter(its -> runtime.equals(its.getHostConfig().getRuntime()))
+                    .ifPresent(_ -> found.add(each));
         }
-        return names;
+        return found;
     }
 
     private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)
