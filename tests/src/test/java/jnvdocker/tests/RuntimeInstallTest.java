@@ -116,6 +116,14 @@ class RuntimeInstallTest {
         run = lab.docker("run", "--rm", "--gpus=1", "plain", "true");
         assertEquals(125, run.exitCode(), run::toString);
         assertTrue(run.err().contains("jnvdocker: --gpus needs the runtime that"), run::toString);
+        // Docker has written down which runtime it has.
+        runtime.install("--default").ok();
+        lab.engine().restart();
+        lab.docker("create", "--name=before", "--gpus=1", "--runtime=runc", "plain", "true").ok();
+        run = lab.docker("start", "before");
+        assertTrue(
+                run.err().contains("make it again (docker compose up -d --force-recreate, or"),
+                run::toString);
     }
 
     @Test
