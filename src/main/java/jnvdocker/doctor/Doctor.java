@@ -55,7 +55,12 @@ public final class Doctor {
 
     private static List<Check> checks(Surroundings around) {
         DockerlessHost dockerless =
-                new DockerlessHost(around.engine(), around.leases(), around.daemon());
+                new DockerlessHost(
+                        around.engine(),
+                        around.leases(),
+                        around.runtimes(),
+                        around.kubernetes(),
+                        around.daemon());
         GpuCheck.Board board = () -> around.leases().status(HostDriver.read(around.host()).gpus());
         return List.of(
                 new DriverCheck(around.host(), around.cuda()),

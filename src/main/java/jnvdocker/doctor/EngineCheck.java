@@ -54,7 +54,8 @@ final class EngineCheck implements Check {
                     Finding.ok(
                             "no Docker engine runs here ("
                                     + engine.socket()
-                                    + " does not exist), and Mesos tasks need none"));
+                                    + " does not exist), and those who get this host's"
+                                    + " GPUs need none"));
         }
         EngineFacts facts;
         try {
