@@ -305,8 +305,9 @@ static void act_as_hook(const struct call *call, char *const *argv)
 {
 	if (argv[1] == NULL || strcmp(argv[1], "prestart") != 0)
 		exit(EXIT_SUCCESS);
-	refuse(call, "--gpus needs the runtime that 'jnvdocker runtime status' names: add --runtime to 'docker run', or make it"
-		     " the engine's default with '" INSTALL " --default'");
+	refuse(call, "--gpus needs the runtime that 'jnvdocker runtime status' names, by --runtime or as the engine's default"
+		     " ('" INSTALL " --default'), and this container was made without it; make it again (docker compose up -d"
+		     " --force-recreate, or docker rm and docker run)");
 }
 
 static bool read_state(struct buffer *state)

@@ -4,10 +4,11 @@
 set -eu
 
 config=/etc/jnvdocker/config.toml
-if ! grep -q '^\[kubernetes\]' "$config"; then
-  printf '\n[kubernetes]\n' >> "$config"
-fi
-if ! grep -q '^enabled *=' "$config"; then
+enabled='^[[:space:]]*(kubernetes\.)?enabled[[:space:]]*='
+if grep -qE "$enabled" "$config"; then
+  sed -i -E "s/($enabled).*/\1 true/" "$config"
+else
+  grep -q '^\[kubernetes\]' "$config" || printf '\n[kubernetes]\n' >> "$config"
   sed -i '/^\[kubernetes\]/a enabled = true' "$config"
 fi
 systemctl enable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service

@@ -108,6 +108,7 @@ final class Daemon implements AutoCloseable {
         LiveConfig config = LiveConfig.read(folders);
         Host host = folders.host();
         DeviceNodes nodes = new DeviceNodes(host);
+        nodes.link();
         GpuInventory inventory = new GpuInventory(host, nodes);
         DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
         GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
@@ -170,6 +171,7 @@ final class Daemon implements AutoCloseable {
                         served,
                         driverVolumes,
                         parts.prune(),
+                        parts.leases(),
                         Processes.ofThisMachine(),
                         folders.pluginName());
         Doctor doctor =

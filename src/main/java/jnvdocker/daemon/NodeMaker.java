@@ -9,9 +9,9 @@ import java.io.PrintStream;
 import java.util.stream.Collectors;
 
 /**
- * {@code jnvdockerd --make-nodes}: makes the driver's device nodes at boot. dockerd looks a
- * container's nodes up before it mounts the container's volumes, so when it starts one on its own,
- * it would miss nodes that only jnvdockerd makes.
+ * {@code jnvdockerd --make-nodes}: makes the driver's device nodes at boot, and their links.
+ * dockerd looks a container's nodes up before it mounts the container's volumes, so when it starts
+ * one on its own, it would miss nodes that only jnvdockerd makes.
  */
 final class NodeMaker {
     private final DeviceNodes nodes;
@@ -35,6 +35,8 @@ final class NodeMaker {
             return;
         }
         String names = nodes.all().stream().map(DeviceNode::name).collect(Collectors.joining(", "));
+        // Of those that no container of ours needs, too.
+        nodes.link();
         out.println("jnvdocker: device nodes are there: " + names);
     }
 }

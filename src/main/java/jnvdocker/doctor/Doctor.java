@@ -55,14 +55,19 @@ public final class Doctor {
 
     private static List<Check> checks(Surroundings around) {
         DockerlessHost dockerless =
-                new DockerlessHost(around.engine(), around.leases(), around.daemon());
+                new DockerlessHost(
+                        around.engine(),
+                        around.leases(),
+                        around.runtimes(),
+                        around.kubernetes(),
+                        around.daemon());
         GpuCheck.Board board = () -> around.leases().status(HostDriver.read(around.host()).gpus());
         return List.of(
                 new DriverCheck(around.host(), around.cuda()),
                 new GpuCheck(board, around.health()::all),
                 new NodeCheck(around.host(), around.nodes(), around.daemon()),
                 new PersistenceCheck(around.host(), around.volumes()),
-                new EngineCheck(around.engine(), around.host(), around.nodes(), dockerless),
+                new EngineCheck(around.engine(), around.nodes(), around.daemon(), dockerless),
                 new PluginCheck(
                         around.engine(),
                         around.host(),

@@ -5,37 +5,40 @@ import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineFacts;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.host.DeviceNodes;
-import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.host.NoDriverException;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Checks whether the engine answers, and is set up so that containers keep their GPUs. */
 final class EngineCheck implements Check {
     /** The limit of a question to the engine, which mostly takes some milliseconds. */
     static final Duration LIMIT = Duration.ofSeconds(3);
 
-    private static final int CTL_MINOR = 255;
+    private static final Pattern VERSION =
+            Pattern.compile("([0-9]{1,5})\\.([0-9]{1,5})\\.([0-9]{1,5})");
+
+    /** From this runc on. */
+    private static final int[] NEEDS_NO_LINKS = {1, 1, 7};
 
     private final DockerEngine engine;
-    private final Host host;
     private final DeviceNodes nodes;
+    private final DaemonFacts daemon;
     private final DockerlessHost dockerless;
 
-    EngineCheck(DockerEngine engine, Host host, DeviceNodes nodes, DockerlessHost dockerless) {
+    EngineCheck(
+            DockerEngine engine, DeviceNodes nodes, DaemonFacts daemon, DockerlessHost dockerless) {
         this.engine = engine;
-        this.host = host;
         this.nodes = nodes;
+        this.daemon = daemon;
         this.dockerless = dockerless;
     }
 
@@ -51,7 +54,8 @@ final class EngineCheck implements Check {
                     Finding.ok(
                             "no Docker engine runs here ("
                                     + engine.socket()
-                                    + " does not exist), and Mesos tasks need none"));
+                                    + " does not exist), and those who get this host's"
+                                    + " GPUs need none"));
         }
         EngineFacts facts;
         try {
@@ -70,7 +74,12 @@ final class EngineCheck implements Check {
                                 + Quote.shown(facts.cgroupDriver())));
         standardRuntime(facts, engine::isGuarded).ifPresent(found::add);
         if (facts.cgroupDriver().equals("systemd")) {
-            links(missingLinks()).ifPresent(found::add);
+            String runtime = engine.runtimeVersion(facts, LIMIT);
+            List<String> missing =
+                    nodes.unlinked().stream()
+                            .map(node -> node.major() + ":" + node.minor())
+                            .toList();
+            links(runtime, missing, daemon).ifPresent(found::add);
         }
         return found;
     }
@@ -94,40 +103,34 @@ final class EngineCheck implements Check {
                 : Optional.empty();
     }
 
-    /** At each reload, systemd allows a container only the devices that it finds there. */
-    static Optional<Finding> links(List<String> missing) {
-        return missing.isEmpty()
+    /**
+     * @param runtime the version of the engine's runc; empty when it is not known
+     */
+    static Optional<Finding> links(String runtime, List<String> missing, DaemonFacts daemon) {
+        return missing.isEmpty() || needsNoLinks(runtime)
                 ? Optional.empty()
                 : Optional.of(
                         Finding.wrong(
                                 "a systemctl daemon-reload takes the GPUs of running containers:"
-                                        + " systemd manages their cgroups, and /dev/char has no "
+                                        + " systemd manages their cgroups, runc "
+                                        + Quote.shown(runtime)
+                                        + " tells it only of devices with a link in /dev/char, and"
+                                        + " there is none for "
                                         + String.join(", ", missing),
-                                "make these links at each boot: nvidia-ctk system"
-                                        + " create-dev-char-symlinks --create-all, or ln -s for"
-                                        + " each (/dev/char/195:0 leads to ../nvidia0)"));
+                                "make the links: "
+                                        + daemon.tree().resolve("bin/jnvdockerd")
+                                        + " --make-nodes; containers that run already have them"
+                                        + " from their next restart on"));
     }
 
-    private List<String> missingLinks() throws IOException {
-        List<String> missing = new ArrayList<>();
-        try {
-            int major = nodes.gpuMajor();
-            List<Integer> minors = new ArrayList<>();
-            HostDriver.read(host).gpus().stream()
-                    .filter(Gpu::isSound)
-                    .map(Gpu::minor)
-                    .forEach(minors::add);
-            minors.add(CTL_MINOR);
-            for (int minor : minors) {
-                String device = major + ":" + minor;
-                if (!Files.exists(
-                        host.resolveParent("/dev/char/" + device), LinkOption.NOFOLLOW_LINKS)) {
-                    missing.add(device);
-                }
-            }
-        } catch (NoDriverException e) {
-            // No container has GPUs.
-        }
-        return missing;
+    private static boolean needsNoLinks(String runtime) {
+        Matcher version = VERSION.matcher(runtime);
+        return version.lookingAt()
+                && Arrays.compare(
+                                Stream.of(1, 2, 3)
+                                        .mapToInt(part -> Integer.parseInt(version.group(part)))
+                                        .toArray(),
+                                NEEDS_NO_LINKS)
+                        >= 0;
     }
 }

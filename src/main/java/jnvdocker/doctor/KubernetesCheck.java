@@ -5,7 +5,6 @@ import jnvdocker.kubernetes.CheckpointFile;
 import jnvdocker.kubernetes.MalformedCheckpointException;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.SocketFile;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
@@ -15,8 +14,6 @@ import java.util.List;
 
 /** Checks whether this host's kubelet gives its pods GPUs from us, and what that needs. */
 final class KubernetesCheck implements Check {
-    private static final String PLUGINS = "device-plugins";
-
     private final Host host;
     private final KubernetesFacts facts;
     private final DaemonFacts daemon;
@@ -35,8 +32,7 @@ final class KubernetesCheck implements Check {
     /** Nothing is found on a host without a kubelet whose configuration does not name one. */
     @Override
     public List<Finding> look() throws IOException {
-        boolean kubelet =
-                SocketFile.answers(facts.kubeletFolder().resolve(PLUGINS + "/kubelet.sock"));
+        boolean kubelet = facts.isKubeletThere();
         if (!facts.enabled()) {
             return kubelet ? List.of(notEnabled()) : List.of();
         }

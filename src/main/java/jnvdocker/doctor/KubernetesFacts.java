@@ -2,6 +2,7 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.Registration;
+import jnvdocker.posix.SocketFile;
 import jnvdocker.words.Refusal;
 
 import java.nio.file.Path;
@@ -15,6 +16,11 @@ public interface KubernetesFacts {
 
     /** The kubelet's own directory. */
     Path kubeletFolder();
+
+    /** Whether a kubelet answers there. */
+    default boolean isKubeletThere() {
+        return SocketFile.answers(kubeletFolder().resolve("device-plugins/kubelet.sock"));
+    }
 
     /** The configuration that says so. */
     Path config();

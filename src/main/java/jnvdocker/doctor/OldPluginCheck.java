@@ -77,7 +77,7 @@ final class OldPluginCheck implements Check {
             found.add(
                     Finding.hint(
                             folder + " has volumes of nvidia-docker 1.0, which nobody serves",
-                            "rm -r " + folder));
+                            "when no container that it started runs any more: rm -r " + folder));
         }
         found.addAll(containers());
         return found.isEmpty()

@@ -127,7 +127,7 @@ final class OtherWays {
                                         + CDI_KIND
                                         + "=…' give containers GPUs without jnvdocker, but for"
                                         + " those of its runtime",
-                                "remove it: rm " + file));
+                                "when no container needs it: rm " + file));
             }
         }
     }

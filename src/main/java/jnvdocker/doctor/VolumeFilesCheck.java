@@ -6,7 +6,10 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.LeftOut;
+import jnvdocker.volume.files.DriverVolumeException;
+import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -43,21 +46,22 @@ final class VolumeFilesCheck implements Check {
                                     + " is made when the first container needs driver "
                                     + driver));
         }
+        Optional<Refusal> replaced = replaced(driver);
         if (there.isEmpty()) {
             return List.of(
                     Finding.wrong(
-                            volumes.path(driver) + " is an incomplete driver volume",
-                            "make it: jnvdocker gpu volume"));
+                            new Refusal(
+                                    volumes.path(driver) + " is an incomplete driver volume",
+                                    replaced.flatMap(Refusal::remedy)
+                                            .orElse("make it: jnvdocker gpu volume"))));
         }
         DriverVolume volume = there.get();
         List<Finding> found = new ArrayList<>();
         for (String problem : served.verify(host, volume)) {
             found.add(
-                    Finding.wrong(
-                            problem,
-                            "when no container uses the volume, rm -r "
-                                    + volume.path()
-                                    + " && jnvdocker gpu volume"));
+                    replaced.isEmpty()
+                            ? Finding.wrong(problem, ServedVolumes.REMAKE)
+                            : Finding.wrong(new Refusal(problem, replaced.get().remedy())));
         }
         if (found.isEmpty()) {
             found.add(
@@ -65,7 +69,9 @@ final class VolumeFilesCheck implements Check {
                             volume.path()
                                     + " has "
                                     + volume.manifest().contents().size()
-                                    + " files, each the host's"));
+                                    + (replaced.isEmpty()
+                                            ? " files, each the host's"
+                                            : " files, which containers go on getting")));
         }
         written(served.known(volume)).ifPresent(found::add);
         if (volume.manifest().knowsNoGraphics()) {
@@ -79,14 +85,22 @@ final class VolumeFilesCheck implements Check {
         return found;
     }
 
+    /** Why no such volume can be made now: it must stay. */
+    private Optional<Refusal> replaced(DriverVersion driver) throws IOException {
+        try {
+            DriverFiles.find(host, driver);
+            return Optional.empty();
+        } catch (DriverVolumeException e) {
+            return Optional.of(e.refusal());
+        }
+    }
+
     private static Finding earlier(DriverVolume volume) {
         return Finding.hint(
                 volume.path()
                         + " was made by an earlier release of jnvdocker, which did not include the"
                         + " files for Vulkan, EGL and OptiX",
-                "if containers need them, then when none uses the volume, rm -r "
-                        + volume.path()
-                        + " && jnvdocker gpu volume");
+                "if containers need them, " + ServedVolumes.REMAKE);
     }
 
     /** One container's changes to the volume reach the next container. */

@@ -4,11 +4,13 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.grant.ClaimPrune;
 import jnvdocker.grant.ContainerEngine.Listed;
+import jnvdocker.grant.Leases;
 import jnvdocker.grant.Pruned;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.MountSources;
@@ -17,6 +19,7 @@ import jnvdocker.volume.Cloned;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Quote;
@@ -24,6 +27,7 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,6 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * Removes volumes that are no longer needed: those of drivers that are not loaded, and those of
@@ -53,6 +58,7 @@ public final class Prune {
     private final ServedVolumes served;
     private final DriverVolumes drivers;
     private final ClaimPrune claims;
+    private final Leases leases;
     private final Processes processes;
     private final MountSources sources = MountSources.ofThisMachine();
     private final String pluginName;
@@ -64,6 +70,7 @@ public final class Prune {
             ServedVolumes served,
             DriverVolumes drivers,
             ClaimPrune claims,
+            Leases leases,
             Processes processes,
             String pluginName) {
         this.engine = engine;
@@ -72,6 +79,7 @@ public final class Prune {
         this.served = served;
         this.drivers = drivers;
         this.claims = claims;
+        this.leases = leases;
         this.processes = processes;
         this.pluginName = pluginName;
     }
@@ -94,6 +102,42 @@ public final class Prune {
             return done;
         } catch (IOException e) {
             throw new RefusedException(FileErrors.refusal(e).followedBy(before(done, dry)));
+        }
+    }
+
+    /**
+     * Removes the loaded driver's volume, so that it is made again.
+     *
+     * @throws RefusedException while a container may have it, or when the host has that driver's
+     *     files no longer: the volume stays as it is
+     */
+    public synchronized void forRemake(DriverVersion loaded) throws RefusedException, IOException {
+        DriverFiles.find(host, loaded);
+        leases.stop();
+        try {
+            refuseUsers();
+            drivers.remove(DriverVolume.name(loaded));
+        } catch (VolumeException e) {
+            throw new RefusedException(e.refusal());
+        } finally {
+            leases.resume();
+        }
+    }
+
+    private void refuseUsers() throws RefusedException, IOException {
+        List<String> users =
+                new ArrayList<>(leases.live().stream().map(LeaseText::holder).toList());
+        if (Files.exists(engine.socket())) {
+            engine.withVolumesOf(pluginName, LIMIT).stream()
+                    .filter(Listed::isActive)
+                    .map(container -> "container " + Quote.shown(container.name()))
+                    .forEach(users::add);
+        }
+        if (!users.isEmpty()) {
+            throw new RefusedException(
+                    "the driver volume is in use by "
+                            + users.stream().distinct().collect(Collectors.joining(", ")),
+                    "try again when they have ended");
         }
     }
 

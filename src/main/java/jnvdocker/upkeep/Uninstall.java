@@ -7,25 +7,30 @@ import jnvdocker.grant.Reconciler;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
-import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.VolumePlugin;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Removes everything of ours from the engine. Every volume that it remembers would delay its next
@@ -44,6 +49,7 @@ public final class Uninstall {
     private final ServedVolumes served;
     private final RuntimeInstaller runtimes;
     private final PodInjection pods;
+    private final RuntimeNeeds needs;
     private final String pluginName;
 
     public Uninstall(
@@ -62,6 +68,7 @@ public final class Uninstall {
         this.served = served;
         this.runtimes = runtimes;
         this.pods = pods;
+        this.needs = new RuntimeNeeds(engine);
         this.pluginName = pluginName;
     }
 
@@ -69,19 +76,40 @@ public final class Uninstall {
     public record Removed(List<String> containers, List<String> volumes) {}
 
     /**
-     * Removes every volume of ours, and their mounts. After that no claim is granted and no volume
-     * made any more; after a failure, both are possible again.
+     * The extent of an uninstallation.
      *
-     * @param withContainers whether to remove stopped containers that have such volumes, too
-     * @throws RefusedException naming the obstacle, such as an engine that does not answer
+     * @param containers whether to remove stopped containers that have volumes of ours, too
+     * @param engine false on a host without Docker, where no engine is asked
      */
-    public synchronized Removed run(boolean withContainers) throws RefusedException {
+    public record Wish(boolean containers, boolean engine) {}
+
+    /**
+     * All that stands in the way, each with what to do about it; empty when nothing does. Changes
+     * nothing.
+     *
+     * @throws RefusedException when that cannot be found out
+     */
+    public List<Refusal> obstacles(Wish wish) throws RefusedException {
+        try {
+            return obstacles(wish, wish.engine() ? containers() : List.of());
+        } catch (IOException e) {
+            throw new RefusedException(FileErrors.refusal(e));
+        }
+    }
+
+    /**
+     * Removes every volume of ours, their mounts, and our OCI runtime. After that no claim is
+     * granted and no volume made any more; after a failure, both are possible again.
+     *
+     * @throws RefusedException naming an obstacle, such as an engine that does not answer
+     */
+    public synchronized Removed run(Wish wish) throws RefusedException {
         Removed removed = new Removed(new ArrayList<>(), new ArrayList<>());
         boolean done = false;
         leases.stop();
         plugin.stop();
         try {
-            remove(withContainers, removed);
+            remove(wish, removed);
             done = true;
             return removed;
         } catch (RefusedException e) {
@@ -97,15 +125,22 @@ public final class Uninstall {
         }
     }
 
-    private void remove(boolean withContainers, Removed removed)
-            throws RefusedException, IOException {
-        refuseRuntimes();
-        List<Listed> containers = engine.withVolumesOf(pluginName, LIMIT);
-        refuseRunning(containers);
-        if (!withContainers) {
-            refuseStopped(containers);
+    private void remove(Wish wish, Removed removed) throws RefusedException, IOException {
+        List<Listed> containers = wish.engine() ? containers() : List.of();
+        refuse(obstacles(wish, containers).stream());
+        if (wish.engine()) {
+            removeFromEngine(containers, removed);
         }
-        refuseOtherEngines();
+        for (Registration each : runtimes.registered()) {
+            runtimes.removeName(each);
+            runtimes.removePrograms(each);
+        }
+        pods.remove();
+        served.releaseAll();
+    }
+
+    private void removeFromEngine(List<Listed> containers, Removed removed)
+            throws RefusedException, IOException {
         SortedSet<String> volumes = new TreeSet<>(engine.volumesOf(pluginName, LIMIT));
         for (Listed container : containers) {
             // A volume that is no longer on disk is not listed, but the engine remembers it.
@@ -114,7 +149,7 @@ public final class Uninstall {
             removed.containers().add(container.name());
         }
         reconciler.reconcile();
-        refuseHolders();
+        refuse(holders(List.of()).stream());
         for (String volume : volumes) {
             if (!engine.removeVolume(volume, LIMIT)) {
                 throw new RefusedException(
@@ -123,9 +158,44 @@ public final class Uninstall {
             removed.volumes().add(volume);
         }
         forgetRemoved();
-        refuseStopped(engine.withVolumesOf(pluginName, LIMIT));
-        pods.remove();
-        served.releaseAll();
+        refuse(inTheWay(engine.withVolumesOf(pluginName, LIMIT)).stream());
+    }
+
+    private static void refuse(Stream<Refusal> obstacles) throws RefusedException {
+        Optional<Refusal> first = obstacles.findFirst();
+        if (first.isPresent()) {
+            throw new RefusedException(first.get());
+        }
+    }
+
+    /** Those that could not start, or not run on, without us. */
+    private List<Listed> containers() throws RefusedException, IOException {
+        Map<String, Listed> found = new LinkedHashMap<>();
+        engine.withVolumesOf(pluginName, LIMIT).forEach(each -> found.put(each.id(), each));
+        for (Registration each : runtimes.registered()) {
+            needs.containers(each).forEach(its -> found.putIfAbsent(its.id(), its));
+        }
+        return List.copyOf(found.values());
+    }
+
+    private List<Refusal> obstacles(Wish wish, List<Listed> containers)
+            throws RefusedException, IOException {
+        List<Refusal> found = new ArrayList<>();
+        inTheWay(
+                        wish.containers()
+                                ? containers.stream().filter(Listed::isActive).toList()
+                                : containers)
+                .ifPresent(found::add);
+        for (Registration each : runtimes.registered()) {
+            if (wish.engine() || each.engine() != EngineKind.DOCKER) {
+                needs.engine(each)
+                        .map(need -> need.precededBy(each.program() + " has to stay: "))
+                        .ifPresent(found::add);
+            }
+        }
+        found.addAll(otherEngines());
+        holders(containers).ifPresent(found::add);
+        return found;
     }
 
     /**
@@ -138,71 +208,57 @@ public final class Uninstall {
         }
     }
 
-    /** Their containers with GPUs would be refused for ever. */
-    private void refuseRuntimes() throws RefusedException, IOException {
-        List<Registration> registered = runtimes.registered();
-        if (!registered.isEmpty()) {
-            throw new RefusedException(
-                    "engines have the OCI runtime, by "
-                            + registered.stream()
-                                    .map(each -> each.config().toString())
-                                    .collect(Collectors.joining(", ")),
-                    "remove it first: jnvdocker runtime uninstall");
-        }
+    private static Optional<Refusal> inTheWay(List<Listed> containers) {
+        return containers.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        new Refusal(
+                                "containers need jnvdocker: "
+                                        + RuntimeNeeds.names(containers, ", "),
+                                RuntimeNeeds.removal(containers)));
     }
 
-    private static void refuseRunning(List<Listed> containers) throws RefusedException {
-        List<Listed> running = containers.stream().filter(Listed::isActive).toList();
-        if (!running.isEmpty()) {
-            throw new RefusedException(
-                    "containers run with GPU volumes: " + names(running, ", "),
-                    "stop them first: docker stop " + names(running, " "));
-        }
-    }
-
-    private static void refuseStopped(List<Listed> containers) throws RefusedException {
-        if (!containers.isEmpty()) {
-            throw new RefusedException(
-                    "stopped containers have GPU volumes: "
-                            + names(containers, ", ")
-                            + "; without jnvdocker they could no longer start, and each would delay"
-                            + " the Docker engine's start by 15 seconds",
-                    "remove them: docker rm "
-                            + names(containers, " ")
-                            + ", or have 'jnvdocker gpu uninstall --remove-containers' do it");
-        }
-    }
-
-    /**
-     * Refuses if a client got GPUs before claims were refused, and has not started a container yet.
-     */
-    private void refuseHolders() throws RefusedException, IOException {
-        List<Lease> live = leases.live();
-        if (!live.isEmpty()) {
-            throw new RefusedException(
-                    "GPUs are held: "
-                            + live.stream()
-                                    .map(lease -> LeaseText.holder(lease) + " holds them")
-                                    .collect(Collectors.joining(", ")),
-                    "try again when they are free ('jnvdocker gpu leases')");
-        }
+    /** Whoever holds GPUs besides these containers. */
+    private Optional<Refusal> holders(List<Listed> containers) throws IOException {
+        Set<String> known = containers.stream().map(Listed::id).collect(Collectors.toSet());
+        List<String> holders =
+                leases.live().stream()
+                        .filter(lease ->
+                                lease.claim()
+                                        .container()
+                                        .filter(its -> known.contains(its.id()))
+                                        .isEmpty())
+                        .map(LeaseText::holder)
+                        .distinct()
+                        .toList();
+        return holders.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        new Refusal(
+                                "GPUs are held by " + String.join(", ", holders),
+                                "try again when they are free ('jnvdocker gpu leases')"));
     }
 
     /** This engine does not know that the volumes of such a container are in use. */
-    private void refuseOtherEngines() throws RefusedException, IOException {
+    private List<Refusal> otherEngines() throws IOException {
+        List<Refusal> found = new ArrayList<>();
         for (Claim claim : leases.claimsWithVolume()) {
-            Optional<String> address = otherEngine(claim.origin());
-            if (address.isPresent()) {
-                String volume = ClaimNames.volume(claim.id());
-                throw new RefusedException(
-                        "the engine at "
-                                + address.get()
-                                + " may have a container with the volume "
-                                + volume
-                                + ", which cannot be asked",
-                        "remove both there: docker -H " + address.get() + " volume rm " + volume);
-            }
+            String volume = ClaimNames.volume(claim.id());
+            otherEngine(claim.origin())
+                    .ifPresent(address ->
+                            found.add(
+                                    new Refusal(
+                                            "the engine at "
+                                                    + address
+                                                    + " may have a container with the volume "
+                                                    + volume
+                                                    + ", which cannot be asked",
+                                            "remove both there: docker -H "
+                                                    + address
+                                                    + " volume rm "
+                                                    + volume)));
         }
+        return found;
     }
 
     private static Optional<String> otherEngine(Origin origin) {
@@ -226,10 +282,6 @@ public final class Uninstall {
     /** Formats the removals for a user whose uninstallation failed halfway. */
     static String before(List<String> removed) {
         return removed.isEmpty() ? "" : " (removed before that: " + shown(removed, ", ") + ")";
-    }
-
-    private static String names(List<Listed> containers, String separator) {
-        return shown(containers.stream().map(Listed::name).toList(), separator);
     }
 
     private static String shown(List<String> names, String separator) {

@@ -8,12 +8,15 @@ import jnvdocker.doctor.Finding.State;
 import jnvdocker.words.FailedException;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
 class DoctorChecksTest {
@@ -211,13 +214,30 @@ class DoctorChecksTest {
         assertEquals(State.UNKNOWN, PersistenceCheck.judge(9, "0, Disabled\n").state());
     }
 
-    @Test
-    void devicesThatSystemdWouldNotFindAreNamed() {
-        assertTrue(EngineCheck.links(List.of()).isEmpty());
-        Finding finding = EngineCheck.links(List.of("195:0", "195:255")).orElseThrow();
-        assertEquals(State.WRONG, finding.state());
-        assertTrue(
-                finding.what().endsWith("and /dev/char has no 195:0, 195:255"), finding::toString);
+    @ParameterizedTest
+    @CsvSource({
+        "1.1.5+ds1, true",
+        "1.1.6, true",
+        "1.0.0-rc93, true",
+        "'', true",
+        "1.1.7, false",
+        "1.1.12-0ubuntu2, false",
+        "1.2.0-rc.1, false",
+        "2.0.0, false",
+    })
+    void linksAreMissedByARuncThatNeedsThem(String runc, boolean missed) {
+        assertTrue(EngineCheck.links(runc, List.of(), SERVICE).isEmpty());
+        Optional<Finding> finding = EngineCheck.links(runc, List.of("195:0", "195:255"), SERVICE);
+        assertEquals(missed, finding.isPresent());
+        if (missed) {
+            assertEquals(State.WRONG, finding.get().state());
+            assertTrue(finding.get().what().endsWith(" 195:0, 195:255"), finding::toString);
+            assertTrue(
+                    finding.get()
+                            .remedy()
+                            .contains(SERVICE.tree() + "/bin/jnvdockerd --make-nodes"),
+                    finding::toString);
+        }
     }
 
     @Test

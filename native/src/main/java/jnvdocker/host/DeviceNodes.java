@@ -5,9 +5,7 @@ import jnvdocker.posix.Posix;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -22,14 +20,14 @@ import java.util.regex.Pattern;
 /**
  * The driver's device nodes under {@code /dev}. A missing node is made, as nvidia-modprobe would
  * make it: with its major from {@code /proc/devices}, owner and mode from {@code
- * /proc/driver/nvidia/params}.
+ * /proc/driver/nvidia/params}. Each node is also linked by its number, for runc.
  */
 public final class DeviceNodes {
     private static final String DRIVER = "nvidia";
     private static final String UVM = "nvidia-uvm";
     private static final Pattern NAME = Pattern.compile("(?:.*/)?nvidia([0-9]{1,3})");
     private static final String MODESET = "nvidia-modeset";
-    private static final String CAPS = "nvidia-caps";
+    static final String CAPS = "nvidia-caps";
     private static final int CTL_MINOR = 255;
 
     /** The minor of nvidia-modeset; nvidiactl's is the next. */
@@ -38,6 +36,7 @@ public final class DeviceNodes {
     private final Host host;
     private final KernelModules modules;
     private final MissingNodes missingNodes;
+    private final NodeLinks links;
 
     public DeviceNodes(Host host) {
         this(host, KernelModules.of(host));
@@ -47,6 +46,7 @@ public final class DeviceNodes {
         this.host = host;
         this.modules = modules;
         this.missingNodes = new MissingNodes(host);
+        this.links = new NodeLinks(host);
     }
 
     /**
@@ -310,27 +310,22 @@ public final class DeviceNodes {
                             + " that the driver has now",
                     "remove it, it is made again");
         }
-        return new DeviceNode(spelled, path, major, minor);
+        DeviceNode node = new DeviceNode(spelled, path, major, minor);
+        links.make(node);
+        return node;
+    }
+
+    /** Links the nodes of {@link #unlinked}. */
+    public void link() {
+        links.makeMissing();
     }
 
     /**
-     * Makes the link {@code /dev/char/<major>:<minor>} to a node, which udev makes for most devices
-     * but not for the driver's. Without the link, runc up to 1.1.6 omits the device from the rules
-     * that it hands to systemd, which applies them again at every reload.
+     * Returns the driver's nodes that are there, whoever has made them, and that no link {@code
+     * /dev/char/<major>:<minor>} leads to.
      */
-    public void linkByNumber(DeviceNode node) throws IOException {
-        Path dev = host.resolve("/dev");
-        Path folder = host.resolve("/dev/char");
-        Path link = folder.resolve(node.major() + ":" + node.minor());
-        if (!Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
-            Files.createDirectories(folder);
-            try {
-                Files.createSymbolicLink(
-                        link, Path.of("..").resolve(dev.relativize(node.hostPath())));
-            } catch (FileAlreadyExistsException e) {
-                // Another process was quicker.
-            }
-        }
+    public List<DeviceNode> unlinked() throws IOException {
+        return links.missing();
     }
 
     /** Returns 0, which no device of the driver has, for anything but a device node. */

@@ -104,20 +104,43 @@ class DeviceNodesTest {
         assertEquals(new DeviceNodes.Reached(Set.of(5), true, false), nodes.given(dev));
     }
 
-    /** As udev makes it for other drivers' devices; systemd looks devices up there. */
+    /** As udev makes them for other drivers' devices. */
     @Test
-    void deviceIsFoundByItsNumber() throws IOException {
-        Path link = root.resolve("dev/char/195:3");
-        DeviceNode node = new DeviceNode("/dev/nvidia3", root.resolve("dev/nvidia3"), 195, 3);
-        nodes.linkByNumber(node);
-        assertEquals(Path.of("../nvidia3"), Files.readSymbolicLink(link));
-        Files.writeString(root.resolve("dev/nvidia3"), "the node");
-        assertEquals("the node", Files.readString(link));
-        nodes.linkByNumber(node);
-        Files.delete(link);
-        Files.createSymbolicLink(link, Path.of("../another"));
-        nodes.linkByNumber(node);
-        assertEquals(Path.of("../another"), Files.readSymbolicLink(link));
+    @Tag("root")
+    void nodesHaveLinksByTheirNumbers() throws IOException {
+        Path dev = proc.path("/dev");
+        nodes.link();
+        assertFalse(Files.exists(dev.resolve("char")));
+        nodes.of(GPU);
+        nodes.control();
+        Posix.mknod(dev.resolve("nvidia1"), 0600, 195, 1);
+        Posix.mknod(dev.resolve("nvidia2"), 0600, 195, 2);
+        Files.writeString(dev.resolve("nvidia4"), "no node");
+        Path dangling = Files.createSymbolicLink(dev.resolve("char/195:1"), Path.of("../old"));
+        Path another = Files.createSymbolicLink(dev.resolve("char/195:2"), dev.resolve("nvidia2"));
+        assertEquals(
+                List.of("/dev/nvidia1"), nodes.unlinked().stream().map(DeviceNode::name).toList());
+        nodes.link();
+        assertEquals(List.of(), nodes.unlinked());
+        assertEquals(Path.of("../nvidia1"), Files.readSymbolicLink(dangling));
+        assertEquals(dev.resolve("nvidia2"), Files.readSymbolicLink(another));
+        assertEquals(
+                Set.of("195:1", "195:2", "195:3", "195:255", "510:0", "510:1"),
+                Set.of(dev.resolve("char").toFile().list()));
+        for (DeviceNode node : nodes.control()) {
+            Path link = dev.resolve("char/" + node.major() + ":" + node.minor());
+            assertEquals(node.hostPath().toRealPath(), link.toRealPath());
+        }
+    }
+
+    /** As on a host whose /dev is read-only. */
+    @Test
+    @Tag("root")
+    void nodeThatCanHaveNoLinkIsGivenAllTheSame() throws IOException {
+        Files.writeString(proc.path("/dev").resolve("char"), "no directory");
+        assertEquals("/dev/nvidia3", nodes.of(GPU).name());
+        nodes.link();
+        assertEquals(1, nodes.unlinked().size());
     }
 
     @BeforeEach
@@ -153,7 +176,6 @@ class DeviceNodesTest {
         Path made = proc.path("/dev/nvidia-caps/nvidia-cap22");
         assertEquals(
                 PosixFilePermissions.fromString("r--r--r--"), Files.getPosixFilePermissions(made));
-        nodes.linkByNumber(all.getLast());
         assertEquals(made.toRealPath(), proc.path("/dev/char/511:22").toRealPath());
         assertEquals(List.of(all.getFirst()), nodes.allOf(GPU));
     }

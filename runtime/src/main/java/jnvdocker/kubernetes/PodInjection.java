@@ -26,7 +26,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -254,16 +253,11 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         lead(driver);
         List<DeviceNode> control = parts.nodes().control();
         Map<String, List<DeviceNode>> gpus = new LinkedHashMap<>();
-        Set<DeviceNode> all = new LinkedHashSet<>(control);
         for (Gpu gpu : driver.gpus()) {
             List<DeviceNode> nodes = nodes(gpu);
-            all.addAll(nodes);
             if (!nodes.isEmpty() && PodCdiFile.isDevice(gpu.uuid())) {
                 gpus.put(gpu.uuid(), nodes);
             }
-        }
-        for (DeviceNode node : all) {
-            parts.nodes().linkByNumber(node);
         }
         Path dev = parts.host().resolve("/dev");
         if (!policy.get().cdi()) {

@@ -28,11 +28,21 @@ public record Installation(
             "systemctl restart docker   # when convenient: until then Docker's volume commands wait"
                     + " 15 seconds for us";
 
-    /** Shell commands for what is left when the daemon has stopped. */
-    public List<String> leftByHand() {
+    /**
+     * Shell commands for what is left when the daemon has stopped.
+     *
+     * @param removed whether a package manager does its part
+     * @param engine whether there is an engine
+     */
+    public List<String> leftByHand(boolean removed, boolean engine) {
         List<String> commands = new ArrayList<>();
-        if (tree.equals(PACKAGED)) {
+        if (engine) {
             commands.add(DOCKER_FORGETS);
+        }
+        if (removed) {
+            return commands;
+        }
+        if (tree.equals(PACKAGED)) {
             commands.add(
                     "apt purge jnvdocker   # the programs, the configuration and the history: who"
                             + " had which GPU");
@@ -49,7 +59,6 @@ public record Installation(
                     "systemctl disable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service");
             commands.add("rm /etc/systemd/system/jnvdocker* && systemctl daemon-reload");
         }
-        commands.add(DOCKER_FORGETS);
         commands.add("rm -r " + tree + "   # the programs; and links to them in your PATH");
         commands.add("rm -f " + config + "   # the configuration");
         commands.add("rm -rf " + cache + "   # what makes the daemon start quicker");

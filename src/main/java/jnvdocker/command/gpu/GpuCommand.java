@@ -210,7 +210,7 @@ public final class GpuCommand {
                                                         : readingArchives),
                                         this::facts,
                                         screen))
-                        .addSubcommand(new GpuVolume(host, volumes, served, screen))
+                        .addSubcommand(new GpuVolume(host, volumes, served, prune, request))
                         .addSubcommand(new GpuDoctor(doctor, screen))
                         .addSubcommand(new GpuPrune(prune, request))
                         .addSubcommand(new GpuReload(reload, request))

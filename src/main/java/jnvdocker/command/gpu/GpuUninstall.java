@@ -6,6 +6,7 @@ import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.upkeep.Uninstall;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -21,9 +22,9 @@ import java.util.stream.Collectors;
 @Command(
         name = "uninstall",
         description = {
-            "Remove all of jnvdocker's volumes from the Docker engine, then stop the daemon (root"
-                    + " only).",
-            "Otherwise the engine would wait for jnvdocker at each start."
+            "Remove all of jnvdocker's volumes and its OCI runtime from the engines, then stop the"
+                    + " daemon (root only).",
+            "Otherwise the Docker engine would wait for jnvdocker at each start."
         })
 final class GpuUninstall implements Callable<Integer> {
     private final Uninstall uninstall;
@@ -40,6 +41,15 @@ final class GpuUninstall implements Callable<Integer> {
                             + " without jnvdocker.")
     private boolean removeContainers;
 
+    @Option(
+            names = "--without-engine",
+            description = "Ask no Docker engine, on a host that has none.")
+    private boolean withoutEngine;
+
+    /** Of the packages: what is left to do then is the package manager's. */
+    @Option(names = "--packaged", hidden = true)
+    private boolean packaged;
+
     GpuUninstall(Uninstall uninstall, Installation installation, ClientRequest request) {
         this.uninstall = uninstall;
         this.installation = installation;
@@ -54,14 +64,30 @@ final class GpuUninstall implements Callable<Integer> {
     @Override
     public Integer call() throws RefusedException {
         Caller.refuseUnlessRoot(request, "uninstall jnvdocker", "gpu uninstall");
-        Uninstall.Removed removed = uninstall.run(removeContainers);
+        Uninstall.Wish wish = new Uninstall.Wish(removeContainers, !withoutEngine);
+        List<Refusal> obstacles = uninstall.obstacles(wish);
+        if (!obstacles.isEmpty()) {
+            print(obstacles, spec.commandLine().getErr());
+            return ExitCode.REFUSED.code();
+        }
+        Uninstall.Removed removed = uninstall.run(wish);
         done = true;
         PrintWriter out = spec.commandLine().getOut();
         tell(out, "containers", removed.containers());
         tell(out, "volumes", removed.volumes());
-        out.println("the daemon stops; remove the rest yourself:");
-        installation.leftByHand().forEach(command -> out.println("    " + command));
+        List<String> left = installation.leftByHand(packaged, wish.engine());
+        out.println("the daemon stops" + (left.isEmpty() ? "" : "; do the rest yourself:"));
+        left.forEach(command -> out.println("    " + command));
         return ExitCode.OK.code();
+    }
+
+    /** All of them, so that nobody meets one after another. */
+    private static void print(List<Refusal> obstacles, PrintWriter err) {
+        err.println("jnvdocker: not uninstalled, since it is needed; do this first:");
+        for (Refusal obstacle : obstacles) {
+            err.println("  " + obstacle.what() + ":");
+            err.println("    " + obstacle.remedy().orElseThrow());
+        }
     }
 
     private static void tell(PrintWriter out, String what, List<String> names) {

@@ -1,18 +1,22 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.caller.Caller;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
+import jnvdocker.upkeep.Prune;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.Manifest;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.files.DriverFiles;
+import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -36,6 +40,8 @@ final class GpuVolume implements Callable<Integer> {
     private final Host host;
     private final DriverVolumeStore volumes;
     private final ServedVolumes served;
+    private final Prune prune;
+    private final ClientRequest request;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -47,20 +53,38 @@ final class GpuVolume implements Callable<Integer> {
                             + " one is wrong.")
     private boolean verify;
 
+    @Option(
+            names = "--remake",
+            description =
+                    "Make it again of the host's files (root only); refused while a container has"
+                            + " it.")
+    private boolean remake;
+
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    GpuVolume(Host host, DriverVolumeStore volumes, ServedVolumes served, Screen screen) {
+    GpuVolume(
+            Host host,
+            DriverVolumeStore volumes,
+            ServedVolumes served,
+            Prune prune,
+            ClientRequest request) {
         this.host = host;
         this.volumes = volumes;
         this.served = served;
-        this.screen = screen;
+        this.prune = prune;
+        this.request = request;
+        this.screen = Screen.of(request);
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, RefusedException {
         PrintWriter out = spec.commandLine().getOut();
         DriverVersion driver = HostDriver.readVersion(host);
+        if (remake) {
+            Caller.refuseUnlessRoot(request, "make the driver volume again", "gpu volume --remake");
+            prune.forRemake(driver);
+        }
         DriverVolume volume = volumes.build(host, driver);
         served.prepare(host, driver);
         if (json) {
@@ -89,9 +113,7 @@ final class GpuVolume implements Callable<Integer> {
             return ExitCode.OK.code();
         }
         problems.forEach(problem -> out.println("wrong: " + problem));
-        out.println(
-                "remove the volume when no container uses it; it is made again: rm -r "
-                        + volume.path());
+        out.println(ServedVolumes.REMAKE);
         return ExitCode.WRONG.code();
     }
 

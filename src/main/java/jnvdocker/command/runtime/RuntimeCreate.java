@@ -12,7 +12,6 @@ import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
 import jnvdocker.grant.UnavailableException;
-import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
@@ -367,9 +366,6 @@ public final class RuntimeCreate {
                             : served);
         }
         edits = graphics.with(edits, call.spec(), driver.version(), served, folders);
-        for (DeviceNode node : edits.devices()) {
-            nodes.linkByNumber(node);
-        }
         List<ClaimFiles.SetVariable> variables = call.variables(edits);
         SpecEdits.apply(
                 call.spec(),

@@ -95,9 +95,4 @@ public record RuntimeHost(
             return Optional.empty();
         }
     }
-
-    /** Names of the engine's containers that need a runtime, running or not. */
-    List<String> containers(String runtime) throws EngineException {
-        return engine.ofRuntime(runtime, LIMIT);
-    }
 }

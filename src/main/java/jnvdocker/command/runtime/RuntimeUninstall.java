@@ -2,14 +2,13 @@ package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CallersFolder;
-import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
-import jnvdocker.oci.install.RunningContainers;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.words.Quote;
+import jnvdocker.upkeep.RuntimeNeeds;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -24,7 +23,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 
 @Command(
         name = "uninstall",
@@ -48,9 +46,6 @@ final class RuntimeUninstall implements Callable<Integer> {
     @Option(names = "--config", paramLabel = "FILE", description = "Only from this configuration.")
     private String config;
 
-    @Option(names = "--complete", description = "Exit with 1 if a program has to stay.")
-    private boolean complete;
-
     @Option(names = "--dry-run", description = "Print what would be done, and change nothing.")
     private boolean dryRun;
 
@@ -68,15 +63,13 @@ final class RuntimeUninstall implements Callable<Integer> {
         if (all.isEmpty()) {
             out.println("the OCI runtime is not installed for this engine");
         }
-        boolean stays = false;
         for (Registration each : all) {
-            Optional<String> need = uninstall(each, out);
-            stays |= need.isPresent();
+            uninstall(each, out);
         }
         if (isEach) {
             removeOwnConfig(out);
         }
-        return (complete && stays ? ExitCode.WRONG : ExitCode.OK).code();
+        return ExitCode.OK.code();
     }
 
     /** No engine has our runtime as its default any more. */
@@ -101,10 +94,7 @@ final class RuntimeUninstall implements Callable<Integer> {
                 .toList();
     }
 
-    /**
-     * @return the reason why the program stays; empty when it does not
-     */
-    private Optional<String> uninstall(Registration registration, PrintWriter out)
+    private void uninstall(Registration registration, PrintWriter out)
             throws IOException, RefusedException {
         String named =
                 (registration.engine() == EngineKind.CDI ? "the devices '" : "the runtime '")
@@ -115,67 +105,20 @@ final class RuntimeUninstall implements Callable<Integer> {
         } else if (host.installer().removeName(registration)) {
             out.println("took " + named + " out of " + registration.config());
         }
-        Optional<String> need = needs(registration);
+        Optional<Refusal> need = new RuntimeNeeds(host.engine()).of(registration);
         if (need.isPresent()) {
-            out.println(registration.program() + " stays: " + need.get());
+            out.println(
+                    registration.program()
+                            + " stays: "
+                            + need.get().what()
+                            + "; when convenient: "
+                            + need.get().remedy().orElseThrow()
+                            + ", then 'jnvdocker runtime uninstall' again");
         } else if (dryRun) {
             out.println("would remove " + registration.program());
         } else {
             host.installer().removePrograms(registration);
             out.println("removed " + registration.program());
         }
-        return need;
-    }
-
-    /** Returns why the program cannot be removed yet, and the remedy to type. */
-    private Optional<String> needs(Registration registration) throws IOException, RefusedException {
-        String again = "then 'jnvdocker runtime uninstall' again";
-        if (registration.engine() == EngineKind.CDI) {
-            // Running containers have their lease, and without the file no container starts that
-            // needs the program.
-            return Optional.empty();
-        }
-        if (registration.engine() != EngineKind.DOCKER) {
-            return Files.exists(registration.program())
-                    ? Optional.of(others(registration) + again)
-                    : Optional.empty();
-        }
-        List<String> containers = host.containers(registration.name());
-        if (!containers.isEmpty()) {
-            return Optional.of(
-                    "these containers need it: "
-                            + names(containers, ", ")
-                            + "; remove them when convenient (docker rm "
-                            + names(containers, " ")
-                            + "), "
-                            + again);
-        }
-        // A reload does not make dockerd forget runtimes that its configuration no longer names.
-        return host.runtimes()
-                .map(EngineRuntimes::paths)
-                .filter(paths -> paths.containsValue(registration.program().toString()))
-                .map(_ ->
-                        "the engine still has it; restart it when convenient (systemctl restart"
-                                + " docker), "
-                                + again);
-    }
-
-    /** Of engines that cannot be asked for the containers of a runtime. */
-    private static String others(Registration registration) throws IOException, RefusedException {
-        String engine = registration.engine().word();
-        List<String> running = RunningContainers.of(registration);
-        String remedy = "rm -r " + registration.folder() + ", ";
-        return running.isEmpty()
-                ? engine + " may have containers that need it; when there are none: " + remedy
-                : "these containers need it: "
-                        + names(running, ", ")
-                        + "; when they are gone, and "
-                        + engine
-                        + " has no stopped ones of this runtime: "
-                        + remedy;
-    }
-
-    private static String names(List<String> containers, String separator) {
-        return containers.stream().map(Quote::shown).collect(Collectors.joining(separator));
     }
 }

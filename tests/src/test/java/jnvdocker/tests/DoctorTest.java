@@ -164,7 +164,10 @@ class DoctorTest extends EachEngineTest {
     void librariesOfAnotherDriverThanTheModule() {
         String ours = LIBRARIES + "libcuda.so." + lab.host().version();
         String other = LIBRARIES + "libcuda.so.550.163.01";
-        shell("cd " + host("") + "; cp " + ours + " " + other + "; mv " + ours + " kept");
+        String upgrade = "for file in usr/bin/nvidia-*; do mv $file $file.kept; echo > $file; done";
+        shell(
+                "cd " + host("") + "; cp " + ours + " " + other + "; mv " + ours + " kept;"
+                        + upgrade);
         try {
             assertWrong(
                     "driver",
@@ -172,10 +175,24 @@ class DoctorTest extends EachEngineTest {
                             + lab.host().version()
                             + ", but this host's libraries are of another: /"
                             + other
-                            + "; reload the nvidia kernel module or reboot this host");
+                            + "; reboot this host to complete the driver's upgrade");
+            assertEquals(1, doctor().out().split("wrong ", -1).length - 1);
+            lab.jnvdocker("gpu", "volume", "--verify").ok();
+            Command.Result refused = lab.jnvdocker("gpu", "volume", "--remake");
+            assertEquals(125, refused.exitCode(), refused::toString);
+            assertTrue(refused.err().contains("; reboot this host"), refused::toString);
+            lab.run("after-upgrade", 0);
         } finally {
-            shell("cd " + host("") + "; rm " + other + "; mv kept " + ours);
+            shell(
+                    "cd "
+                            + host("")
+                            + "; rm "
+                            + other
+                            + "; mv kept "
+                            + ours
+                            + "; for file in usr/bin/*.kept; do mv $file ${file%.kept}; done");
         }
+        lab.docker("rm", "-f", "after-upgrade").ok();
         assertWell();
     }
 
@@ -423,7 +440,8 @@ class DoctorTest extends EachEngineTest {
         assertHint(
                 "leftovers",
                 volumes
-                        + " has volumes of nvidia-docker 1.0, which nobody serves; rm -r "
+                        + " has volumes of nvidia-docker 1.0, which nobody serves; when no"
+                        + " container that it started runs any more: rm -r "
                         + volumes);
         shell("rm -r " + volumes);
         assertWell();
@@ -606,9 +624,20 @@ class DoctorTest extends EachEngineTest {
                 file
                         + " differs from the host's "
                         + host(LIBRARIES + "libcuda.so." + lab.host().version())
-                        + "; when no container uses the volume, rm -r "
-                        + volume()
-                        + " && jnvdocker gpu volume");
+                        + "; make it again: jnvdocker gpu volume --remake");
+        lab.run("train", 0);
+        Command.Result refused = lab.jnvdocker("gpu", "volume", "--remake");
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(
+                refused.err()
+                        .contains(
+                                "the driver volume is in use by root's container train, container"
+                                        + " train; try again when they have ended"),
+                refused::toString);
+        assertTrue(Files.exists(file));
+        lab.docker("rm", "-f", "train").ok();
+        lab.jnvdocker("gpu", "volume", "--remake").ok();
+        assertWell();
         Files.delete(file);
         assertWrong(
                 "volume",

@@ -357,20 +357,33 @@ class GpuCommandsTest {
     void uninstallNamesTheContainersInItsWay() {
         run("train-7", "device=0");
         jnvdocker(container("create", "later", "device=1")).ok();
-        assertRefused(
-                "containers run with GPU volumes: train-7; stop them first: docker stop train-7",
-                jnvdocker("gpu", "uninstall", "--remove-containers"));
+        assertInTheWay(
+                "train-7", "docker stop train-7 && docker rm train-7", "--remove-containers");
+        assertInTheWay("train-7, later", "docker stop train-7 && docker rm train-7 later");
         stop("train-7", 0);
         for (String volume : volumes()) {
             assertEquals(1, engine.docker("volume", "rm", "-f", volume).run().exitCode(), volume);
         }
-        Command.Result result = jnvdocker("gpu", "uninstall");
-        assertEquals(125, result.exitCode(), result::toString);
-        assertMatches(
-                "^jnvdocker: stopped containers have GPU volumes: later, train-7; ", result.err());
+        assertInTheWay("train-7, later", "docker rm train-7 later");
         // Everything is as before.
         run("next", "device=2");
         engine.docker("start", "later").run().ok();
+    }
+
+    private static void assertInTheWay(String containers, String remedy, String... options) {
+        List<Object> words = new ArrayList<>(List.of("gpu", "uninstall"));
+        words.addAll(List.of(options));
+        Command.Result result = jnvdocker(words.toArray());
+        assertEquals(125, result.exitCode(), result::toString);
+        List<String> lines = result.err().lines().toList();
+        assertEquals(3, lines.size(), result::toString);
+        assertEquals(words(containers), words(lines.get(1).replaceAll(".*jnvdocker: |:$", "")));
+        assertEquals(words(remedy), words(lines.get(2)));
+    }
+
+    /** In whatever order the engine lists them. */
+    private static List<String> words(String text) {
+        return Stream.of(text.strip().split("[ ,]+")).sorted().toList();
     }
 
     @Test

@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.core.JsonParser;
@@ -16,6 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tomlj.Toml;
+import org.tomlj.TomlParseResult;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -98,20 +102,38 @@ class KubernetesExamplesTest {
                 spec.at("/template/spec/runtimeClassName").asText());
     }
 
-    @Test
-    void scriptEnablesThePluginInTheConfigurationThatIsShipped(@TempDir Path folder)
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "[kubernetes]\nenabled = false\n",
+                "max_wait = \"1h\"\n"
+                        + "[kubernetes]\n"
+                        + "  enabled=false # as before\n"
+                        + "resource = \"x/gpu\"\n",
+                "kubernetes.enabled = false\n",
+                "[kubernetes]\nresource = \"x/gpu\"\n[runtime]\n",
+            })
+    void scriptEnablesThePluginWhateverTheConfigurationHas(String text, @TempDir Path folder)
             throws IOException {
         Path config = folder.resolve("config.toml");
-        Files.copy(Project.source("src/dist/etc/config.toml"), config);
+        if (text.isEmpty()) {
+            Files.copy(Project.source("src/dist/etc/config.toml"), config);
+        } else {
+            Files.writeString(config, text);
+        }
         String script =
                 Files.readString(EXAMPLES.resolve("install.sh"))
                         .replace("/etc/jnvdocker/config.toml", config.toString());
         String stubs = "systemctl() { :; }\njnvdocker() { :; }\n";
         for (int i = 0; i < 2; i++) {
             Command.of("sh", "-c", stubs + script).run().ok();
-            String text = Files.readString(config);
-            assertEquals(2, text.split("\\[kubernetes]\nenabled = true\n", -1).length, text);
-            assertEquals(2, text.split("(?m)^enabled", -1).length, text);
+            TomlParseResult now = Toml.parse(config);
+            assertFalse(now.hasErrors(), () -> now.errors().toString());
+            assertEquals(true, now.getBoolean("kubernetes.enabled"), now::toToml);
+            assertEquals(
+                    Toml.parse(text).getString("kubernetes.resource"),
+                    now.getString("kubernetes.resource"));
         }
     }
 }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.TestKubelet;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -74,6 +75,13 @@ class MesosDoctorTest extends OneDaemonTest {
     private static List<String> findings() {
         Command.Result doctor = daemon.jnvdocker("gpu", "doctor", "--json").run();
         return DoctorTest.findings(DoctorTest.report(doctor), "mesos");
+    }
+
+    private static JsonNode assertEngine(String finding) {
+        JsonNode report = DoctorTest.report(daemon.jnvdocker("gpu", "doctor", "--json").run());
+        List<String> found = DoctorTest.findings(report, "engine");
+        assertTrue(found.getFirst().startsWith(finding), report::toString);
+        return report;
     }
 
     @Test
@@ -156,21 +164,36 @@ class MesosDoctorTest extends OneDaemonTest {
                 findings());
     }
 
-    /** Where only Mesos tasks get GPUs, a missing Docker is no fault. */
+    /** Where others than Docker's containers get the GPUs, a missing Docker is no fault. */
     @Test
     void hostWithoutDockerNeedsNone() throws IOException {
         Files.deleteIfExists(daemon.state().resolve("mesos-install"));
-        JsonNode before = DoctorTest.report(daemon.jnvdocker("gpu", "doctor", "--json").run());
-        assertTrue(
-                DoctorTest.findings(before, "engine").getFirst().startsWith("wrong: "),
-                before::toString);
+        assertEngine("wrong: ");
+        daemon.jnvdocker(
+                        "runtime",
+                        "install",
+                        "--engine=cdi",
+                        "--config",
+                        folder.resolve("cdi.json"),
+                        "--runtime-dir",
+                        folder.resolve("cdi"))
+                .run()
+                .ok();
+        assertEngine("ok: no Docker engine runs here (");
+        daemon.jnvdocker("runtime", "uninstall").run().ok();
+        assertEngine("wrong: ");
+        TestKubelet kubelet = TestKubelet.start(folder.resolve("kubelet"));
+        try {
+            daemon.config("[kubernetes]\nkubelet_dir = \"" + folder.resolve("kubelet") + "\"\n");
+            daemon.stop();
+            assertEngine("ok: no Docker engine runs here (");
+        } finally {
+            kubelet.close();
+            daemon.config("");
+            daemon.stop();
+        }
         install();
-        JsonNode report = DoctorTest.report(daemon.jnvdocker("gpu", "doctor", "--json").run());
-        String engine = DoctorTest.findings(report, "engine").getFirst();
-        assertTrue(
-                engine.startsWith("ok: no Docker engine runs here (")
-                        && engine.endsWith(" does not exist), and Mesos tasks need none"),
-                engine);
+        JsonNode report = assertEngine("ok: no Docker engine runs here (");
         assertEquals(
                 List.of("ok: no Docker container has a claim"),
                 DoctorTest.findings(report, "claims"));

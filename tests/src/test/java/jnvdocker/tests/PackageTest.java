@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -47,6 +48,8 @@ class PackageTest {
         repack("later", "9.0.0");
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
         machine = new TestMachine(host, FOLDER);
+        // As Docker has it where systemd runs.
+        shell("sed -i s/cgroupdriver=cgroupfs/cgroupdriver=systemd/ /etc/docker/daemon.json");
         shell("systemctl enable --now docker.service");
         machine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
     }
@@ -159,6 +162,9 @@ class PackageTest {
         assertNotEquals(daemon, machine.property("jnvdocker.service", "MainPID"));
         assertEquals(leases, shell("jnvdocker gpu leases --json").out());
         assertEquals(processes, processes());
+        assertOpen("train-0", 0);
+        shell("systemctl daemon-reload");
+        assertOpen("train-3", 3);
         assertTrue(shell("jnvdocker gpu queue").out().contains("cuda"));
         shell("docker rm -f train-3");
         Lab.await(() -> {
@@ -168,6 +174,13 @@ class PackageTest {
                     ? List.of()
                     : List.of(state + sh("cat /tmp/waiter").out());
         });
+    }
+
+    /** The device cgroup lets it open its GPU, of which there is only the node. */
+    private static void assertOpen(String container, int gpu) {
+        String error =
+                sh("docker exec " + container + " sh -c ': <> /dev/nvidia" + gpu + "'").err();
+        assertTrue(error.contains("No such device or address"), error);
     }
 
     private static List<String> processes() {
@@ -210,7 +223,7 @@ class PackageTest {
         shell("jnvdocker run --name old --gpus 1 cuda true");
         Command.Result refused = sh("dpkg -r jnvdocker");
         assertNotEquals(0, refused.exitCode());
-        assertTrue(refused.err().contains("docker rm old"), refused::toString);
+        assertTrue(refused.err().contains("\n    docker rm old\n"), refused::toString);
         assertServes();
         shell("docker rm old");
         shell("dpkg -r jnvdocker");
@@ -222,20 +235,61 @@ class PackageTest {
         assertServes();
     }
 
+    /** What is printed is all that there is to do, and until then nothing has changed. */
     @Test
-    void removalTakesTheRuntimeOutOfTheEngine() {
+    void removalThatIsRefusedChangesNothingAndPrintsEachCommand() {
         install("built").ok();
-        String before = shell("cat /etc/docker/daemon.json").out();
-        shell("jnvdocker runtime install; systemctl restart docker");
-        shell("docker create --name plain --runtime nvidia cuda true");
+        String before = settings();
+        shell("jnvdocker runtime install --default; systemctl restart docker");
+        String installed = settings();
+        shell(
+                """
+                jnvdocker run --name stopped --gpus 1 cuda true
+                jnvdocker run -d --name running --gpus 1 --stop-signal KILL cuda sleep 1000
+                docker create --name plain cuda true
+                docker run -d -e NVIDIA_VISIBLE_DEVICES=void --name restarting --restart always \
+                  --stop-signal KILL cuda sleep 1000
+                """);
         Command.Result refused = sh("dpkg -r jnvdocker");
         assertNotEquals(0, refused.exitCode());
-        assertTrue(refused.out().contains("docker rm plain"), refused::toString);
-        shell("docker rm plain; systemctl restart docker; dpkg -r jnvdocker");
-        assertEquals(
-                before.replaceAll("\\s", ""),
-                shell("cat /etc/docker/daemon.json").out().replaceAll("\\s", ""));
+        assertEquals(installed, settings());
+        assertServes();
+        assertOpen("running", 1);
+        List<String> commands =
+                refused.err().lines().filter(line -> line.startsWith("    ")).toList();
+        assertEquals(2, commands.size(), refused::toString);
+        commands.forEach(PackageTest::shell);
+        String removed = shell("dpkg -r jnvdocker").toString();
+        assertFalse(removed.contains("apt purge"), removed);
+        assertEquals(before.replaceAll("\\s", ""), settings().replaceAll("\\s", ""));
         assertEquals("", shell("ls -d /usr/libexec/jnvdocker-runtime 2> /dev/null || true").out());
+    }
+
+    private static String settings() {
+        return shell("cat /etc/docker/daemon.json").out();
+    }
+
+    @Test
+    void hostWithoutDockerIsLeftAsItWas() {
+        shell("systemctl stop docker.socket docker; rm -f /run/docker.sock");
+        try {
+            install("built").ok();
+            shell(
+                    """
+                    jnvdocker runtime install --engine cdi
+                    jnvdocker gpu doctor
+                    printf '[kubernetes]\nenabled = true\n' > /etc/jnvdocker/config.toml
+                    systemctl restart jnvdocker
+                    """);
+            Lab.await(() -> {
+                Command.Result files = sh("ls /etc/cdi/jnvdocker.json /run/cdi/*jnvdocker*");
+                return files.exitCode() == 0 ? List.of() : List.of(files.toString());
+            });
+            shell("dpkg --purge jnvdocker");
+            assertNothingIsLeft();
+        } finally {
+            shell("systemctl start docker.socket docker");
+        }
     }
 
     @Test

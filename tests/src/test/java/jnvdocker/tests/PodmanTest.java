@@ -103,7 +103,7 @@ class PodmanTest {
         assertTrue(variables.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), variables);
         String stays =
                 lab.jnvdocker("runtime", "uninstall", "--engine=podman", "--dry-run").ok().out();
-        assertTrue(stays.contains("stays: these containers need it: one; when"), stays);
+        assertTrue(stays.contains("removed first; these run: one; when"), stays);
         assertRefused(
                 podman.start("two", RUNTIME, device(1)),
                 "nvidia: jnvdocker: GPU 1 (GPU-5c1a1003) is held by",

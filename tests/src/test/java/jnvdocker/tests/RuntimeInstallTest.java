@@ -116,6 +116,14 @@ class RuntimeInstallTest {
         run = lab.docker("run", "--rm", "--gpus=1", "plain", "true");
         assertEquals(125, run.exitCode(), run::toString);
         assertTrue(run.err().contains("jnvdocker: --gpus needs the runtime that"), run::toString);
+        // Docker has written down which runtime it has.
+        runtime.install("--default").ok();
+        lab.engine().restart();
+        lab.docker("create", "--name=before", "--gpus=1", "--runtime=runc", "plain", "true").ok();
+        run = lab.docker("start", "before");
+        assertTrue(
+                run.err().contains("make it again (docker compose up -d --force-recreate, or"),
+                run::toString);
     }
 
     @Test
@@ -191,18 +199,31 @@ class RuntimeInstallTest {
         lab.docker("create", "--name=old", "--runtime=nvidia", "plain", "true").ok();
         Command.Result first = lab.jnvdocker("gpu", "uninstall");
         assertEquals(125, first.exitCode(), first::toString);
-        assertTrue(first.err().contains("remove it first: jnvdocker runtime uninstall"));
+        assertTrue(
+                first.err()
+                        .contains(
+                                "containers need jnvdocker: old:\n    docker rm old\n  "
+                                        + runtime.program()
+                                        + " has to stay: the engine has it until it is restarted:\n"
+                                        + "    jnvdocker runtime uninstall && systemctl restart"
+                                        + " docker\n"),
+                first::toString);
         first = lab.jnvdocker("runtime", "uninstall").ok();
         assertEquals(BEFORE.replace(" ", ""), Files.readString(runtime.config()).replace(" ", ""));
         Path own = lab.daemon().state().resolveSibling("config.d/runtime.toml");
         assertTrue(first.out().contains("removed " + own + "\n"), first::toString);
         assertFalse(Files.exists(own));
         assertTrue(
-                first.out().contains("stays: these containers need it: old; remove"),
+                first.out()
+                        .contains(
+                                "stays: these containers need it: old; when convenient: docker rm"
+                                        + " old, then"),
                 first::toString);
         lab.docker("rm", "old").ok();
         Command.Result second = lab.jnvdocker("runtime", "uninstall").ok();
-        assertTrue(second.out().contains("the engine still has it; restart it"), second.out());
+        assertTrue(
+                second.out().contains("the engine has it until it is restarted; when"),
+                second.out());
         assertTrue(Files.exists(runtime.program()));
         lab.engine().restart();
         lab.jnvdocker("runtime", "uninstall").ok();

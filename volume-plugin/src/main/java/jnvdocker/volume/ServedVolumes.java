@@ -34,6 +34,9 @@ public final class ServedVolumes {
     /** Its type, as mountinfo shows it. */
     public static final String FILE_SYSTEM = SealedVolumes.TYPE;
 
+    /** The advice for a volume that is not as the host has its driver. */
+    public static final String REMAKE = "make it again: jnvdocker gpu volume --remake";
+
     private static final Logger log = LoggerFactory.getLogger(ServedVolumes.class);
 
     private final DriverVolumeStore store;

@@ -46,15 +46,23 @@ final class VolumeCheck {
     }
 
     /**
-     * As {@link #damage}, and files that are superfluous, differ from the host's, or are new there.
+     * As {@link #damage}, and files that are superfluous. As long as the host has the files of this
+     * driver, also those that differ from the host's, or are new there.
      */
     List<String> verify(Host host) throws IOException {
         List<String> problems = damage();
         checkExtras(problems);
+        DriverFiles now;
+        try {
+            now = DriverFiles.find(host, DriverVersion.parse(manifest.version()));
+        } catch (DriverVolumeException e) {
+            // Between an upgrade and the reboot, the host's files are those of another driver.
+            return problems;
+        }
         for (Manifest.Content entry : manifest.contents()) {
             checkContent(entry, host, problems);
         }
-        checkComplete(host, problems);
+        checkComplete(now, problems);
         return problems;
     }
 
@@ -123,7 +131,7 @@ final class VolumeCheck {
         }
     }
 
-    /** A file that the host no longer has is no fault of the volume: the driver was upgraded. */
+    /** A file that the host no longer has is no fault of the volume. */
     private void checkContent(Manifest.Content entry, Host host, List<String> problems)
             throws IOException {
         Path file = volume.resolve(entry.path());
@@ -142,13 +150,7 @@ final class VolumeCheck {
     }
 
     /** A volume that was made amid an installation, or before its repair, lacks what came then. */
-    private void checkComplete(Host host, List<String> problems) throws IOException {
-        DriverFiles now;
-        try {
-            now = DriverFiles.find(host, DriverVersion.parse(manifest.version()));
-        } catch (DriverVolumeException e) {
-            return; // The host has this driver no longer, or it cannot be found now.
-        }
+    private void checkComplete(DriverFiles now, List<String> problems) {
         Set<Path> known = new HashSet<>();
         manifest.contents().forEach(entry -> known.add(volume.resolve(entry.path())));
         for (DriverFiles.DriverFile file : now.files()) {

@@ -15,6 +15,7 @@ import com.github.dockerjava.api.exception.NotModifiedException;
 import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
+import com.github.dockerjava.api.model.VersionComponent;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientConfig;
 import com.github.dockerjava.core.DockerClientConfigDelegate;
@@ -140,6 +141,25 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return askInBackground("describe itself", limit, EngineFacts::ask);
     }
 
+    /**
+     * The version of the program that the engine runs containers by when they name none: {@code
+     * 1.1.5+ds1}. Empty when the engine does not know it.
+     */
+    public String runtimeVersion(EngineFacts facts, Duration limit) throws EngineException {
+        String standard = facts.runtimes().standard();
+        return askInBackground(
+                "tell its versions",
+                limit,
+                docker ->
+                        Optional.ofNullable(docker.versionCmd().exec().getComponents())
+                                .orElse(List.of())
+                                .stream()
+                                .filter(part -> standard.equals(part.getName()))
+                                .map(VersionComponent::getVersion)
+                                .findFirst()
+                                .orElse(""));
+    }
+
     /** Has the engine ask a plugin for a volume, which it makes unless it has it already. */
     public void createVolume(String volume, String plugin, Duration limit) throws EngineException {
         askAboutOne(
@@ -201,15 +221,15 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return guarded.test(program);
     }
 
-    /** Names of the containers that have a runtime, running or not. */
-    public List<String> ofRuntime(String runtime, Duration limit) throws EngineException {
-        List<String> names = new ArrayList<>();
+    /** The containers that have a runtime, running or not. */
+    public List<Listed> ofRuntime(String runtime, Duration limit) throws EngineException {
+        List<Listed> found = new ArrayList<>();
         for (Listed each : list(limit, command -> command)) {
             record(each.id(), limit)
-                    .filter(found -> runtime.equals(found.getHostConfig().getRuntime()))
-                    .ifPresent(_ -> names.add(each.name()));
+                    .filter(its -> runtime.equals(its.getHostConfig().getRuntime()))
+                    .ifPresent(_ -> found.add(each));
         }
-        return names;
+        return found;
     }
 
     private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)

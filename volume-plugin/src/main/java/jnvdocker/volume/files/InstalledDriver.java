@@ -53,7 +53,7 @@ final class InstalledDriver {
                         + driver
                         + ", but this host's libraries are of another: "
                         + String.join(", ", others),
-                "reload the nvidia kernel module or reboot this host");
+                "reboot this host to complete the driver's upgrade");
     }
 
     private static DriverVolumeException missing(DriverVersion driver, LibrarySearch search) {

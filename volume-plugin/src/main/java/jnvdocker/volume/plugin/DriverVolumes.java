@@ -1,5 +1,6 @@
 package jnvdocker.volume.plugin;
 
+import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
@@ -103,6 +104,9 @@ public final class DriverVolumes implements PluginVolumes {
         boolean done = false;
         try {
             Path folder = served.serve(host, loaded, caller.pid()).path();
+            // Another program may have made them after this host's boot, when a container that
+            // docker now starts by itself existed already.
+            new DeviceNodes(host).link();
             done = true;
             return folder;
         } catch (IOException e) {
