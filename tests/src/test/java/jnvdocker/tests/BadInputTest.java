@@ -318,7 +318,7 @@ class BadInputTest extends OneEngineTest {
             textBlock =
                     """
                     ro | Read-only file system
-                    full | No space left on device
+                    full | disk is full
                     """)
     void stateFolderThatCannotBeWrittenIsNamed(String how, String reason) throws IOException {
         onFileSystem(
