@@ -25,7 +25,7 @@ final class EngineJson extends JsonFactory {
 
     /** All of this together, once: see the daemon's heap in bin/jnvdockerd. */
     private static final BoundedParser.Limits LIMITS =
-            new BoundedParser.Limits(2 * MIB, 24 * MIB, 64 << 10);
+            new BoundedParser.Limits(4 * MIB, 24 * MIB, 64 << 10);
 
     private static final int SHORT = MIB / 2;
 
@@ -36,6 +36,7 @@ final class EngineJson extends JsonFactory {
                     "Binds",
                     "Cmd",
                     "Command",
+                    "CreatedAt",
                     "Destination",
                     "Entrypoint",
                     "ExposedPorts",
@@ -43,10 +44,13 @@ final class EngineJson extends JsonFactory {
                     "GraphDriver",
                     "Health",
                     "Healthcheck",
+                    "Mountpoint",
                     "NetworkSettings",
                     "PortBindings",
                     "Ports",
                     "RootFS",
+                    "Scope",
+                    "Status",
                     "Sysctls",
                     "Tmpfs");
 

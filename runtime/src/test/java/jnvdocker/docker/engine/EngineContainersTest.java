@@ -132,6 +132,23 @@ class EngineContainersTest {
     }
 
     @Test
+    void thousandsOfVolumesAreListed() throws IOException {
+        String volume =
+                """
+                {"CreatedAt": "2026-11-25T12:00:00Z", "Driver": "nvidia-docker", "Labels": null,
+                 "Mountpoint": "/run/jnvdocker/claims/0123456789ab/mount", "Scope": "local",
+                 "Name": "jnvdocker_claim_0123456789ab", "Status": {"opts": {"a": "b"}},
+                 "Options": {"gpus": "GPU-5c1a0000-0000-4000-8000-000000000000", "minors": "0",
+                  "uid": "1000"}},
+                """;
+        dockerd.answers(
+                "/volumes?filters={\"driver\":[\"nvidia-docker\"]}",
+                200,
+                "{\"Volumes\": [" + volume.repeat(2500) + "{\"Name\": \"last\"}]}");
+        assertEquals(2501, engine.volumesOf("nvidia-docker", LIMIT).size());
+    }
+
+    @Test
     void missingFieldsAreEmpty() throws IOException {
         dockerd.answers(LABELLED, 200, "[{\"Id\": \"" + ID + "\"}]")
                 .answers("/containers/x/json", 200, "{\"Id\": \"" + ID + "\"}");
