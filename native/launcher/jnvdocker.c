@@ -43,6 +43,7 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "files.h"
 #include "frames.h"
 
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
@@ -67,6 +68,13 @@ enum { LAST_WORDS_MS = 2000 };
 enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
 /* How long somebody who has pressed TAB waits for a daemon. */
 enum { COMPLETION_MS = 800 };
+
+/* What copies of this program are recognized by; docker is larger. */
+#define MARK "jnvdocker-client-1-in-place-of-docker"
+enum { MAX_SELF = 4 << 20 };
+/* The variable for programs that are run in place of docker, and its limit, of one digit. */
+#define ROUNDS "JNVDOCKER_ROUNDS"
+enum { MAX_ROUNDS = 8 };
 
 #define SERVICE "jnvdocker.service"
 #define LIMITS "look at the limits of this shell (ulimit -a), then try again"
@@ -145,21 +153,45 @@ static char **get_arguments(struct reader *reader)
 
 /* ---- the docker program ---------------------------------------------------------------------- */
 
-static bool is_ourselves(const struct stat *file)
+/* Whether a program is this one or a copy of it, of any version: one that has the mark, too. */
+static bool is_ourselves(const char *path, const struct stat *file)
 {
 	struct stat self;
+	struct buffer text = { 0 };
 
-	return stat("/proc/self/exe", &self) == 0 && self.st_dev == file->st_dev && self.st_ino == file->st_ino;
+	if (stat("/proc/self/exe", &self) == 0 && self.st_dev == file->st_dev && self.st_ino == file->st_ino)
+		return true;
+	bool ours = file->st_size <= MAX_SELF && read_file(AT_FDCWD, path, 0, MAX_SELF, &text, &self) == FILE_READ &&
+		    text.length > 4 && memcmp(text.data, "\177ELF", 4) == 0 && memmem(text.data, text.length, MARK, strlen(MARK)) != NULL;
+	free(text.data);
+	return ours;
 }
 
-/* The first program of that name in PATH other than this one, which may be installed as docker. */
+/*
+ * Counts how often docker and this program have run each other: a script named docker that runs us in place of the
+ * real docker would do so for ever. Ends the program when that is clear.
+ */
+static void count_rounds(void)
+{
+	const char *text = getenv(ROUNDS);
+	bool digit = text != NULL && text[0] >= '0' && text[0] <= '9' && text[1] == '\0';
+	int rounds = digit ? text[0] - '0' + 1 : 1;
+
+	if (rounds > MAX_ROUNDS)
+		die("docker and jnvdocker have run each other %d times; let NV_DOCKER name the real docker", MAX_ROUNDS);
+	char *next = joined("%d", rounds);
+	setenv(ROUNDS, next, 1);
+	free(next);
+}
+
+/* The first program of that name in PATH other than this one, which may be installed as docker, and its copies. */
 static char *find_program(const char *name)
 {
 	const char *path = getenv("PATH");
 	struct stat file;
 
 	if (strchr(name, '/') != NULL) {
-		if (stat(name, &file) == 0 && is_ourselves(&file))
+		if (stat(name, &file) == 0 && S_ISREG(file.st_mode) && is_ourselves(name, &file))
 			die("NV_DOCKER names jnvdocker itself (%s); let it name docker", shown(name));
 		return joined("%s", name);
 	}
@@ -170,7 +202,8 @@ static char *find_program(const char *name)
 
 		end = strchrnul(path, ':');
 		candidate = joined("%.*s/%s", end > path ? (int)(end - path) : 1, end > path ? path : ".", name);
-		if (stat(candidate, &file) == 0 && S_ISREG(file.st_mode) && access(candidate, X_OK) == 0 && !is_ourselves(&file))
+		if (stat(candidate, &file) == 0 && S_ISREG(file.st_mode) && access(candidate, X_OK) == 0 &&
+		    !is_ourselves(candidate, &file))
 			return candidate;
 		free(candidate);
 		if (*end == '\0')
@@ -247,6 +280,7 @@ static void become_program(struct reader payload)
 		putenv(get_string(&payload));
 	char **argv = get_arguments(&payload);
 
+	unsetenv(ROUNDS);
 	execvp(argv[0], argv);
 	int reason = errno;
 	fprintf(stderr, "jnvdocker: cannot run '%s': %s; name a program in PATH, or give its path\n",
@@ -579,6 +613,8 @@ static char **daemon_environment(void)
 
 	for (char **variable = environ; *variable != NULL; variable++) {
 		if (!has_prefix(*variable, "PATH=") && !has_prefix(*variable, "LANG=") && !has_prefix(*variable, "JNVDOCKER_"))
+			continue;
+		if (has_prefix(*variable, ROUNDS "="))
 			continue;
 		kept = allocate(kept, (count + 2) * sizeof *kept);
 		kept[count++] = *variable;
@@ -1371,6 +1407,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 1)
 		die("started without a name for itself; start it as programs are started");
+	count_rounds();
 	if (is_completion(argc, argv))
 		prepare_completion(argc, argv);
 	int word = first_operand(argc, argv);

@@ -19,6 +19,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -137,6 +141,58 @@ class ClientTest {
                 Command.of(CLIENT, "ps").with("NV_DOCKER", link).with("PATH", "/usr/bin").run();
         assertEquals(125, itself.exitCode());
         assertTrue(itself.err().startsWith("jnvdocker: NV_DOCKER names jnvdocker itself"));
+    }
+
+    /** Of another version, too, whose bytes differ; a copy lacks the tree around it. */
+    @Test
+    void copiesOfItThatComeFirstAreNotTakenForDocker() throws IOException {
+        StringBuilder path = new StringBuilder();
+        for (String place : List.of("copy", "newer", "link")) {
+            Path docker = Files.createDirectory(folder.resolve(place)).resolve("docker");
+            if (place.equals("link")) {
+                Files.createSymbolicLink(docker, CLIENT);
+            } else {
+                Files.copy(CLIENT, docker, StandardCopyOption.COPY_ATTRIBUTES);
+            }
+            path.append(docker.getParent()).append(':');
+        }
+        Files.writeString(folder.resolve("newer/docker"), "x", StandardOpenOption.APPEND);
+        path.append(Project.fixture("bin")).append(":/usr/bin:/bin");
+        for (String started : List.of("copy/docker", "newer/docker", "link/docker")) {
+            Command.Result result = bounded(folder.resolve(started), "ps").with("PATH", path).run();
+            assertHas(result, "argument=ps");
+            assertEquals(1, result.out().split("argument=").length - 1, result::toString);
+        }
+        Path copy = folder.resolve("copy/docker");
+        Command.Result itself = bounded(CLIENT, "ps").with("NV_DOCKER", copy).run();
+        assertEquals(125, itself.exitCode(), itself::toString);
+        assertTrue(itself.err().startsWith("jnvdocker: NV_DOCKER names jnvdocker itself"));
+    }
+
+    @Test
+    void scriptInPlaceOfDockerThatRunsItAgainEnds() throws IOException {
+        Path script = folder.resolve("docker");
+        Files.writeString(script, "#!/bin/sh\nexec " + CLIENT + " \"$@\"\n");
+        Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
+        String path = folder + ":/usr/bin:/bin";
+        for (String docker : List.of("docker", "env docker", script.toString())) {
+            Command command = bounded(CLIENT, "ps").with("NV_DOCKER", docker);
+            Command.Result result = command.with("PATH", path).run();
+            assertEquals(125, result.exitCode(), result::toString);
+            assertTrue(result.err().contains("let NV_DOCKER name the real docker"), result::err);
+        }
+    }
+
+    /** What other programs inherit by accident ends nothing. */
+    @Test
+    void otherValuesOfTheCountOfRoundsAreIgnored() {
+        for (String rounds : List.of("", "-1", "99", "x", "7")) {
+            assertHas(client("ps").with("JNVDOCKER_ROUNDS", rounds).run().ok(), "argument=ps");
+        }
+    }
+
+    private static Command bounded(Object... words) {
+        return Command.of(words).after("timeout", "20");
     }
 
     @Test
