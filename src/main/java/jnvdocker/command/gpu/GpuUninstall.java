@@ -53,7 +53,7 @@ final class GpuUninstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws RefusedException {
-        Caller.refuseUnlessRoot(request, "uninstall jnvdocker", "gpu uninstall");
+        Caller.refuseUnlessRoot(request, "uninstall jnvdocker");
         Uninstall.Removed removed = uninstall.run(removeContainers);
         done = true;
         PrintWriter out = spec.commandLine().getOut();

@@ -60,7 +60,7 @@ final class RuntimeUninstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Caller.refuseUnlessRoot(request, "remove an OCI runtime", "runtime uninstall");
+        Caller.refuseUnlessRoot(request, "remove an OCI runtime");
         List<Registration> all = wanted();
         PrintWriter out = spec.commandLine().getOut();
         if (all.isEmpty()) {

@@ -1,6 +1,7 @@
 package jnvdocker.oci.spec;
 
 import jnvdocker.request.GpuRequest;
+import jnvdocker.request.GpuResolver;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -47,7 +48,8 @@ final class DeviceRequests {
 
     private static GpuRequest devices(List<String> ids) throws RefusedException {
         try {
-            return new GpuRequest.Devices(ids);
+            return new GpuRequest.Devices(
+                    ids.stream().flatMap(id -> GpuResolver.ids(id).stream()).toList());
         } catch (IllegalArgumentException e) {
             throw new RefusedException(
                     "its device ids do not name GPUs: " + Quote.quoted(String.join(",", ids)),
