@@ -445,6 +445,7 @@ static void help(int argc, char **argv)
 		"\njnvdocker adds:\n"
 		"  run, create  Give the container free GPUs: see 'jnvdocker run --help'\n"
 		"  gpu          Show and manage this host's GPUs, their leases and the driver\n"
+		"  k8s          Label a Kubernetes node with its GPUs\n"
 		"  mesos        Set up a Mesos agent\n"
 		"  runtime      Set up docker, podman or containerd\n"
 		"Run 'jnvdocker gpu --help' for more on these commands.\n";
@@ -1359,6 +1360,9 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 			become(get_arguments(&payload));
 		case FRAME_PROGRAM:
 			become_program(payload);
+		case FRAME_REFUSE:
+			/* The answer to our OCI runtime, whose call somebody has typed. */
+			die("%.*s", (int)length, bytes);
 		case FRAME_EXIT:
 			exit(get_number(&payload) & 0xff);
 		default:

@@ -258,7 +258,7 @@ public record Config(
     private static List<String> gpuIds(ConfigFile.Entry entry) throws StartException {
         List<ConfigFile.Entry> ids = entry.list();
         for (ConfigFile.Entry id : ids) {
-            if (!GpuResolver.isId(id.word())) {
+            if (!GpuResolver.ids(id.word()).stream().allMatch(GpuResolver::isId)) {
                 throw id.refusal(
                         Refusal.of(
                                 Quote.quoted(id.word())
@@ -267,7 +267,7 @@ public record Config(
                         null);
             }
         }
-        return words(ids);
+        return words(ids).stream().flatMap(word -> GpuResolver.ids(word).stream()).toList();
     }
 
     private static List<String> words(List<ConfigFile.Entry> entries) {

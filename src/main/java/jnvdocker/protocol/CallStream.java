@@ -80,11 +80,11 @@ public final class CallStream extends InputStream {
             closed = true;
             client.giveUp();
             throw new IOException(
-                    "it came too slowly: "
+                    "read stalled: "
                             + total
                             + " bytes in "
                             + Duration.ofNanos(spent).toSeconds()
-                            + " s, and no more");
+                            + " s");
         }
         piece = more.get();
         at = 0;

@@ -56,17 +56,18 @@ record DockerArguments(
         }
         List<Gpu> named = new ArrayList<>();
         for (String id : dev.split(" ", -1)) {
-            Gpu gpu = GpuResolver.resolve(List.of(id), all).getFirst();
-            if (!gpu.isSound()) {
-                throw new RefusedException(
-                        "invalid device: "
-                                + Quote.shown(id)
-                                + " ("
-                                + gpu.trouble().orElseThrow().what()
-                                + ")",
-                        "name another GPU");
+            for (Gpu gpu : GpuResolver.resolve(List.of(id), all)) {
+                if (!gpu.isSound()) {
+                    throw new RefusedException(
+                            "invalid device: "
+                                    + gpu.number()
+                                    + " ("
+                                    + gpu.trouble().orElseThrow().what()
+                                    + ")",
+                            "name another GPU");
+                }
+                named.add(gpu);
             }
-            named.add(gpu);
         }
         return named.stream().distinct().sorted(Gpu.ORDER).toList();
     }

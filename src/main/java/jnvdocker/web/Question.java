@@ -105,7 +105,7 @@ final class Question {
             if (!origin.equalsIgnoreCase("http://" + host)) {
                 throw new RefusedQuestionException(
                         HttpResponseStatus.FORBIDDEN,
-                        "the request comes from a web page of " + Quote.quoted(origin),
+                        "cross-origin requests are refused (Origin " + Quote.quoted(origin) + ")",
                         "use curl or another client that is no browser");
             }
         }

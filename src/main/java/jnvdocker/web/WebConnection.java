@@ -48,7 +48,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
     private static final int SLICE = 8 << 10;
 
     private static final Refusal BUSY =
-            new Refusal("too many questions at once", "ask again in a moment");
+            new Refusal("too many requests at once", "try again in a moment");
 
     private final Setting setting;
     private final boolean trusted;
@@ -142,8 +142,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
                                     failed(
                                             HttpResponseStatus.SERVICE_UNAVAILABLE,
                                             new Refusal(
-                                                    "the answer takes too long",
-                                                    "look into jnvdockerd's log"))));
+                                                    "timed out", "see journalctl -u jnvdocker"))));
             if (!setting.threads().page(() -> answer(question, request))) {
                 send(failed(HttpResponseStatus.SERVICE_UNAVAILABLE, BUSY));
             }
@@ -190,7 +189,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
             LOG.error("{} failed", Quote.quoted(question.path()), e);
             return failed(
                     HttpResponseStatus.INTERNAL_SERVER_ERROR,
-                    new Refusal("internal error", "look into jnvdockerd's log"));
+                    new Refusal("internal error", "see journalctl -u jnvdocker"));
         }
     }
 

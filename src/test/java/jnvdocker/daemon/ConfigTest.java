@@ -158,6 +158,14 @@ class ConfigTest {
                         """));
     }
 
+    /** As they are printed. */
+    @Test
+    void listsAndRangesOfGpusMeanEachOfThem() throws StartException {
+        Config config = parse("cordon = ['2,4-6']\nmesos_gpus = ['0-1', '3']");
+        assertEquals(List.of("2", "4", "5", "6"), config.policy().cordon());
+        assertEquals(List.of("0", "1", "3"), config.mesos().gpus());
+    }
+
     @Test
     void defaultGpusAreWhatTheOptionTakes() throws StartException {
         assertEquals(new GpuRequest.Count(2), parse("default_gpus = '2'").defaultGpus());

@@ -211,7 +211,7 @@ class WebServerTest {
     @Test
     void whatFailsIsSaidInALine() throws IOException {
         assertAnswer(500, "the disk is full; delete something\n", get("/failed"));
-        assertAnswer(500, "internal error; look into jnvdockerd's log\n", get("/broken"));
+        assertAnswer(500, "internal error; see journalctl -u jnvdocker\n", get("/broken"));
         String unknown = get("/no%20such");
         assertTrue(unknown.startsWith("HTTP/1.1 404 "));
         assertTrue(unknown.contains("there is no page '/no such'; "));
@@ -373,9 +373,9 @@ class WebServerTest {
                 SocketChannel other = tcp()) {
             String slow = "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n";
             send(one, slow);
-            assertAnswer(503, "the answer takes too long; look into jnvdockerd's log\n", rest(one));
+            assertAnswer(503, "timed out; see journalctl -u jnvdocker\n", rest(one));
             send(other, slow);
-            assertAnswer(503, "too many questions at once; ask again in a moment\n", many(slow));
+            assertAnswer(503, "too many requests at once; try again in a moment\n", many(slow));
         }
     }
 

@@ -6,10 +6,6 @@ import jnvdocker.words.Refusal;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * A request for devices as docker's API has it: that of {@code docker run --gpus} and of compose's
@@ -36,7 +32,6 @@ public record DeviceRequest(
                     "video",
                     "display");
 
-    private static final Pattern RANGE = Pattern.compile("([0-9]{1,4})-([0-9]{1,4})");
     private static final Set<String> NOTHING = Set.of("none", GpuRequest.VOID);
 
     public DeviceRequest {
@@ -73,7 +68,6 @@ public record DeviceRequest(
                 ids.stream()
                         .flatMap(text -> GpuIds.split(text).stream())
                         .filter(id -> !NOTHING.contains(id))
-                        .flatMap(DeviceRequest::expanded)
                         .limit(GpuRequest.MAX_IDS + 1)
                         .toList();
         if (named.isEmpty()) {
@@ -91,15 +85,5 @@ public record DeviceRequest(
                                     + Quote.quoted(String.join(",", named)),
                             "write indexes or UUIDs, as 'jnvdocker gpu ls' shows them"));
         }
-    }
-
-    /** {@code 0-3} means {@code 0,1,2,3}. */
-    private static Stream<String> expanded(String id) {
-        Matcher range = RANGE.matcher(id);
-        return range.matches()
-                ? IntStream.rangeClosed(
-                                Integer.parseInt(range.group(1)), Integer.parseInt(range.group(2)))
-                        .mapToObj(String::valueOf)
-                : Stream.of(id);
     }
 }

@@ -3,19 +3,44 @@ package jnvdocker.request;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Lists of GPUs as the option and the variable have them in common. */
 final class GpuIds {
     private static final Pattern SEPARATORS = Pattern.compile("[\\s,]+");
 
+    private static final Pattern RANGE = Pattern.compile("([0-9]{1,4})-([0-9]{1,4})");
+
     private GpuIds() {}
 
     static List<String> split(String list) {
-        return SEPARATORS.splitAsStream(list).filter(id -> !id.isEmpty()).toList();
+        return expanded(SEPARATORS.splitAsStream(list).filter(id -> !id.isEmpty()).toList());
+    }
+
+    /** The ids of a list in which {@code 4-7} means each of these indices, as we print them. */
+    static List<String> expanded(List<String> list) {
+        List<String> ids = new ArrayList<>();
+        list.forEach(id -> add(id, ids));
+        return ids;
+    }
+
+    /** A range that is no list of GPUs stays as it is, and means none. */
+    private static void add(String id, List<String> ids) {
+        Matcher range = RANGE.matcher(id);
+        int first = range.matches() ? Integer.parseInt(range.group(1)) : 0;
+        int last = range.matches() ? Integer.parseInt(range.group(2)) : -1;
+        if (first > last || last - first >= GpuRequest.MAX_IDS || ids.size() > GpuRequest.MAX_IDS) {
+            ids.add(id);
+            return;
+        }
+        for (int index = first; index <= last; index++) {
+            ids.add(Integer.toString(index));
+        }
     }
 
     /**

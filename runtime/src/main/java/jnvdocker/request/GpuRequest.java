@@ -59,7 +59,8 @@ public sealed interface GpuRequest {
         if (stripped.equals("none")) {
             return Optional.of(new None());
         }
-        List<String> ids = Arrays.stream(stripped.split(",")).map(String::strip).toList();
+        List<String> ids =
+                GpuIds.expanded(Arrays.stream(stripped.split(",")).map(String::strip).toList());
         if (ids.isEmpty() || ids.size() > MAX_IDS || !ids.stream().allMatch(Devices::isId)) {
             throw new InvalidGpuRequestException(
                     new Refusal(

@@ -33,6 +33,15 @@ public final class GpuResolver {
 
     private GpuResolver() {}
 
+    /**
+     * The ids in a word that somebody has typed or written: {@code 2,4-7} means five GPUs. A word
+     * without any stays as it is.
+     */
+    public static List<String> ids(String word) {
+        List<String> ids = GpuIds.split(word);
+        return ids.isEmpty() ? List.of(word) : ids;
+    }
+
     /** Whether an id has one of these forms; one that has not never means a GPU. */
     public static boolean isId(String text) {
         String lower = text.toLowerCase(Locale.ROOT);
@@ -47,6 +56,7 @@ public final class GpuResolver {
     }
 
     /**
+     * @param ids each may be a list, see {@link #ids(String)}
      * @return the GPUs in order of index
      * @throws RefusedException naming the id that means no GPU, more than one, or one that another
      *     id has named: {@code 0,0} means two GPUs, or is mistyped
@@ -55,7 +65,7 @@ public final class GpuResolver {
             throws RefusedException {
         List<Gpu> found = new ArrayList<>();
         Map<Gpu, String> named = new HashMap<>();
-        for (String id : ids) {
+        for (String id : ids.stream().flatMap(word -> ids(word).stream()).toList()) {
             Gpu gpu = resolve(id, gpus);
             String other = named.put(gpu, id);
             if (other != null) {

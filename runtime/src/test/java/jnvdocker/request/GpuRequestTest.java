@@ -139,6 +139,10 @@ final class GpuRequestTest {
                 "`0 1` | \"device=0,1\"",
                 "0,1 | \"device=0,1\"",
                 "` 2,, 0,2 ` | \"device=2,0,2\"",
+                "0-2,5 | \"device=0,1,2,5\"",
+                "3-3 | device=3",
+                "2-1 | device=2-1",
+                "0-256 | device=0-256",
                 "GPU-a,07:00.0 | \"device=GPU-a,07:00.0\"",
                 "all | all",
                 "none | none",
@@ -176,6 +180,10 @@ final class GpuRequestTest {
                 InvalidGpuRequestException.class,
                 () -> GpuRequest.parseOption("device=" + longest + "a"));
         assertTrue(GpuRequest.parseVariable(ids(256)).isPresent());
+        assertEquals(
+                GpuRequest.parseVariable(ids(256)), GpuRequest.parseVisibleDevices("0-99,100-255"));
+        String most = "NV_GPU: 512 GPUs are named, at most 256 can be; name fewer";
+        assertEquals(most, message(() -> GpuRequest.parseVariable("0-255,0-255")));
         assertEquals(
                 "NV_GPU: 257 GPUs are named, at most 256 can be; name fewer",
                 message(() -> GpuRequest.parseVariable(ids(257))));

@@ -47,6 +47,20 @@ class GpuResolverTest {
         assertEquals(List.of(Gpus.A, Gpus.B, Gpus.C), resolve("0001:07:00.0", "0", "af:00.0"));
     }
 
+    /** As {@code gpu ls} and refusals print several. */
+    @Test
+    void rangesAndListsMeanEachOfTheirGpus() throws RefusedException {
+        assertEquals(List.of(Gpus.A, Gpus.B, Gpus.C), resolve("0-2"));
+        assertEquals(List.of(Gpus.A, Gpus.B, Gpus.C), resolve("2,0-1"));
+        assertRefusal("GPU 1 is named twice; name each GPU once", "0-1", "1-2");
+        assertRefusal(
+                "invalid device: 2-1; this host has 0-2 ('jnvdocker gpu ls' shows their UUIDs)",
+                "2-1");
+        assertRefusal(
+                "invalid device: 3; this host has 0-2 ('jnvdocker gpu ls' shows their UUIDs)",
+                "1-3");
+    }
+
     @Test
     void gpuThatIsNamedTwiceIsRefused() {
         assertRefusal("GPU 0 is named twice; name each GPU once", "0", "0");

@@ -5,15 +5,19 @@ import jnvdocker.lease.text.Owners;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientRequest;
+import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** The user who runs a command, as the kernel reports it, and sudo if that is root. */
 public final class Caller {
     private static final Processes PROCESSES = Processes.ofThisMachine();
+    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_.,:=@%+/-]{1,80}");
 
     private Caller() {}
 
@@ -24,15 +28,27 @@ public final class Caller {
 
     /**
      * @param what the action that takes root's rights: {@code prune volumes}
-     * @param command the administrator's command for it: {@code gpu prune}
      * @throws RefusedException when the command runs without them
      */
-    public static void refuseUnlessRoot(ClientRequest request, String what, String command)
+    public static void refuseUnlessRoot(ClientRequest request, String what)
             throws RefusedException {
         if (!isRoot(request)) {
             throw new RefusedException(
-                    Refusal.of("only root may " + what + ": sudo jnvdocker " + command));
+                    Refusal.of(
+                            "only root may "
+                                    + what
+                                    + ": sudo jnvdocker "
+                                    + request.arguments().stream()
+                                            .map(Caller::typed)
+                                            .collect(Collectors.joining(" "))));
         }
+    }
+
+    /** A word as one types it in a shell. */
+    private static String typed(String word) {
+        return PLAIN.matcher(word).matches()
+                ? word
+                : "'" + Quote.shown(word).replace("'", "'\\''") + "'";
     }
 
     /** Returns the user who logged in, else the user who called sudo, else the process's own. */

@@ -24,6 +24,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -31,6 +32,13 @@ import java.util.Set;
  * {@code runtime}.
  */
 public final class CommandGroup {
+    /** Words of similar programs, and the commands of ours for the same. */
+    private static final Map<String, String> OF_OTHERS =
+            Map.of("drain", "cordon", "info", "ls", "undrain", "uncordon");
+
+    /** Commands that are not to be typed by mistake. */
+    private static final Set<String> DESTROYING = Set.of("prune", "release", "uninstall");
+
     private CommandGroup() {}
 
     /** The group's own command, which only lists its commands. */
@@ -47,7 +55,7 @@ public final class CommandGroup {
 
         @Override
         public final void run() {
-            throw new ParameterException(spec.commandLine(), "missing argument: COMMAND");
+            spec.commandLine().usage(spec.commandLine().getOut());
         }
     }
 
@@ -134,10 +142,17 @@ public final class CommandGroup {
                                 ? "unexpected argument: "
                                 : "no such command: ";
         Set<String> meant = new LinkedHashSet<>(e.getSuggestions());
+        Map<String, CommandLine> commands = e.getCommandLine().getSubcommands();
+        Set<String> names = new LinkedHashSet<>(commands.keySet());
+        names.removeIf(name -> !commands.get(name).getCommandName().equals(name));
         // Picocli compares pairs of letters; swapping two letters leaves none in ls.
-        e.getCommandLine().getSubcommands().keySet().stream()
-                .filter(name -> letters(name).equals(letters(word)))
-                .forEach(meant::add);
+        names.stream().filter(name -> letters(name).equals(letters(word))).forEach(meant::add);
+        if (names.contains(OF_OTHERS.get(word))) {
+            meant.clear();
+            meant.add(OF_OTHERS.get(word));
+        }
+        meant.removeIf(name -> commands.containsKey(name) && !names.contains(name));
+        meant.removeAll(DESTROYING);
         String similar = String.join(" or ", meant);
         return what
                 + Quote.shown(word)

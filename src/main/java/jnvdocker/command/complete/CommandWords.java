@@ -145,7 +145,8 @@ final class CommandWords {
         group.subcommands()
                 .forEach((name, each) -> {
                     CommandSpec spec = each.getCommandSpec();
-                    if (!spec.usageMessage().hidden()) {
+                    // An alias is only another word for the same.
+                    if (!spec.usageMessage().hidden() && name.equals(spec.name())) {
                         answer.add(name, description(spec.usageMessage().description()));
                     }
                 });

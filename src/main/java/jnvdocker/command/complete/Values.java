@@ -41,11 +41,12 @@ final class Values {
     boolean add(String label, String typed, String before, List<String> others, Answer answer)
             throws IOException {
         switch (label) {
-            case "GPU" -> {
-                List<Gpu> gpus = visible.gpus().stream().filter(gpu -> isNew(gpu, others)).toList();
-                gpus.forEach(gpu -> answer.add(before + gpu.number(), described(gpu)));
-                uuids(before, gpus, answer);
+            case "GPU" -> gpus(before, others, answer);
+            case "GPU|CONTAINER" -> {
+                gpus(before, others, answer);
+                containers(before, Set.of(), answer);
             }
+            case "CONTAINER" -> answer.way(Answer.DOCKER + " container inspect");
             case GPUS -> requests(typed, before, answer);
             case "INDICES" -> {
                 String list = typed.substring(0, typed.lastIndexOf(',') + 1);
@@ -108,13 +109,26 @@ final class Values {
             ids.add(lease.claim().id());
             answer.add(before + lease.claim().id(), described(lease));
         }
-        for (Lease lease : leases) {
+        containers(before, ids, answer);
+    }
+
+    /**
+     * @param ids of which a name must not be the beginning
+     */
+    private void containers(String before, Set<String> ids, Answer answer) throws IOException {
+        for (Lease lease : visible.leases()) {
             lease.claim()
                     .container()
                     .map(Claim.ContainerRef::name)
                     .filter(name -> ids.stream().noneMatch(id -> id.startsWith(name)))
                     .ifPresent(name -> answer.add(before + name, described(lease)));
         }
+    }
+
+    private void gpus(String before, List<String> others, Answer answer) throws IOException {
+        List<Gpu> gpus = visible.gpus().stream().filter(gpu -> isNew(gpu, others)).toList();
+        gpus.forEach(gpu -> answer.add(before + gpu.number(), described(gpu)));
+        uuids(before, gpus, answer);
     }
 
     private static String described(Gpu gpu) {

@@ -83,7 +83,7 @@ final class GpuCordon implements Callable<Integer> {
      */
     static List<Gpu> find(List<String> ids, Host host, ClientRequest request, String verb)
             throws IOException, RefusedException {
-        Caller.refuseUnlessRoot(request, verb + " a GPU", "gpu " + verb);
+        Caller.refuseUnlessRoot(request, verb + " a GPU");
         return GpuResolver.resolve(ids, HostDriver.read(host).gpus());
     }
 

@@ -13,6 +13,7 @@ import jnvdocker.request.GpuResolver;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -178,7 +179,7 @@ final class GpuHistory implements Callable<Integer> {
         String lower = gpu.toLowerCase(Locale.ROOT);
         List<Gpu> present = HostDriver.read(host).gpus();
         if (!GpuResolver.isUuid(gpu)) {
-            return GpuResolver.resolve(List.of(gpu), present).getFirst().uuid();
+            return one(present).uuid();
         }
         List<Gpu> shown = leases.status(present).stream().map(GpuStatus::gpu).toList();
         Set<String> gone =
@@ -188,8 +189,15 @@ final class GpuHistory implements Callable<Integer> {
         shown.forEach(it -> gone.remove(it.uuid()));
         boolean isShown =
                 shown.stream().anyMatch(it -> it.uuid().toLowerCase(Locale.ROOT).startsWith(lower));
-        return !isShown && gone.size() == 1
-                ? gone.iterator().next()
-                : GpuResolver.resolve(List.of(gpu), shown).getFirst().uuid();
+        return !isShown && gone.size() == 1 ? gone.iterator().next() : one(shown).uuid();
+    }
+
+    private Gpu one(List<Gpu> gpus) throws RefusedException {
+        List<Gpu> found = GpuResolver.resolve(List.of(gpu), gpus);
+        if (found.size() > 1) {
+            throw new RefusedException(
+                    "--gpu " + Quote.shown(gpu) + " names " + found.size() + " GPUs", "name one");
+        }
+        return found.getFirst();
     }
 }

@@ -124,7 +124,7 @@ final class GpuLeases implements Callable<Integer> {
         boolean typed = spec.commandLine().getParseResult().hasMatchedOption(LIMIT);
         if (typed && !all) {
             throw new ParameterException(
-                    spec.commandLine(), LIMIT + " is about leases that have ended; add --all");
+                    spec.commandLine(), LIMIT + " applies to ended leases only; add --all");
         }
         int most = watch.interval().isPresent() ? MAX_WATCHED : MAX;
         if (limit < 0 || limit > most) {

@@ -35,6 +35,7 @@ import java.util.function.Supplier;
 
 @Command(
         name = "ls",
+        aliases = {"list", "ps", "status"},
         description = {
             "List the GPUs, who holds them, and who uses them without a lease.",
             "AGE: how long a container has had GPUs, or a GPU has been idle."

@@ -11,6 +11,7 @@ import jnvdocker.nvml.GpuFacts;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -101,7 +102,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
         if (image != null) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--image chooses one of a FILE's, and " + source + " is none");
+                    "--image needs an archive FILE; " + Quote.quoted(source) + " is an image name");
         }
         return images.image(source);
     }

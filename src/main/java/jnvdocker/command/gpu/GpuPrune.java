@@ -54,7 +54,7 @@ final class GpuPrune implements Callable<Integer> {
 
     @Override
     public Integer call() throws RefusedException {
-        Caller.refuseUnlessRoot(request, "prune volumes", "gpu prune");
+        Caller.refuseUnlessRoot(request, "prune volumes");
         List<Pruned> done = prune.run(dry, otherEngines);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {

@@ -39,7 +39,7 @@ final class GpuRelease implements Callable<Integer> {
 
     @Parameters(
             paramLabel = "CLAIM",
-            description = "A claim's id or the beginning of it, or its container's name.")
+            description = "A claim's id or the beginning of it, or its container's name or id.")
     private String claim;
 
     @Option(

@@ -39,7 +39,7 @@ public final class GpuReload implements Callable<Integer> {
 
     @Override
     public Integer call() throws RefusedException, IOException {
-        Caller.refuseUnlessRoot(request, "reload the configuration", "gpu reload");
+        Caller.refuseUnlessRoot(request, "reload the configuration");
         spec.commandLine().getOut().println("read " + reload.perform() + " again");
         return ExitCode.OK.code();
     }

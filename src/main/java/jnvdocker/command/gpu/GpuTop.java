@@ -39,6 +39,7 @@ import java.util.function.Supplier;
 
 @Command(
         name = GpuTop.NAME,
+        aliases = GpuTop.ALIAS,
         description = {
             "Show the GPUs and the processes that use them, refreshed until Ctrl-C.",
             "UTIL and MEM of a process are the driver's figures for it; AGE is how long it has been"
@@ -46,6 +47,7 @@ import java.util.function.Supplier;
         })
 final class GpuTop implements Callable<Integer>, Watch.Repeated {
     static final String NAME = "top";
+    static final String ALIAS = "usage";
 
     private static final Duration USUAL = Duration.ofSeconds(2);
 

@@ -63,7 +63,7 @@ final class GpuUninstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws RefusedException {
-        Caller.refuseUnlessRoot(request, "uninstall jnvdocker", "gpu uninstall");
+        Caller.refuseUnlessRoot(request, "uninstall jnvdocker");
         Uninstall.Wish wish = new Uninstall.Wish(removeContainers, !withoutEngine);
         List<Refusal> obstacles = uninstall.obstacles(wish);
         if (!obstacles.isEmpty()) {

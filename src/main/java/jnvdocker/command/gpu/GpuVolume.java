@@ -82,7 +82,7 @@ final class GpuVolume implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         DriverVersion driver = HostDriver.readVersion(host);
         if (remake) {
-            Caller.refuseUnlessRoot(request, "make the driver volume again", "gpu volume --remake");
+            Caller.refuseUnlessRoot(request, "make the driver volume again");
             prune.forRemake(driver);
         }
         DriverVolume volume = volumes.build(host, driver);

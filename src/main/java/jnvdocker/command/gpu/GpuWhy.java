@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolders;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -17,11 +18,13 @@ import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -38,9 +41,15 @@ import java.util.function.Supplier;
 
 @Command(
         name = "why",
-        description = "Explain why a GPU is free or not, who had it before, and what to do.")
+        description = {
+            "Explain why a GPU is free or not, who had it before, and what to do.",
+            "Of a container: explain its GPUs, or why it has none."
+        })
 final class GpuWhy implements Callable<Integer> {
     private static final int PAST = 5;
+
+    /** How many of the latest leases are searched for those of a container. */
+    private static final int SEARCHED = 1000;
 
     private final Host host;
     private final Leases leases;
@@ -52,8 +61,12 @@ final class GpuWhy implements Callable<Integer> {
     @Spec private CommandSpec spec;
 
     @Parameters(
-            paramLabel = "GPU",
-            description = "Its index, UUID or the beginning of that, or PCI address.")
+            paramLabel = "GPU|CONTAINER",
+            description = {
+                "A GPU: its index, UUID or the beginning of that, or PCI address; also several, as"
+                        + " 2,4-7.",
+                "Or a container: its name, or its id or the beginning of that."
+            })
     private String id;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
@@ -80,35 +93,122 @@ final class GpuWhy implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
+        List<GpuStatus> all = leases.status(HostDriver.read(host).gpus());
+        if (GpuResolver.ids(id).stream().allMatch(GpuResolver::isId)) {
+            explain(find(all));
+        } else {
+            explainContainer(all);
+        }
+        return ExitCode.OK.code();
+    }
+
+    private void explain(List<GpuStatus> gpus) throws IOException {
+        PrintWriter out = spec.commandLine().getOut();
+        if (json && gpus.size() > 1) {
+            throw new ParameterException(
+                    spec.commandLine(), "--json explains one GPU, and " + id + " names several");
+        }
         IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
-        GpuStatus status = find(leases.status(HostDriver.read(host).gpus()));
+        for (GpuStatus status : gpus) {
+            if (status != gpus.getFirst()) {
+                out.println();
+            }
+            explain(status, notes, out);
+        }
+    }
+
+    private void explain(GpuStatus status, IdleNotes notes, PrintWriter out) throws IOException {
         List<Lease> past = leases.pastOf(status.gpu(), PAST);
         List<String> sentences = new ArrayList<>(sentences(status, past, notes));
         leases.refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
         status.lease().flatMap(AbsentAgent::sentence).ifPresent(sentences::add);
-        PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(Json.text(document(status, sentences, past, notes)));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
-            return ExitCode.OK.code();
+            return;
         }
         sentences.forEach(out::println);
         leases.unwrittenEnd().ifPresent(out::println);
-        if (!past.isEmpty()) {
-            out.println();
-            LeaseTable.withEnds(Instant.now())
-                    .print(
-                            visitor -> {
-                                for (Lease lease : past) {
-                                    visitor.visit(lease);
-                                }
-                            },
-                            screen,
-                            out::println);
+        print(past, out);
+    }
+
+    private void print(List<Lease> past, PrintWriter out) throws IOException {
+        if (past.isEmpty()) {
+            return;
         }
-        return ExitCode.OK.code();
+        out.println();
+        LeaseTable.withEnds(Instant.now())
+                .print(
+                        visitor -> {
+                            for (Lease lease : past) {
+                                visitor.visit(lease);
+                            }
+                        },
+                        screen,
+                        out::println);
+    }
+
+    /** A container's GPUs have one explanation, which names all of them. */
+    private void explainContainer(List<GpuStatus> all) throws IOException, RefusedException {
+        List<Lease> live = leases.live();
+        if (!LiveClaim.meant(id, live).isEmpty()) {
+            Lease lease = LiveClaim.find(id, live);
+            explain(
+                    all.stream()
+                            .filter(it ->
+                                    it.lease().filter(its -> its.id() == lease.id()).isPresent())
+                            .limit(1)
+                            .toList());
+            return;
+        }
+        List<Lease> past = new ArrayList<>();
+        leases.past(SEARCHED)
+                .each(lease -> {
+                    if (past.size() < PAST && LiveClaim.isItsContainer(id, lease.claim())) {
+                        past.add(lease);
+                    }
+                });
+        Optional<Claim> claim =
+                leases.claimsWithVolume().stream()
+                        .filter(it -> LiveClaim.isItsContainer(id, it))
+                        .findFirst();
+        if (json || past.isEmpty() && claim.isEmpty()) {
+            throw new RefusedException(
+                    "no GPU, and no container that has "
+                            + (json ? "one now" : "had one")
+                            + ", is called "
+                            + Quote.quoted(id),
+                    "a container gets GPUs from 'jnvdocker run' or 'jnvdocker gpu remake'"
+                            + " ('jnvdocker gpu ls' shows the GPUs)");
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        String name = claim.map(Claim::displayName).orElse(id);
+        out.println("Container " + Quote.shown(name) + " has no GPU now: it does not run.");
+        if (claim.isPresent()) {
+            explainStart(claim.get(), all, out);
+        }
+        print(past, out);
+    }
+
+    /** A container that was given the nodes of its GPUs can be started with these alone. */
+    private void explainStart(Claim claim, List<GpuStatus> all, PrintWriter out)
+            throws IOException {
+        out.println(
+                "When it is started, it gets "
+                        + Holding.gpus(claim)
+                        + ", or is refused if another has "
+                        + (claim.gpus().size() == 1 ? "it:" : "one of them:"));
+        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
+        for (GpuStatus status : all) {
+            if (claim.gpus().stream().anyMatch(it -> it.uuid().equals(status.gpu().uuid()))) {
+                out.println(sentences(status, List.of(), notes).getFirst());
+            }
+        }
+        out.println(
+                "To make it again on other GPUs: jnvdocker gpu remake "
+                        + Quote.shown(claim.displayName()));
     }
 
     private static boolean isOf(RefusedStart refused, Gpu gpu) {
@@ -116,15 +216,15 @@ final class GpuWhy implements Callable<Integer> {
     }
 
     /** A GPU that the driver no longer shows is known by its UUID alone. */
-    private GpuStatus find(List<GpuStatus> all) throws RefusedException {
+    private List<GpuStatus> find(List<GpuStatus> all) throws RefusedException {
         boolean isUuid = GpuResolver.isUuid(id);
         List<Gpu> candidates =
                 all.stream()
                         .filter(status -> isUuid || status.state() != GpuStatus.State.MISSING)
                         .map(GpuStatus::gpu)
                         .toList();
-        Gpu found = GpuResolver.resolve(List.of(id), candidates).getFirst();
-        return all.stream().filter(status -> status.gpu().equals(found)).findFirst().orElseThrow();
+        List<Gpu> found = GpuResolver.resolve(List.of(id), candidates);
+        return all.stream().filter(status -> found.contains(status.gpu())).toList();
     }
 
     private List<String> sentences(GpuStatus status, List<Lease> past, IdleNotes notes)

@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -74,7 +75,11 @@ final class Holding {
 
     /** Returns {@code GPU 0 (GPU-5c1a0000), GPU 2 (GPU-5c1a2006)}. */
     static String gpus(Lease lease) {
-        return lease.claim().gpus().stream()
+        return gpus(lease.claim());
+    }
+
+    static String gpus(Claim claim) {
+        return claim.gpus().stream()
                 .map(gpu -> LeaseText.name(gpu.number(), gpu.uuid()))
                 .collect(Collectors.joining(", "));
     }

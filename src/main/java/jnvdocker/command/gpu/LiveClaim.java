@@ -14,7 +14,7 @@ final class LiveClaim {
     private LiveClaim() {}
 
     /**
-     * @param text a claim's id or the beginning of one, or a container's name
+     * @param text a claim's id or the beginning of one, or a container's name or id
      * @throws RefusedException when it matches none, or more than one
      */
     static Lease find(String text, List<Lease> live) throws RefusedException {
@@ -37,18 +37,23 @@ final class LiveClaim {
      * Users choose names freely, so a name does not take precedence over the beginning of another
      * claim's id.
      */
-    private static List<Lease> meant(String text, List<Lease> live) {
+    static List<Lease> meant(String text, List<Lease> live) {
         if (text.isEmpty()) {
             return List.of();
         }
         List<Lease> exact = matching(live, claim -> claim.id().equals(text));
         return exact.isEmpty()
-                ? matching(live, claim -> claim.id().startsWith(text) || isItsName(text, claim))
+                ? matching(
+                        live, claim -> claim.id().startsWith(text) || isItsContainer(text, claim))
                 : exact;
     }
 
-    private static boolean isItsName(String text, Claim claim) {
-        return claim.container().filter(it -> it.name().equals(text)).isPresent();
+    /** Whether a text is the name of a claim's container, or its id or the beginning of that. */
+    static boolean isItsContainer(String text, Claim claim) {
+        return !text.isEmpty()
+                && claim.container()
+                        .filter(it -> it.name().equals(text) || it.id().startsWith(text))
+                        .isPresent();
     }
 
     private static List<Lease> matching(List<Lease> live, Predicate<Claim> condition) {

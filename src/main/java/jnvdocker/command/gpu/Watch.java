@@ -66,7 +66,9 @@ final class Watch {
      * until it is complete.
      */
     static boolean mayBeAsked(List<String> words) {
-        return words.stream().anyMatch(it -> it.startsWith(OPTION) || it.equals(GpuTop.NAME));
+        return words.stream()
+                .anyMatch(it ->
+                        it.startsWith(OPTION) || it.equals(GpuTop.NAME) || it.equals(GpuTop.ALIAS));
     }
 
     /**

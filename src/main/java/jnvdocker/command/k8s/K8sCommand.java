@@ -20,7 +20,7 @@ public final class K8sCommand {
 
     @Command(
             name = "jnvdocker k8s",
-            description = "Tell Kubernetes about this node's GPUs.",
+            description = "Label a Kubernetes node with its GPUs.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class K8s extends CommandGroup.Root {}
 

@@ -67,7 +67,7 @@ final class MesosInstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Caller.refuseUnlessRoot(request, "install jnvdocker for a Mesos agent", "mesos install");
+        Caller.refuseUnlessRoot(request, "install jnvdocker for a Mesos agent");
         InstalledFolders folders = folders();
         Path folder = folders.launcherDir();
         LauncherFolder.LaidOut laidOut =

@@ -24,9 +24,9 @@ final class EngineWord {
         }
         throw new ParameterException(
                 spec.commandLine(),
-                "there is no engine "
+                "unknown engine "
                         + Quote.quoted(word)
-                        + "; take "
+                        + "; choose "
                         + Arrays.stream(EngineKind.values())
                                 .map(EngineKind::word)
                                 .collect(Collectors.joining(", ")));

@@ -130,9 +130,10 @@ public final class RuntimeCreate {
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException {
+        String id = Quote.shown(words.size() > 1 ? words.get(1) : "");
         try {
-            RuntimeCalls.refuseOthersThanEngines(request);
             RuntimeCalls.refuseUnless(words.size() == 8 && RuntimeCalls.isId(words.get(1)));
+            RuntimeCalls.refuseOthersThanEngines(request);
             SeenHost seen = SeenHost.see(host, inventory, nodes, containers);
             CreateCall call = call(words, request, client);
             try {
@@ -145,11 +146,11 @@ public final class RuntimeCreate {
                 refuse(call, words.get(5), e.getMessage());
             }
         } catch (RefusedException e) {
-            LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
+            LOG.info("container {} is not created: {}", id, e.getMessage());
             client.refuseContainer(e.getMessage());
         } catch (IOException e) {
             String why = FileErrors.describe(e);
-            LOG.warn("container {} is not created: {}", Quote.shown(words.get(1)), why);
+            LOG.warn("container {} is not created: {}", id, why);
             client.refuseContainer(why);
         }
     }

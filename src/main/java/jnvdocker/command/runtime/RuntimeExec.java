@@ -46,8 +46,8 @@ public final class RuntimeExec {
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        RuntimeCalls.refuseOthersThanEngines(request);
         RuntimeCalls.refuseUnless(words.size() == 4);
+        RuntimeCalls.refuseOthersThanEngines(request);
         Optional<String> edited = edit(words.get(3), containers.variables(words.get(1)));
         if (edited.isPresent()) {
             client.print(edited.get());

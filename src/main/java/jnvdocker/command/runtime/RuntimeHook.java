@@ -95,8 +95,8 @@ public final class RuntimeHook {
             throws IOException {
         String shown = "?";
         try {
-            RuntimeCalls.refuseOthersThanEngines(request);
             RuntimeCalls.refuseUnless(words.size() == 2);
+            RuntimeCalls.refuseOthersThanEngines(request);
             ContainerState state = ContainerState.parse(words.get(1));
             shown = Quote.shown(state.id());
             RuntimeCalls.refuseUnless(RuntimeCalls.isId(state.id()));

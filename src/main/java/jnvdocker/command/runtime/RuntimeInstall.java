@@ -110,7 +110,7 @@ final class RuntimeInstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Caller.refuseUnlessRoot(request, "lay out an OCI runtime", "runtime install");
+        Caller.refuseUnlessRoot(request, "lay out an OCI runtime");
         Plan plan = host.installer().plan(wanted());
         OwnConfig own = new OwnConfig(host.config());
         Optional<String> need = standard ? own.imageNeed() : Optional.of("");

@@ -56,7 +56,7 @@ final class RuntimeUninstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Caller.refuseUnlessRoot(request, "remove an OCI runtime", "runtime uninstall");
+        Caller.refuseUnlessRoot(request, "remove an OCI runtime");
         List<Registration> all = wanted();
         boolean isEach = host.installer().registered().size() == all.size();
         PrintWriter out = spec.commandLine().getOut();

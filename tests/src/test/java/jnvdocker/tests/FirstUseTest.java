@@ -136,11 +136,42 @@ class FirstUseTest extends OneHostTest {
         assertEquals(
                 daemon.jnvdocker("gpu", "why", "--help").run().ok().out(),
                 daemon.jnvdocker("gpu", "help", "why").run().ok().out());
+        for (String group : new String[] {"gpu", "k8s", "mesos", "runtime"}) {
+            assertEquals(
+                    daemon.jnvdocker(group, "help").run().ok().out(),
+                    daemon.jnvdocker(group).run().ok().out());
+            String ours = "\n  " + group + "  ";
+            assertTrue(typed("--help").run().ok().out().contains(ours), group);
+        }
         Command.Result wrong = daemon.jnvdocker("gpu", "sl").run();
         assertEquals(2, wrong.exitCode());
         assertEquals(
                 "jnvdocker: no such command: sl (did you mean ls?); see 'jnvdocker gpu --help'\n",
                 wrong.err());
+    }
+
+    /** Words of other programs are known, and no mistake leads to a command that destroys. */
+    @Test
+    void wordsOfOtherProgramsLeadToOurs() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        for (String word : new String[] {"status", "list", "ps", "usage"}) {
+            String shown = daemon.jnvdocker("gpu", word).run().ok().out();
+            assertTrue(shown.startsWith("GPU   UUID   "), shown);
+        }
+        assertNoSuchCommand("drain", " (did you mean cordon?)");
+        assertNoSuchCommand("info", " (did you mean ls?)");
+        for (String word : new String[] {"kill", "remove", "unistall", "prun"}) {
+            assertNoSuchCommand(word, "");
+        }
+        assertEquals(
+                "jnvdocker: no such command: unistall; see 'jnvdocker runtime --help'\n",
+                daemon.jnvdocker("runtime", "unistall").run().err());
+    }
+
+    private void assertNoSuchCommand(String word, String meant) {
+        assertEquals(
+                "jnvdocker: no such command: " + word + meant + "; see 'jnvdocker gpu --help'\n",
+                daemon.jnvdocker("gpu", word).run().err());
     }
 
     /** Docker would look for an image named 5m. */

@@ -20,6 +20,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -316,6 +318,61 @@ class GpuCommandsTest {
         assertEquals("held", gpus().path(0).path("state").asText());
     }
 
+    /** What an engine's runtime sends; the client of a person prints the answer. */
+    @ParameterizedTest
+    @ValueSource(strings = {"create", "create id bundle pid root {} {} {}", "exec", "hook"})
+    void callsOfOurRuntimeAreNotToBeTyped(String words) {
+        List<Object> typed = new ArrayList<>(List.of("runtime"));
+        typed.addAll(List.of(words.split(" ")));
+        String refusal =
+                typed.size() == 9
+                        ? "only an engine that runs as root can start containers with GPUs: "
+                        : "'runtime create', 'exec' and 'hook' are for nvidia-container-runtime"
+                                + " alone; see 'jnvdocker runtime --help' for the commands\n";
+        Command.Result result = as(BOB, typed.toArray()).run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(result.err().startsWith("jnvdocker: " + refusal), result::toString);
+    }
+
+    @Test
+    void gpusOfAContainerAreExplainedOrWhyItHasNone() {
+        run("train-7", "device=0-1");
+        String why = jnvdocker("gpu", "why", "train-7").ok().out();
+        assertMatches(
+                "(?s)GPU 0 \\(GPU-5c1a0000\\), .* is held by \\S+'s container train-7 since"
+                        + " .*together with GPU 1.*",
+                why);
+        String id =
+                engine.docker("inspect", "--format={{.Id}}", "train-7")
+                        .run()
+                        .ok()
+                        .out()
+                        .substring(0, 9);
+        assertEquals(
+                why.replaceAll("\\(\\d+s\\)", ""),
+                jnvdocker("gpu", "why", id).ok().out().replaceAll("\\(\\d+s\\)", ""));
+        assertMatches(
+                "(?s)GPU 2 .* is free.*\n\nGPU 3 .* is free.*",
+                jnvdocker("gpu", "why", "2-3").ok().out());
+        engine.docker("kill", "train-7").run().ok();
+        await(() -> gpus().path(0).path("state").asText().equals("free"));
+        run("train-8", "device=1");
+        assertMatches(
+                "(?s)Container train-7 has no GPU now: it does not run.\n"
+                        + "When it is started, it gets GPU 0 \\(GPU-5c1a0000\\), GPU 1"
+                        + " \\(GPU-5c1a1003\\), or is refused if another has one of them:\n"
+                        + "GPU 0 .* is free.*\n"
+                        + "GPU 1 .* is held by .*train-8 since .*\n"
+                        + "To make it again on other GPUs: jnvdocker gpu remake train-7\n\n"
+                        + "LEASE .* train-7 .*",
+                jnvdocker("gpu", "why", "train-7").ok().out());
+        assertRefused(
+                "no GPU, and no container that has had one, is called 'foo'; a container gets GPUs"
+                    + " from 'jnvdocker run' or 'jnvdocker gpu remake' ('jnvdocker gpu ls' shows"
+                    + " the GPUs)",
+                jnvdocker("gpu", "why", "foo"));
+    }
+
     @Test
     void uninstallIsForRoot() {
         assertRefused(
@@ -326,17 +383,18 @@ class GpuCommandsTest {
     @Test
     void pruneIsForRoot() {
         assertRefused(
-                "only root may prune volumes: sudo jnvdocker gpu prune",
+                "only root may prune volumes: sudo jnvdocker gpu prune --dry-run",
                 as(BOB, "gpu", "prune", "--dry-run").run());
     }
 
     @Test
     void cordonsAreForRoot() {
         assertRefused(
-                "only root may cordon a GPU: sudo jnvdocker gpu cordon",
-                as(BOB, "gpu", "cordon", "1").run());
+                "only root may cordon a GPU: sudo jnvdocker gpu cordon 1 3 --reason"
+                        + " 'it'\\''s loud; $(id)'",
+                as(BOB, "gpu", "cordon", "1", "3", "--reason", "it's loud; $(id)").run());
         assertRefused(
-                "only root may uncordon a GPU: sudo jnvdocker gpu uncordon",
+                "only root may uncordon a GPU: sudo jnvdocker gpu uncordon 1",
                 as(BOB, "gpu", "uncordon", "1").run());
         assertEquals(2, jnvdocker("gpu", "cordon").exitCode());
         assertEquals(2, jnvdocker("gpu", "cordon", "1", "--reason", "x".repeat(81)).exitCode());

@@ -336,7 +336,7 @@ class RuntimeInstallTest {
                         List.of("--real", copy), "would run itself; name runc or crun with --real",
                         List.of("--real", "/nowhere"), "there is no program /nowhere; name runc",
                         List.of("--name", "runc"), "cannot be the name of a runtime",
-                        List.of("--engine", "lxc"), "there is no engine 'lxc'; take docker,");
+                        List.of("--engine", "lxc"), "unknown engine 'lxc'; choose docker,");
         for (Map.Entry<List<Object>, String> wrong : wrongs.entrySet()) {
             Command.Result result = runtime.install(wrong.getKey().toArray());
             assertTrue(result.exitCode() != 0, result::toString);

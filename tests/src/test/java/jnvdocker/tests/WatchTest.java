@@ -182,7 +182,7 @@ class WatchTest extends OneEngineTest {
             assertTrue(ascii(inC.run().ok().out()).contains(note), variable);
         }
         Command.Result refusal = gpu("why", "Gerät").with("LC_ALL", "C").run();
-        assertTrue(ascii(refusal.err()).contains("invalid device: Ger\\u{e4}t; "), refusal::err);
+        assertTrue(ascii(refusal.err()).contains("is called 'Ger\\u{e4}t'; "), refusal::err);
         Command.Result usage = gpu("run", "--help").with("LC_ALL", "C").run();
         assertTrue(ascii(usage.out()).contains(" COMMAND...\n"), usage::out);
         Command inC = gpu("ls").with("LC_ALL", "C").with("TERM", "dumb");
