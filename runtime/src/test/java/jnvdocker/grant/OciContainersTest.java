@@ -17,6 +17,8 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.RunningContainer;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -32,6 +34,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -357,6 +360,29 @@ class OciContainersTest {
         pass(GRACE);
         assertEquals(List.of(), live());
         assertTrue(world.machine.lives(other));
+    }
+
+    /** Of a rename no event may have told. */
+    @Test
+    void nameIsTheOneThatTheEngineListsForItsId() throws Exception {
+        begin(ask("a", 1));
+        begin(ask("b", 1));
+        List<RunningContainer> running = new ArrayList<>();
+        for (String id : List.of("a", "c")) {
+            running.add(
+                    new RunningContainer(
+                            id,
+                            "new-" + id,
+                            "cuda",
+                            Optional.empty(),
+                            Map.of(),
+                            List.of(),
+                            GpuAccess.NONE));
+        }
+        parts().reconciler().named(running);
+        assertEquals(
+                List.of("new-a", "name-b"),
+                live().stream().map(it -> it.claim().container().orElseThrow().name()).toList());
     }
 
     @Test
