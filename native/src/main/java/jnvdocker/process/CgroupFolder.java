@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -17,10 +16,6 @@ import java.util.regex.Pattern;
 record CgroupFolder(Path path) {
     /** A rule of the devices controller for one character device. */
     private static final Pattern RULE = Pattern.compile("c ([0-9]{1,4}):([0-9]{1,7}) [rwm]+");
-
-    /** Any rule of that controller: type, major, minor and permissions. */
-    private static final Pattern ANY_RULE =
-            Pattern.compile("([abc]) ([0-9]{1,4}|\\*):([0-9]{1,7}|\\*) ([rwm]+)");
 
     /** Whether there is a process in it or below it; false once it is gone. */
     boolean hasProcesses() throws IOException {
@@ -86,31 +81,6 @@ record CgroupFolder(Path path) {
             }
         }
         return minors;
-    }
-
-    /**
-     * Returns the minors of a major that its controller lets processes open; empty for all of them.
-     */
-    Optional<SortedSet<Integer>> openableMinors(int major) throws IOException {
-        SortedSet<Integer> minors = new TreeSet<>();
-        for (String line : Files.readAllLines(path.resolve("devices.list"))) {
-            Matcher rule = ANY_RULE.matcher(line);
-            if (!rule.matches()) {
-                return Optional.empty();
-            }
-            boolean concerned =
-                    !rule.group(1).equals("b")
-                            && (rule.group(2).equals("*")
-                                    || rule.group(2).equals(String.valueOf(major)))
-                            && !rule.group(4).equals("m");
-            if (concerned && rule.group(3).equals("*")) {
-                return Optional.empty();
-            }
-            if (concerned) {
-                minors.add(Integer.parseInt(rule.group(3)));
-            }
-        }
-        return Optional.of(minors);
     }
 
     List<CgroupFolder> below() throws IOException {

@@ -206,18 +206,6 @@ final class ProcFolder implements Processes {
     }
 
     @Override
-    public Optional<SortedSet<Integer>> openable(ProcessId process, int major) {
-        Optional<String> folder = cgroupOf(process, "devices");
-        try {
-            return folder.isPresent()
-                    ? new CgroupFolder(Path.of(folder.get())).openableMinors(major)
-                    : Optional.empty();
-        } catch (IOException e) {
-            return Optional.empty();
-        }
-    }
-
-    @Override
     public Map<String, Group> groups(Pattern name) {
         NamedGroups groups = new NamedGroups(name, this::oldest);
         add(hierarchy().stream().toList(), groups);

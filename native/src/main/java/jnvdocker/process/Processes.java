@@ -174,15 +174,6 @@ public interface Processes {
     List<AllowedDevices> allowed(int major);
 
     /**
-     * Returns the minors of a major whose character devices a process may open, by its devices
-     * cgroup of version 1. The rules count and not the process's nodes, which it may make itself.
-     *
-     * @return empty when it may open all of them, or when that is unknown, as without a hierarchy
-     *     of the devices controller
-     */
-    Optional<SortedSet<Integer>> openable(ProcessId process, int major);
-
-    /**
      * A cgroup with processes.
      *
      * @param folder below {@code /sys/fs/cgroup}

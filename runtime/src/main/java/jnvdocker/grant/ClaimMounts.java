@@ -1,7 +1,10 @@
 package jnvdocker.grant;
 
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.MountedFolder;
+import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 import jnvdocker.process.SeenMounts;
 import jnvdocker.registry.ClaimFiles;
@@ -61,6 +64,49 @@ final class ClaimMounts {
                     }
                 });
         return new Seen(ours, others, mounts.unread().isEmpty());
+    }
+
+    /** The oldest process that has a lease's claim mounted and may be of its holder. */
+    Optional<ProcessId> inside(Lease lease, Seen mounted) {
+        return mounted.ours().getOrDefault(lease.claim().id(), List.of()).stream()
+                .filter(process -> !isOfAnother(process, lease))
+                .findFirst();
+    }
+
+    /**
+     * Whether a process is of a container that is not the holder of a lease. Whoever may use an
+     * engine can have it mount the directory of any claim in any container.
+     */
+    boolean isOfAnother(ProcessId process, Lease lease) {
+        Optional<String> cgroup = cgroup(lease);
+        if (cgroup.isEmpty()) {
+            return false;
+        }
+        boolean others =
+                processes
+                        .traits(process)
+                        .flatMap(ProcessTraits::container)
+                        .filter(id -> !cgroup.get().contains(id))
+                        .isPresent();
+        return others
+                && lease.claim()
+                        .container()
+                        .flatMap(its -> processes.cgroup(process, its.id()))
+                        .isEmpty();
+    }
+
+    /** The cgroup of the container that holds a lease, as far as it is known. */
+    static Optional<String> cgroup(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Container holder -> holder.cgroup();
+            case Holder.OciContainer holder -> holder.cgroup();
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
+                    Optional.empty();
+        };
     }
 
     /** How mounts of our claims are spelled; empty when that cannot be told. */

@@ -7,7 +7,6 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 import jnvdocker.use.GpuUse;
 
@@ -21,7 +20,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -101,43 +99,7 @@ final class Evidence {
 
     /** The oldest process that has a lease's claim mounted and may be of its holder. */
     Optional<ProcessId> inside(Lease lease) {
-        return inside(lease, mountedClaims());
-    }
-
-    private Optional<ProcessId> inside(Lease lease, ClaimMounts.Seen mounted) {
-        return mounted.ours().getOrDefault(lease.claim().id(), List.of()).stream()
-                .filter(process -> !isOfAnother(process, lease))
-                .findFirst();
-    }
-
-    /**
-     * Whether a process is of a container that is not the holder of a lease. Whoever may use an
-     * engine can have it mount the directory of any claim in any container.
-     */
-    private boolean isOfAnother(ProcessId process, Lease lease) {
-        Optional<String> cgroup = cgroup(lease);
-        if (cgroup.isEmpty()) {
-            return false;
-        }
-        boolean others =
-                processes
-                        .traits(process)
-                        .flatMap(ProcessTraits::container)
-                        .filter(id -> !cgroup.get().contains(id))
-                        .isPresent();
-        return others
-                && lease.claim()
-                        .container()
-                        .flatMap(its -> processes.cgroup(process, its.id()))
-                        .isEmpty();
-    }
-
-    /**
-     * The minors of the GPUs that a process can open; empty when that cannot be told, and it may be
-     * any.
-     */
-    Optional<Set<Integer>> openable(ProcessId process) {
-        return processes.openable(process, DeviceRules.MAJOR).map(Set::copyOf);
+        return mounts.inside(lease, mountedClaims());
     }
 
     /** The identity of a process that uses a GPU. */
@@ -208,26 +170,12 @@ final class Evidence {
         return named
                 || inItsCgroup
                 || mounts.has(process.id(), lease.claim().id())
-                        && !isOfAnother(process.id(), lease);
+                        && !mounts.isOfAnother(process.id(), lease);
     }
 
     /** As docker names a container's, of which it may be known. */
     private static boolean isCgroupNamedAfter(String container, Lease lease) {
-        return cgroup(lease).filter(path -> path.contains(container)).isPresent();
-    }
-
-    /** The cgroup of the container that holds a lease, as far as it is known. */
-    private static Optional<String> cgroup(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Container holder -> holder.cgroup();
-            case Holder.OciContainer holder -> holder.cgroup();
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    Optional.empty();
-        };
+        return ClaimMounts.cgroup(lease).filter(path -> path.contains(container)).isPresent();
     }
 
     /** Whether a process is in the container of a lease, by what only root can have done. */
@@ -295,7 +243,7 @@ final class Evidence {
             return new Alive(init.orElse(container.process()));
         }
         ClaimMounts.Seen mounted = mountedClaims();
-        Optional<ProcessId> inside = inside(lease, mounted);
+        Optional<ProcessId> inside = mounts.inside(lease, mounted);
         if (inside.isPresent()) {
             return new Alive(inside.get());
         }
@@ -348,7 +296,7 @@ final class Evidence {
         // Regardless of its first process: a process that sees the claim's directory belongs to the
         // container.
         ClaimMounts.Seen mounted = mountedClaims();
-        Optional<ProcessId> inside = inside(lease, mounted);
+        Optional<ProcessId> inside = mounts.inside(lease, mounted);
         if (inside.isPresent()) {
             return new Alive(inside.get());
         }

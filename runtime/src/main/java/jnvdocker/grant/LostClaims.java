@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -48,12 +49,15 @@ final class LostClaims {
             }
         }
         boolean complete = registry.claims().isReconciled();
+        List<Claim> deleted = new ArrayList<>();
         for (String id : all) {
             boolean used = mounted.filter(those -> !those.contains(id)).isEmpty();
-            if (!used && isOfOneStart(id)) {
+            Optional<Claim> ofOneStart = used ? Optional.empty() : ofOneStart(id);
+            if (ofOneStart.isPresent()) {
                 // One that is just being created has yet to mount it.
                 if (registry.liveOf(id).isEmpty()) {
                     files.delete(id);
+                    deleted.add(ofOneStart.get());
                 }
             } else if (!complete || used) {
                 restore(id, mounted.isPresent() && used);
@@ -62,13 +66,31 @@ final class LostClaims {
                 files.delete(id);
             }
         }
+        if (!deleted.isEmpty()) {
+            restoreMounted(deleted);
+        }
     }
 
-    /** Whether its container has another claim when it is started again. */
-    private boolean isOfOneStart(String id) {
+    /**
+     * Restores those that were mounted after the look and before their deletion; none can be
+     * mounted any more.
+     */
+    private void restoreMounted(List<Claim> deleted) throws IOException {
+        Optional<Set<String>> mounted = mounted();
+        for (Claim claim : deleted) {
+            if (mounted.isEmpty()) {
+                unleased.add(claim.id());
+            } else if (mounted.get().contains(claim.id())) {
+                registry.claims().restore(claim, false);
+                files.write(claim);
+            }
+        }
+    }
+
+    /** A claim whose container has another one when it is started again. */
+    private Optional<Claim> ofOneStart(String id) {
         return files.read(id)
-                .filter(claim -> claim.origin().isMounted() && claim.origin().isOverWithItsLease())
-                .isPresent();
+                .filter(claim -> claim.origin().isMounted() && claim.origin().isOverWithItsLease());
     }
 
     /** Empty when it cannot be told: then nothing is deleted. */

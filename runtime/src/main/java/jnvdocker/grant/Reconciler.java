@@ -14,6 +14,7 @@ import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.RegistryException;
+import jnvdocker.use.RunningContainer;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -189,23 +190,39 @@ public final class Reconciler {
                 .anyMatch(claim -> engine.knownId().filter(claim.origin()::isOf).isPresent());
     }
 
+    /** The engine has given a container another name. */
+    public void renamed(String container, String name) throws IOException {
+        registry.claims().renamed(new Claim.ContainerRef(container, name));
+    }
+
+    /** The containers that run, with their present names: events of others may have been missed. */
+    public void named(List<RunningContainer> running) throws IOException {
+        Map<String, String> names = new HashMap<>();
+        registry.live().stream()
+                .flatMap(lease -> lease.claim().container().stream())
+                .forEach(container -> names.put(container.id(), container.name()));
+        for (RunningContainer container : running) {
+            String before = names.getOrDefault(container.id(), container.name());
+            if (!before.equals(container.name())) {
+                renamed(container.id(), container.name());
+            }
+        }
+    }
+
     /**
-     * The engine has started a container that carries the label of a claim, or has given it another
-     * name.
+     * The engine has made or started a container that carries the label of a claim.
+     *
+     * @return whether the claim is one that was lost, so that everything is to be compared
      */
-    public void changed(String container, String claim) throws IOException {
+    public boolean changed(String container, String claim) throws IOException {
         Optional<ClaimStore.Made> made = registry.claims().made(claim);
         if (made.isPresent()) {
             if (made.get().container().isEmpty()) {
                 created(container, claim);
             }
-            return;
+            return false;
         }
         Optional<Claim> known = registry.claims().claim(claim);
-        if (known.isEmpty()) {
-            reconcile();
-            return;
-        }
         // Before the engine is asked: what it says then is of this lease's start or a later one.
         Map<String, Lease> live = live();
         Optional<Lease> lease = Optional.ofNullable(live.get(claim));
@@ -213,7 +230,11 @@ public final class Reconciler {
         if (found.flatMap(now -> ClaimNames.of(now.labels(), now.volumes()))
                 .filter(claim::equals)
                 .isEmpty()) {
-            return;
+            // The label alone may be its image's.
+            return false;
+        }
+        if (known.isEmpty()) {
+            return true;
         }
         Claim.ContainerRef ref = new Claim.ContainerRef(found.get().id(), found.get().name());
         if (isItsOwn(known.get(), ref.id(), Set.of())) {
@@ -224,6 +245,7 @@ public final class Reconciler {
             Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
             runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup), live);
         }
+        return false;
     }
 
     /**

@@ -38,15 +38,17 @@ public final class Unleased {
      *
      * @param claim empty when nothing tells of it but the mount or the cgroup
      * @param process the oldest that has it mounted, or is in its cgroup
-     * @param minors of the GPUs that it can open; empty when that is not known, and may be any
      */
-    public record Running(
-            String id, Optional<Claim> claim, ProcessId process, Optional<Set<Integer>> minors) {
+    public record Running(String id, Optional<Claim> claim, ProcessId process) {
 
+        /**
+         * Without its claim it may have any GPU. Its cgroup does not tell: while the container is
+         * being created, it does not allow everything yet that it is going to.
+         */
         boolean mayUse(Gpu gpu) {
             return claim.map(known ->
                             known.gpus().stream().anyMatch(its -> its.excludes(ClaimedGpu.of(gpu))))
-                    .orElseGet(() -> minors.map(some -> some.contains(gpu.minor())).orElse(true));
+                    .orElse(true);
         }
     }
 
@@ -90,12 +92,7 @@ public final class Unleased {
     }
 
     private Running running(String id, ProcessId process) throws IOException {
-        Optional<Claim> claim = registry.claims().claim(id);
-        return new Running(
-                id,
-                claim,
-                process,
-                claim.isPresent() ? Optional.empty() : evidence.openable(process));
+        return new Running(id, registry.claims().claim(id), process);
     }
 
     /** Those of which nothing tells but their mounts and cgroups. */

@@ -89,6 +89,17 @@ public final class ClaimStore {
                         container.name()));
     }
 
+    /** A container, of whatever claims, has another name now. */
+    public void renamed(Claim.ContainerRef container) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE claim SET name = ? WHERE container = ? AND name IS NOT ?"
+                                + " AND forgotten IS NULL",
+                        container.name(),
+                        container.id(),
+                        container.name()));
+    }
+
     /** The claim's container is gone; others may still mount its volume. */
     public void unnamed(String claim) throws IOException {
         database.transaction(transaction ->

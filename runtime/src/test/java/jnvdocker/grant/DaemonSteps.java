@@ -141,7 +141,7 @@ final class DaemonSteps {
     }
 
     boolean loseRegistry(boolean damage) throws IOException {
-        if (world.machine.hidesAny() || isAnyReleased() || world.runtime.isAnyUntold(false)) {
+        if (world.machine.hidesAny() || isAnyReleased() || world.runtime.isAnyUntold()) {
             // Only the registry knew of it.
             return false;
         }
@@ -172,7 +172,7 @@ final class DaemonSteps {
         if (!world.disk.hasBackup()
                 || world.machine.hidesAny()
                 || isAnyReleased()
-                || world.runtime.isAnyUntold(false)) {
+                || world.runtime.isAnyUntold()) {
             return false;
         }
         finishStarts();
@@ -197,13 +197,14 @@ final class DaemonSteps {
         if (anyUntold
                 || world.machine.hidesAny()
                 || isAnyReleased()
-                || world.runtime.isAnyUntold(true)) {
+                || world.runtime.isAnyUnseen()) {
             // No engine that answers could tell of it.
             return false;
         }
         finishStarts();
         kill();
         world.disk.clear();
+        world.runtime.lose();
         world.lab.forget();
         world.forgetLeases();
         world.allContainers()

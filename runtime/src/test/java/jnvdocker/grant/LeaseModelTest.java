@@ -56,12 +56,13 @@ class LeaseModelTest {
             world.settle();
             world.end();
         } catch (IOException | RuntimeException | AssertionError e) {
+            KeptFailure.keep(LeaseModelTest.class, world.state, world.course.trace());
             throw new AssertionError(e.getMessage() + ", after\n" + world.course.trace(), e);
         }
     }
 
     /** Many steps are impossible when their turn comes, and do not count. */
-    static final class Enough implements PerProperty.Lifecycle {
+    static final class Enough extends KeptFailure {
         @Override
         public void onSuccess() {
             System.out.println("LeaseModelTest made " + steps + " steps");

@@ -25,7 +25,7 @@ final class ModelRun {
     /**
      * @throws AssertionError with the steps that were made
      */
-    static <S> void of(List<S> sequence, Function<SimulatedWorld, Model<S>> models)
+    static <S> void of(Class<?> test, List<S> sequence, Function<SimulatedWorld, Model<S>> models)
             throws Exception {
         Path state = Files.createTempDirectory("model");
         List<S> made = new ArrayList<>();
@@ -39,6 +39,7 @@ final class ModelRun {
                 }
                 model.settle();
             } catch (Exception | AssertionError e) {
+                KeptFailure.keep(test, state, made.toString());
                 throw new AssertionError(e.getMessage() + ", after\n" + made, e);
             }
         } finally {

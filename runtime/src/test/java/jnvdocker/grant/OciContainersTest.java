@@ -15,19 +15,26 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.RunningContainer;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -355,6 +362,29 @@ class OciContainersTest {
         assertTrue(world.machine.lives(other));
     }
 
+    /** Of a rename no event may have told. */
+    @Test
+    void nameIsTheOneThatTheEngineListsForItsId() throws Exception {
+        begin(ask("a", 1));
+        begin(ask("b", 1));
+        List<RunningContainer> running = new ArrayList<>();
+        for (String id : List.of("a", "c")) {
+            running.add(
+                    new RunningContainer(
+                            id,
+                            "new-" + id,
+                            "cuda",
+                            Optional.empty(),
+                            Map.of(),
+                            List.of(),
+                            GpuAccess.NONE));
+        }
+        parts().reconciler().named(running);
+        assertEquals(
+                List.of("new-a", "name-b"),
+                live().stream().map(it -> it.claim().container().orElseThrow().name()).toList());
+    }
+
     @Test
     void reservationBecomesItsContainersAndNobodyElses() throws Exception {
         ProcessId client = world.machine.spawn();
@@ -460,6 +490,32 @@ class OciContainersTest {
         assertTrue(Files.exists(parts().oci().folder(lease.claim())));
         begin(lease);
         assertEquals(1, live().size());
+    }
+
+    /**
+     * The registry is lost while a container is being created, and the container mounts the
+     * directory of its claim while the next daemon starts.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+    void mountWhileTheDaemonStartsIsNotMissed(int moment) throws Exception {
+        Lease lease = ask("a", 1);
+        world.daemon.kill();
+        world.disk.loseRegistry(false);
+        List<ProcessId> mounting = new ArrayList<>();
+        Path folder = new ClaimFiles(state).folder(lease.claim().id());
+        world.course.during(
+                moment,
+                _ -> {
+                    if (Files.exists(folder)) {
+                        mounting.add(spawn(lease));
+                    }
+                    return true;
+                });
+        world.daemon.start();
+        assertEquals(
+                mounting.stream().map(_ -> lease.claim().id()).toList(),
+                live().stream().map(it -> it.claim().id()).toList());
     }
 
     @Test

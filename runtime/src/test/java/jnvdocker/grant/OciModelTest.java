@@ -17,6 +17,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.Tuple;
+import net.jqwik.api.lifecycle.PerProperty;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -91,8 +92,9 @@ class OciModelTest {
     }
 
     @Property(tries = 60, seed = "20261123")
+    @PerProperty(KeptFailure.class)
     void everyGpuHasOneHolder(@ForAll("sequences") List<Step> sequence) throws Exception {
-        ModelRun.of(sequence, Model::new);
+        ModelRun.of(OciModelTest.class, sequence, Model::new);
     }
 
     /** A container by the model's account. */

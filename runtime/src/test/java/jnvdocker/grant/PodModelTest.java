@@ -20,6 +20,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.Tuple;
+import net.jqwik.api.lifecycle.PerProperty;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -96,8 +97,9 @@ class PodModelTest {
     }
 
     @Property(tries = 60, seed = "20261124")
+    @PerProperty(KeptFailure.class)
     void everyGpuHasOneHolder(@ForAll("sequences") List<Step> sequence) throws Exception {
-        ModelRun.of(sequence, Model::new);
+        ModelRun.of(PodModelTest.class, sequence, Model::new);
     }
 
     /** A pod by the model's account. */

@@ -288,13 +288,24 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                 event.action(),
                 () -> {
                     switch (event.action()) {
-                        case "create", "start", "rename" ->
-                                reconciler.changed(event.container(), event.claim());
+                        case "create", "start" -> {
+                            if (reconciler.changed(event.container(), event.claim())) {
+                                reconciler.reconcile();
+                            }
+                        }
+                        case "rename" -> rename(event.container());
                         case "die" -> reconciler.lookAt(event.claim());
                         case "destroy" -> reconciler.destroyed(event.container(), event.claim());
                         default -> throw new IllegalArgumentException(event.action());
                     }
                 });
+    }
+
+    private void rename(String container) throws IOException {
+        Optional<SimulatedContainer> renamed = world.engine().container(container);
+        if (renamed.isPresent()) {
+            parts().reconciler().renamed(container, renamed.get().name);
+        }
     }
 
     /** Does one of the tasks that were put off until now. */

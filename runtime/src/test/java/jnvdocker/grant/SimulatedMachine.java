@@ -257,12 +257,6 @@ final class SimulatedMachine implements Processes, HostClock {
         return List.copyOf(allowed);
     }
 
-    /** As with cgroups of version 2, this cannot be told. */
-    @Override
-    public Optional<SortedSet<Integer>> openable(ProcessId process, int major) {
-        return Optional.empty();
-    }
-
     @Override
     public Map<String, Group> groups(Pattern name) {
         moment.run();
@@ -342,6 +336,8 @@ final class SimulatedMachine implements Processes, HostClock {
                                     .add(process.id()));
         }
         holders.values().forEach(those -> those.sort(BY_AGE));
+        // What is mounted now was not seen.
+        moment.run();
         return new SeenMounts(holders, List.of());
     }
 

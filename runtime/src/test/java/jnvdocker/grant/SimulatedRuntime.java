@@ -42,6 +42,9 @@ final class SimulatedRuntime {
         final List<ProcessId> others = new ArrayList<>();
         boolean released;
 
+        /** Whether everything that was written of its lease is lost. */
+        boolean lost;
+
         /** Whether our runtime waits for the answer. */
         boolean asking;
 
@@ -103,6 +106,7 @@ final class SimulatedRuntime {
         }
         it.claim = lease.map(Lease::claim);
         it.released = false;
+        it.lost = false;
         world.say(it + " is given " + minors(it) + " by claim " + lease.get().claim().id());
         return true;
     }
@@ -217,7 +221,10 @@ final class SimulatedRuntime {
     /** A first process does not end before its runtime, which reports that it has begun. */
     boolean end(int index) {
         Container it = container(index);
-        if (it.init.isEmpty() || it.runtime.isPresent()) {
+        if (it.init.isEmpty()
+                || it.runtime.isPresent()
+                // What has nothing mounted could not be told from any process of the host.
+                || it.lost && !it.others.isEmpty()) {
             return false;
         }
         it.init.ifPresent(world.machine::end);
@@ -247,11 +254,28 @@ final class SimulatedRuntime {
                 .forEach(it -> it.released = true);
     }
 
-    /** Whether only the registry, or only the claims' files, know of a container that lives. */
-    boolean isAnyUntold(boolean filesAreLost) {
+    /** Whether only the registry knows of a container that lives. */
+    boolean isAnyUntold() {
         return containers.stream()
                 .filter(Container::lives)
-                .anyMatch(it -> filesAreLost || it.released || !it.isToBeSeen());
+                .anyMatch(it -> it.released || !it.isToBeSeen());
+    }
+
+    /** Whether a container that runs would not be seen by its mounts. */
+    boolean isAnyUnseen() {
+        return containers.stream()
+                .anyMatch(it ->
+                        it.lives() && it.released || !it.others.isEmpty() && !it.isToBeSeen());
+    }
+
+    /** The registry and the claims' files are lost: what was not mounted yet cannot be any more. */
+    void lose() {
+        for (Container it : containers) {
+            it.lost = it.init.isPresent();
+            if (!it.lost) {
+                it.claim = Optional.empty();
+            }
+        }
     }
 
     /** The GPUs in use, by UUID. */
@@ -282,7 +306,7 @@ final class SimulatedRuntime {
     /** What lives has a lease of its GPUs. */
     void check(List<Lease> live) {
         for (Container it : containers) {
-            if (it.lives() && !it.released && it.claim.isPresent()) {
+            if (it.lives() && !it.released && !it.lost && it.claim.isPresent()) {
                 String claim = it.claim.get().id();
                 List<Lease> its =
                         live.stream().filter(of -> of.claim().id().equals(claim)).toList();
@@ -310,6 +334,7 @@ final class SimulatedRuntime {
             it.init = Optional.empty();
             it.others.clear();
             it.released = false;
+            it.lost = false;
         }
     }
 }

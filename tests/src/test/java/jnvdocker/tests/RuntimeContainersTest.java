@@ -277,6 +277,19 @@ class RuntimeContainersTest {
                 "allow_privileged");
     }
 
+    /** No label tells of it, and of the second name no event. */
+    @Test
+    void renamedContainerIsCalledSo() {
+        start("one", "--network=none", "--label", "jnvdocker.gpus=1");
+        lab.docker("rename", "one", "two").ok();
+        awaitNumbers(Map.of("two", 1));
+        lab.daemon().kill();
+        lab.docker("rename", "two", "three").ok();
+        lab.startDaemon();
+        awaitNumbers(Map.of("three", 1));
+        assertRefused(run("--label", "jnvdocker.gpus=4", "plain", "true"), "container three");
+    }
+
     /** A bind mount can put any directory into any container, whoever holds what. */
     @Test
     void directoryOfAnothersClaimIsNoPass() throws IOException {

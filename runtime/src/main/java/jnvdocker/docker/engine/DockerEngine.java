@@ -263,6 +263,11 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
     }
 
+    /** A container has another name now. */
+    void renamed(String container, String name) {
+        runs.renamed(container, name);
+    }
+
     @Override
     public List<RunningContainer> lastKnown() {
         return runs.known();

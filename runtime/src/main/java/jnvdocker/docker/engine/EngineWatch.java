@@ -4,6 +4,7 @@ import com.github.dockerjava.api.model.Event;
 
 import jnvdocker.grant.Reconciler;
 import jnvdocker.grant.RefusedStarts;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
@@ -16,6 +17,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -36,6 +38,13 @@ public final class EngineWatch implements AutoCloseable {
     private final RefusedStarts refusedStarts;
     private final AtomicBoolean starting = new AtomicBoolean();
     private final AtomicBoolean missed = new AtomicBoolean();
+
+    /** What is being seen to, and whether it has happened again meanwhile. */
+    private final Map<Happening, Boolean> again = new ConcurrentHashMap<>();
+
+    /** The latest names of containers, until they are written down. */
+    private final Map<String, String> names = new ConcurrentHashMap<>();
+
     private final Thread thread;
 
     private EngineWatch(DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
@@ -76,7 +85,7 @@ public final class EngineWatch implements AutoCloseable {
             engine.memory().follow();
             reconciler.reconcile();
             engine.learnRuntimes(); // what the first run would wait for
-            engine.running(LIMIT);
+            reconciler.named(engine.running(LIMIT));
             missed.set(true);
             startRefused();
             LOG.info("following the engine at {}", engine.socket());
@@ -87,7 +96,7 @@ public final class EngineWatch implements AutoCloseable {
                 } else {
                     perform("sweep", reconciler::sweep);
                 }
-                perform("list", () -> engine.running(LIMIT));
+                perform("list", () -> reconciler.named(engine.running(LIMIT)));
                 startRefused();
             }
         } finally {
@@ -138,12 +147,14 @@ public final class EngineWatch implements AutoCloseable {
             task.perform();
         } catch (IOException e) {
             LOG.debug("{}: {}", what, FileErrors.describe(e));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("{} failed", what, e);
         }
     }
 
-    /** An event is seen to on a thread of its own, so that none waits for the engine's answers. */
+    /** What has happened to which container, or to none. */
+    private record Happening(String action, String container) {}
+
     private void heard(Event event) {
         String action = event.getAction();
         if ("reload".equals(action)) {
@@ -151,30 +162,72 @@ public final class EngineWatch implements AutoCloseable {
         }
         var actor = Optional.ofNullable(event.getActor());
         Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
-        Optional<String> claim = Optional.ofNullable(attributes.get(ClaimNames.CLAIM_LABEL));
         String container = actor.map(it -> it.getId()).orElse(null);
         if (container == null || action == null) {
             return;
         }
-        boolean starts = action.equals("start");
-        if (claim.isPresent() || starts) {
-            Thread.ofVirtual()
-                    .start(() -> {
-                        claim.ifPresent(its -> happened(action, container, its));
-                        if (starts) {
-                            perform("look into it", () -> engine.learn(container));
-                        }
-                    });
+        // An image's label may be any text.
+        Optional<String> claim =
+                Optional.ofNullable(attributes.get(ClaimNames.CLAIM_LABEL)).filter(Claim::isId);
+        if (action.equals("rename") && attributes.get("name") != null) {
+            names.put(container, attributes.get("name"));
+        }
+        if (claim.isPresent() || action.equals("start") || action.equals("rename")) {
+            seeTo(new Happening(action, container), () -> happened(action, container, claim));
         }
     }
 
-    private void happened(String action, String container, String claim) {
+    /**
+     * Sees to it on a thread of its own, so that no event waits for the engine's answers. What
+     * happens again meanwhile, however often, is seen to once more.
+     */
+    private void seeTo(Happening what, Runnable task) {
+        if (again.compute(what, (_, underWay) -> underWay != null)) {
+            return;
+        }
+        Thread.ofVirtual()
+                .start(() -> {
+                    do {
+                        task.run();
+                    } while (again.computeIfPresent(what, (_, more) -> more ? false : null)
+                            != null);
+                });
+    }
+
+    private void happened(String action, String container, Optional<String> claim) {
         switch (action) {
-            case "create", "start", "rename" ->
-                    perform(action, () -> reconciler.changed(container, claim));
-            case "die" -> perform(action, () -> reconciler.lookAt(claim));
-            case "destroy" -> perform(action, () -> reconciler.destroyed(container, claim));
+            case "create" -> claim.ifPresent(its -> changed(container, its));
+            case "start" -> {
+                claim.ifPresent(its -> changed(container, its));
+                perform("look into it", () -> engine.learn(container));
+            }
+            case "rename" -> renamed(container);
+            case "die" -> claim.ifPresent(its -> perform(action, () -> reconciler.lookAt(its)));
+            case "destroy" ->
+                    claim.ifPresent(
+                            its -> perform(action, () -> reconciler.destroyed(container, its)));
             default -> {}
+        }
+    }
+
+    private void changed(String container, String claim) {
+        perform(
+                "look at a claim",
+                () -> {
+                    if (reconciler.changed(container, claim)) {
+                        seeTo(
+                                new Happening("reconcile", ""),
+                                () -> perform("reconcile", reconciler::reconcile));
+                    }
+                });
+    }
+
+    /** Whoever holds a GPU is known by the container's id, with a label or without. */
+    private void renamed(String container) {
+        String name = names.remove(container);
+        if (name != null) {
+            engine.renamed(container, name);
+            perform("rename", () -> reconciler.renamed(container, name));
         }
     }
 

@@ -72,10 +72,13 @@ final class RunningMemory {
 
     private Optional<RunningContainer> find(ContainerEngine.Listed listed, Question question)
             throws EngineException {
-        RunningContainer before = known.get(listed.id());
-        return before != null
-                ? Optional.of(before.named(listed.name()))
-                : learn(listed.id(), question);
+        RunningContainer named = renamed(listed.id(), listed.name());
+        return named != null ? Optional.of(named) : learn(listed.id(), question);
+    }
+
+    /** A container has this name now; returns what is known of it, or null. */
+    RunningContainer renamed(String id, String name) {
+        return known.computeIfPresent(id, (_, container) -> container.named(name));
     }
 
     /** Looks into a container anew. */

@@ -245,7 +245,9 @@ class EngineContainersTest {
                 container.access());
         dockerd.answers("/containers/" + ID + "/json", 500, "{}");
         assertEquals(List.of(container.named("train-8")), engine.running(LIMIT));
-        assertEquals(List.of(container), engine.lastKnown());
+        assertEquals(List.of(container.named("train-8")), engine.lastKnown());
+        engine.renamed(ID, "train-9");
+        assertEquals(List.of(container.named("train-9")), engine.lastKnown());
     }
 
     @Test

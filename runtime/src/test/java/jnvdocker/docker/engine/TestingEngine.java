@@ -33,6 +33,7 @@ final class TestingEngine implements AutoCloseable {
     private volatile boolean mute;
     private volatile Duration delay = Duration.ZERO;
     private volatile String hanging = "";
+    private volatile String events = "";
     private final Semaphore givenUp = new Semaphore(0);
     private ServerSocketChannel server;
 
@@ -72,6 +73,12 @@ final class TestingEngine implements AutoCloseable {
     /** Closes each connection after a request from now on. */
     void goMute() {
         mute = true;
+    }
+
+    /** Tells whoever follows its events of these, and of no others, from now on. */
+    TestingEngine happened(String json) {
+        events = json;
+        return this;
     }
 
     /** Leaves a path, spelled without the version, without an answer from now on. */
@@ -138,17 +145,20 @@ final class TestingEngine implements AutoCloseable {
                 }
                 Thread.sleep(delay);
                 String path = URLDecoder.decode(request.split(" ")[1], StandardCharsets.UTF_8);
-                if (path.replaceFirst("^/v[0-9.]+", "").equals(hanging)) {
+                String plain = path.replaceFirst("^/v[0-9.]+", "");
+                if (plain.startsWith("/events?") && !events.isEmpty()) {
+                    write(
+                            connection,
+                            "HTTP/1.1 200 X\r\nContent-Type: application/json\r\n\r\n" + events);
+                }
+                if (plain.equals(hanging) || plain.startsWith("/events?") && !events.isEmpty()) {
                     if (in.read() < 0) {
                         givenUp.release();
                     }
                     return;
                 }
                 String response = answer(path);
-                ByteBuffer bytes = ByteBuffer.wrap(response.getBytes(StandardCharsets.UTF_8));
-                while (bytes.hasRemaining()) {
-                    connection.write(bytes);
-                }
+                write(connection, response);
                 if (!response.contains("Content-Length")) {
                     return;
                 }
@@ -157,6 +167,13 @@ final class TestingEngine implements AutoCloseable {
             // The other end, or the test, has closed it.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void write(SocketChannel connection, String text) throws IOException {
+        ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
+        while (bytes.hasRemaining()) {
+            connection.write(bytes);
         }
     }
 

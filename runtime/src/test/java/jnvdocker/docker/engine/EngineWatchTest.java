@@ -1,0 +1,186 @@
+package jnvdocker.docker.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.HostClock;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+
+/** What an engine is asked, and what is written down, when things happen to its containers. */
+class EngineWatchTest {
+    private static final String CLAIM = "0123456789ab";
+    private static final String LABELLED =
+            "/containers/json?all=true&filters={\"label\":[\"jnvdocker.claim\"]}";
+
+    @TempDir Path folder;
+    private TestingEngine dockerd;
+    private DockerEngine engine;
+    private LeaseParts parts;
+    private final StringBuilder events = new StringBuilder();
+
+    private static final class NoUses implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+            return List.of();
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            return List.of();
+        }
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        Path socket = folder.resolve("docker.sock");
+        dockerd = TestingEngine.start(socket);
+        dockerd.answers("/info", 200, "{\"ID\": \"ABCD\"}")
+                .answers("/containers/json", 200, "[]")
+                .answers(LABELLED, 200, "[]");
+        engine = new DockerEngine(socket);
+        parts =
+                LeaseParts.open(
+                        new LeaseParts.World(
+                                Files.createDirectory(folder.resolve("state")),
+                                "boot",
+                                "nvidia-docker",
+                                Processes.ofThisMachine(),
+                                engine,
+                                () -> List.of(TestingLeases.A),
+                                new NoUses(),
+                                GpuTroubles.NONE,
+                                _ -> Set.of(),
+                                () -> TestingLeases.POLICY,
+                                () -> GpuTraits.UNKNOWN,
+                                HostClock.OF_THIS_MACHINE,
+                                Pace.REAL,
+                                new DecisionLog(Optional.empty())));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        engine.close();
+        parts.close();
+        dockerd.close();
+    }
+
+    private void happens(String action, String container, String name, String claim) {
+        events.append(
+                """
+                {"Type": "container", "Action": "%s", "time": 1, "timeNano": 1,
+                 "Actor": {"ID": "%s", "Attributes": {"name": "%s", "jnvdocker.claim": "%s"}}}
+                """
+                        .formatted(action, container, name, claim));
+    }
+
+    /** Has the engine tell of everything, and of one more container, which is looked into. */
+    private void watchUntilSeen(Callable<Boolean> seen) throws Exception {
+        happens("start", "last", "last", "");
+        dockerd.happened(events.toString());
+        try (EngineWatch _ = EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts())) {
+            long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+            while (asked("/containers/last/json") == 0 || !seen.call()) {
+                assertTrue(System.nanoTime() < deadline, () -> "asked: " + dockerd.requests());
+                Thread.sleep(10);
+            }
+        }
+    }
+
+    private long asked(String path) {
+        return dockerd.requests().stream()
+                .filter(it -> URLDecoder.decode(it, StandardCharsets.UTF_8).endsWith(path))
+                .count();
+    }
+
+    private void answers(String container, String volumes) {
+        dockerd.answers(
+                "/containers/" + container + "/json",
+                200,
+                """
+                {"Id": "%s", "Name": "/%s", "State": {"Running": false},
+                 "Config": {"Labels": {"jnvdocker.claim": "%s"}}, "Mounts": [%s]}
+                """
+                        .formatted(container, container, CLAIM, volumes));
+    }
+
+    /** Images can have any labels. */
+    @Test
+    void labelOfAnImageAloneMakesNobodyCompareEverything() throws Exception {
+        List<String> containers = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            for (String claim : List.of("x", CLAIM)) {
+                String container = "c" + i + "-" + claim;
+                containers.add(container);
+                answers(container, "");
+                happens("create", container, container, claim);
+                happens("start", container, container, claim);
+                happens("rename", container, container + "-new", claim);
+            }
+        }
+        watchUntilSeen(
+                () -> containers.stream().allMatch(it -> asked("/containers/" + it + "/json") > 0));
+        assertEquals(1, asked(LABELLED));
+    }
+
+    @Test
+    void whatHappensManyTimesIsSeenToOnceMore() throws Exception {
+        answers("c", "{\"Type\": \"volume\", \"Name\": \"jnvdocker_claim_" + CLAIM + "\"}");
+        dockerd.answersLate(Duration.ofMillis(20));
+        for (int i = 0; i < 40; i++) {
+            happens("start", "c", "c", CLAIM);
+        }
+        watchUntilSeen(() -> asked(LABELLED) > 1);
+        assertTrue(asked(LABELLED) < 10, () -> "asked: " + dockerd.requests());
+    }
+
+    /** Whether the container carries a label of ours or not. */
+    @Test
+    void holderIsRenamedByItsId() throws Exception {
+        parts.registry()
+                .claims()
+                .restore(
+                        new Claim(
+                                CLAIM,
+                                new Origin.OciContainer("/run/runc", Optional.of("cuda")),
+                                TestingLeases.ALICE,
+                                List.of(ClaimedGpu.of(TestingLeases.A)),
+                                TestingLeases.THEN,
+                                Optional.of(new Claim.ContainerRef("c", "first"))),
+                        false);
+        happens("rename", "c", "second", "");
+        happens("rename", "other", "other", "");
+        happens("rename", "c", "third", "");
+        watchUntilSeen(() ->
+                parts.registry().claims().claim(CLAIM).orElseThrow().container().stream()
+                        .anyMatch(container -> container.name().equals("third")));
+    }
+}
