@@ -33,6 +33,18 @@ class RefusedStartTest {
     private static final String ERROR = "error while mounting volume '': " + HELD;
     private static final String ENDED = "2024-01-02T09:12:00.123456789Z";
     private static final String ID = "c".repeat(64);
+
+    /** As docker 20.10 and 28.5 keep it. */
+    private static final String NO_PLUGIN =
+            "get nvidia_driver_535.261.03: error while checking if volume"
+                    + " \"nvidia_driver_535.261.03\" exists in driver \"nvidia-docker\": error"
+                    + " looking up volume plugin nvidia-docker: plugin \"nvidia-docker\" not found";
+
+    private static final String NO_DAEMON =
+            "failed to create shim task: OCI runtime create failed: jnvdocker: no jnvdockerd"
+                    + " answers at /run/jnvdocker/jnvdocker.sock (No such file or directory); start"
+                    + " it: unknown";
+    private static final String PLUGIN = "nvidia-docker";
     private static final Claim CLAIM =
             TestingLeases.claim("111111111111", TestingLeases.ALICE, TestingLeases.A);
     private static final ProcessId ENGINE = new ProcessId(800, 20);
@@ -87,6 +99,48 @@ class RefusedStartTest {
                 down("always", ERROR, "a")
                         .isOf(refused(new RefusedStart.Seen("d".repeat(64), ENDED))),
                 "another container");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {NO_PLUGIN, NO_DAEMON})
+    void containerThatDockerCouldNotStartWithoutADaemonIsKnown(String error) {
+        assertTrue(down("unless-stopped", error, "a").hadNoDaemon(PLUGIN));
+        assertFalse(down("no", error, "a").hadNoDaemon(PLUGIN), "docker update --restart=no");
+        assertFalse(
+                down("always", error, "com.docker.swarm.task.id").hadNoDaemon(PLUGIN),
+                "Swarm's task");
+        assertFalse(
+                new ContainerEngine.Down(
+                                ID, "train", "always", error, "0001-01-01T00:00:00Z", Map.of())
+                        .hadNoDaemon(PLUGIN),
+                "its user's first start has failed");
+    }
+
+    /** It is named, and started by nobody. */
+    @Test
+    void containerThatFailedOtherwiseIsAnother() {
+        assertFalse(down("always", NO_PLUGIN, "a").hadNoDaemon("other"));
+        assertEquals(Optional.empty(), down("always", ERROR, "a").obstacle(PLUGIN));
+        var refused = down("always", "OCI runtime create failed: jnvdocker: " + HELD, "a");
+        assertFalse(refused.hadNoDaemon(PLUGIN));
+        assertEquals(Optional.of(HELD), refused.obstacle(PLUGIN));
+    }
+
+    /** Nobody saw how it ended: its lease may have been ended by the engine's word later. */
+    @Test
+    void containerThatDockerCouldNotStartWaitsForItsGpu() throws IOException {
+        ran(true);
+        registry.claims().missedStart(CLAIM.id(), NO_PLUGIN + "\nmore", "jnvdockerd did not run");
+        RefusedStart refused = registry.claims().refusedStarts().getFirst();
+        assertEquals("jnvdockerd did not run", refused.what());
+        assertTrue(down("always", NO_PLUGIN, "a").isOf(refused));
+        // Somebody else has the GPU when it is started.
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
+        registry.claims().seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
+        assertTrue(
+                down("always", "error while mounting volume '': " + REFUSAL.message(), "a")
+                        .isOf(registry.claims().refusedStarts().getFirst()));
     }
 
     /** The claim had a lease, which has ended. */

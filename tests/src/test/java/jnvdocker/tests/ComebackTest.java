@@ -138,22 +138,6 @@ class ComebackTest extends EachEngineTest {
         lab.awaitHolders(Map.of(2, "train"));
     }
 
-    /** Docker tries to start them once, when there is no daemon yet. */
-    @Test
-    void containerThatDockerCouldNotStartBeforeTheDaemonIsStarted() {
-        lab.run("train", 2, ALWAYS);
-        lab.run("updated", 3, ALWAYS);
-        lab.daemon().stop();
-        lab.engine().restart();
-        assertMatches(
-                "exited .*volume plugin nvidia-docker.*",
-                lab.inspect("train", "{{.State.Status}} {{.State.Error}}"));
-        docker("update", "--restart=no", "updated").ok();
-        lab.startDaemon();
-        lab.awaitHolders(Map.of(2, "train"));
-        assertEquals("exited", lab.inspect("updated", "{{.State.Status}}"));
-    }
-
     private static void awaitHolder(String name) {
         Lab.await(() -> {
             Map<Integer, String> holders = lab.registry().holders();
