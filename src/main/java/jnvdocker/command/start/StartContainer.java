@@ -13,6 +13,7 @@ import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.docker.cli.Verb;
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.UnavailableException;
@@ -62,6 +63,7 @@ public final class StartContainer {
 
     private final TypedDevices devices;
     private final EngineRuntime runtime;
+    private final EngineProof proof;
 
     /**
      * The lab's configuration of containers.
@@ -98,6 +100,7 @@ public final class StartContainer {
         this.settings = settings;
         this.devices = new TypedDevices(inventory, nodes, settings);
         this.runtime = new EngineRuntime(engine, guarded);
+        this.proof = new EngineProof(engine, leases);
     }
 
     public void run(ClientRequest request, ClientConnection client)
@@ -132,10 +135,20 @@ public final class StartContainer {
     private void startOrNote(RunCommand run, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         try {
-            start(run, request, client);
+            startOrNamePodman(run, request, client);
         } catch (RefusedException e) {
             leases.refused(
                     Caller.owner(request), "container of image " + Quote.shown(run.image()), e);
+            throw e;
+        }
+    }
+
+    private void startOrNamePodman(RunCommand run, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        try {
+            start(run, request, client);
+        } catch (EngineException e) {
+            EngineProof.refusePodmanProgram(request, client);
             throw e;
         }
     }
@@ -155,7 +168,7 @@ public final class StartContainer {
         TypedGpus typed =
                 where instanceof UserEngine.Remote ? TypedGpus.byName(run) : devices.of(run);
         if (run.gpus().isPresent() || !typed.isEmpty()) {
-            refuseWhereItCannotWork(run, where);
+            refuseWhereItCannotWork(run, where, request, client);
         }
         switch (new ImageFinder(engine, request, client).find(run, where)) {
             case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
@@ -181,7 +194,7 @@ public final class StartContainer {
             return;
         }
         refuseOtherHost(request.variable("NV_HOST"));
-        refuseWhereItCannotWork(run, where);
+        refuseWhereItCannotWork(run, where, request, client);
         UserSettings userSettings = settings(run, typed, variables);
         if (!(wanted.get().request() instanceof GpuRequest.None)) {
             ContainerPlanner.refuseMountAt(Leases.FOLDER, userSettings);
@@ -223,6 +236,9 @@ public final class StartContainer {
                     planner.plan(
                             new ContainerPlanner.Container(
                                     image, allocation, userSettings, now.version(), plainRuntime));
+            if (claim.isPresent()) {
+                proof.refuseDropping(run, where, claim.get(), edits, request, client);
+            }
             client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
         } catch (IOException | RefusedException | RuntimeException e) {
             if (claim.isPresent()) {
@@ -352,14 +368,10 @@ public final class StartContainer {
         }
     }
 
-    private void refuseWhereItCannotWork(RunCommand run, UserEngine where) throws RefusedException {
-        if (where instanceof UserEngine.Remote(String url)) {
-            throw new RefusedException(
-                    "the engine at "
-                            + url
-                            + " is on another machine, whose driver and GPUs are not known here",
-                    "run jnvdocker on that machine, or docker without GPUs");
-        }
+    private void refuseWhereItCannotWork(
+            RunCommand run, UserEngine where, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        proof.refuseOther(run, where, request, client);
         if (run.privileged() && !settings.get().allowPrivileged()) {
             throw new RefusedException(
                     "--privileged lets the container use every GPU of the host, whoever holds them",
