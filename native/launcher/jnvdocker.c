@@ -1050,7 +1050,9 @@ static bool context_configured(void)
 		length = read(file, text, MAX_CONFIG);
 		close(file);
 	}
-	bool found = length > 0 && memmem(text, length, "\"currentContext\"", 16) != NULL;
+	text[length > 0 ? length : 0] = '\0';
+	/* docker takes the name in any case, and with escapes; what is too long may have it behind. */
+	bool found = length == MAX_CONFIG || strcasestr(text, "\"currentContext\"") != NULL || strstr(text, "\\u") != NULL;
 	free(text);
 	free(path);
 	return found;

@@ -38,8 +38,7 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* The beginning of the next value of that name in this range; NULL if there is none. */
-static const char *next_value(const char *at, const char *end, const char *name)
+const char *next_value(const char *at, const char *end, const char *name)
 {
 	while (at < end && (at = memmem(at, end - at, name, strlen(name))) != NULL) {
 		at = skip_blanks(at + strlen(name), end);

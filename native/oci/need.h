@@ -22,6 +22,8 @@ bool may_need_gpus(const struct texts *texts);
  * name: with its quotes
  */
 bool each_string(const struct buffer *text, const char *name, bool (*found)(void *, const char *, size_t), void *argument);
+/* The beginning of the next value of that name, with its quotes, in this range; NULL if there is none. */
+const char *next_value(const char *at, const char *end, const char *name);
 /* The path of a container's root in its config.json, as it is spelled there; NULL if there is none. */
 const char *root_path(const struct buffer *config, size_t *length);
 

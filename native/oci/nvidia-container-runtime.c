@@ -5,6 +5,7 @@
  *   - tell the creation of a container that may have GPUs from every other call
  *   - such a creation: ask the daemon, and replace config.json by the one in its answer
  *   - if the daemon refuses, or cannot be asked: refuse, so that the engine's user reads the reason
+ *   - under an engine that runs without root: refuse, or keep GPUs away, without the daemon (rootless.c)
  *   - a command in a container of ours: have the daemon add variables, if that takes no time
  *   - in the end become the real runtime, with the same arguments, variables and descriptors
  *   - under other names be hooks: the one that docker requires for --gpus, which only ever refuses, and that of our
@@ -37,6 +38,7 @@
 #include "frames.h"
 #include "need.h"
 #include "refusal.h"
+#include "rootless.h"
 
 #define INSTALL "jnvdocker runtime install"
 /* Docker accepts --gpus only if its PATH has a program of this name. */
@@ -206,6 +208,15 @@ static bool end_text(struct buffer *text)
 	return whole;
 }
 
+/* Writes a config.json that an answer has changed. */
+static struct answer changed(const struct bundle *bundle, const struct stat *old, struct answer answer)
+{
+	if (answer.kind == CHANGED && !replace_file(bundle->folder, bundle->config, old, answer.text))
+		return failed("cannot write %s of bundle '%s': %s; make room there, then start the container again",
+			      bundle->config, bundle->path, strerror(errno));
+	return answer;
+}
+
 static struct answer create(const struct settings *settings, const struct call *call, const struct bundle *bundle)
 {
 	bool plain = is_plain_id(call->id);
@@ -217,17 +228,17 @@ static struct answer create(const struct settings *settings, const struct call *
 		return failed("cannot read %s of bundle '%s': %s; make it a plain file", bundle->config, bundle->path,
 			      why_not_read(state));
 	struct answer answer = plain ? read_docker_files(call->id, &texts) : (struct answer){ .kind = UNCHANGED };
-	if (answer.kind == FAILED || !may_need_gpus(&texts))
+	if (answer.kind == FAILED)
+		return answer;
+	if (is_rootless() && end_text(&texts.config))
+		return changed(bundle, &status, answer_rootless(&texts));
+	if (!may_need_gpus(&texts))
 		return answer;
 	if (!plain)
 		return failed("'%s' cannot be the id of a container with GPUs; take letters, digits and _.+- alone", shown(call->id));
 	if (!end_text(&texts.config) || !end_text(&texts.container) || !end_text(&texts.host))
 		return failed("a text about this container has a zero byte; create the container again");
-	answer = ask_about(settings, call, bundle, &texts);
-	if (answer.kind == CHANGED && !replace_file(bundle->folder, bundle->config, &status, answer.text))
-		return failed("cannot write %s of bundle '%s': %s; make room there, then start the container again",
-			      bundle->config, bundle->path, strerror(errno));
-	return answer;
+	return changed(bundle, &status, ask_about(settings, call, bundle, &texts));
 }
 
 static void edit_create(const struct settings *settings, const struct call *call)
@@ -366,7 +377,7 @@ static void act_as_cdi_hook(struct settings *settings, const struct call *call, 
 	}
 	char *const arguments[] = { "runtime", "hook", state.data, NULL };
 	char *const variables[] = { NULL };
-	struct answer answer = ask(&(struct question){
+	struct answer answer = is_rootless() ? refused_rootless("it has a CDI device of jnvdocker") : ask(&(struct question){
 		.words = &words,
 		.socket = settings->socket,
 		.arguments = arguments,

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** The engine that a user's docker talks to, determined as docker does. */
 public sealed interface UserEngine {
@@ -33,16 +34,23 @@ public sealed interface UserEngine {
     /** Docker's default socket. */
     String DEFAULT_SOCKET = "/var/run/docker.sock";
 
+    /** Docker's options and variables that do. */
+    Pattern CHOOSES_ENGINE =
+            Pattern.compile("(-[Hc]|--(host|context|config)\\b|DOCKER_(HOST|CONTEXT|CONFIG)=).*");
+
     /** The order of precedence is docker's own: options, DOCKER_HOST, DOCKER_CONTEXT, config. */
     static UserEngine of(RunCommand run, ClientRequest request, ClientConnection client, Path ours)
             throws IOException {
         Optional<String> host = run.host().filter(url -> !url.isEmpty());
         boolean context = run.context().filter(name -> !name.isEmpty()).isPresent();
+        if (isChosenByProgram(request)) {
+            return ofContext(run.globals(), request, client, ours);
+        }
         if (host.isPresent() && !context) {
-            return at(host.get(), ours);
+            return at(host.get(), request, ours);
         }
         if (!context && !request.variable("DOCKER_HOST").isEmpty()) {
-            return at(request.variable("DOCKER_HOST"), ours);
+            return at(request.variable("DOCKER_HOST"), request, ours);
         }
         if (context
                 || !request.variable("DOCKER_CONTEXT").isEmpty()
@@ -50,19 +58,19 @@ public sealed interface UserEngine {
                 || run.config().isPresent()) {
             return ofContext(run.globals(), request, client, ours);
         }
-        return at("unix://" + DEFAULT_SOCKET, ours);
+        return at("unix://" + DEFAULT_SOCKET, request, ours);
     }
 
     /** Returns the engine that docker uses when no option names one. */
     static UserEngine withoutOptions(ClientRequest request, ClientConnection client, Path ours)
             throws IOException {
         if (!request.variable("DOCKER_HOST").isEmpty()) {
-            return at(request.variable("DOCKER_HOST"), ours);
+            return at(request.variable("DOCKER_HOST"), request, ours);
         }
         if (!request.variable("DOCKER_CONTEXT").isEmpty() || request.contextConfigured()) {
             return ofContext(List.of(), request, client, ours);
         }
-        return at("unix://" + DEFAULT_SOCKET, ours);
+        return at("unix://" + DEFAULT_SOCKET, request, ours);
     }
 
     private static UserEngine ofContext(
@@ -72,27 +80,33 @@ public sealed interface UserEngine {
         inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));
         CallResult result = client.capture(request.dockerWith(inspect));
         return result.succeeded()
-                ? at(result.output().strip(), ours)
+                ? at(result.output().strip(), request, ours)
                 : new Unknown(result.exitCode());
     }
 
-    private static UserEngine at(String url, Path ours) throws IOException {
+    /** Whether the words that stand for docker, as {@code docker -H …}, choose the engine. */
+    private static boolean isChosenByProgram(ClientRequest request) {
+        return request.dockerWith(List.of()).stream()
+                .skip(1)
+                .anyMatch(CHOOSES_ENGINE.asMatchPredicate());
+    }
+
+    private static UserEngine at(String url, ClientRequest request, Path ours) throws IOException {
         if (!url.startsWith("unix://")) {
             return new Remote(url);
         }
-        String path = url.substring("unix://".length());
-        return isSame(path.isEmpty() ? DEFAULT_SOCKET : path, ours)
-                ? new Ours()
-                : new OtherSocket(url);
+        String typed = url.substring("unix://".length());
+        try {
+            // Docker takes a relative path from the user's directory.
+            Path socket =
+                    Path.of(request.folder()).resolve(typed.isEmpty() ? DEFAULT_SOCKET : typed);
+            return isSame(socket, ours) ? new Ours() : new OtherSocket("unix://" + socket);
+        } catch (InvalidPathException e) {
+            return new OtherSocket(url);
+        }
     }
 
-    private static boolean isSame(String path, Path ours) throws IOException {
-        Path socket;
-        try {
-            socket = Path.of(path);
-        } catch (InvalidPathException e) {
-            return false;
-        }
+    private static boolean isSame(Path socket, Path ours) throws IOException {
         boolean bothThere = Files.exists(socket) && Files.exists(ours);
         return socket.equals(ours) || bothThere && Files.isSameFile(socket, ours);
     }

@@ -13,6 +13,7 @@ import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.docker.cli.Verb;
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.UnavailableException;
@@ -62,6 +63,7 @@ public final class StartContainer {
 
     private final TypedDevices devices;
     private final EngineRuntime runtime;
+    private final EngineProof proof;
 
     /**
      * The lab's configuration of containers.
@@ -104,6 +106,7 @@ public final class StartContainer {
         this.settings = settings;
         this.devices = new TypedDevices(inventory, nodes, settings);
         this.runtime = new EngineRuntime(engine, guarded);
+        this.proof = new EngineProof(engine, leases);
     }
 
     public void run(ClientRequest request, ClientConnection client)
@@ -141,10 +144,21 @@ public final class StartContainer {
     public void start(RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
             throws IOException, RefusedException {
         try {
-            findImage(run, request, client, ending);
+            startOrNamePodman(run, request, client, ending);
         } catch (RefusedException e) {
             leases.refused(
                     Caller.owner(request), "container of image " + Quote.shown(run.image()), e);
+            throw e;
+        }
+    }
+
+    private void startOrNamePodman(
+            RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
+            throws IOException, RefusedException {
+        try {
+            findImage(run, request, client, ending);
+        } catch (EngineException e) {
+            EngineProof.refusePodmanProgram(request, client);
             throw e;
         }
     }
@@ -165,8 +179,8 @@ public final class StartContainer {
         TypedGpus typed =
                 where instanceof UserEngine.Remote ? TypedGpus.byName(run) : devices.of(run);
         if (run.gpus().isPresent() || !typed.isEmpty()) {
-            refuseRemote(where);
-            refusePrivileged(run, !typed.isEmpty() || isOfGpus(run.gpus().get()));
+            boolean withGpus = !typed.isEmpty() || isOfGpus(run.gpus().get());
+            refuseWhereItCannotWork(run, where, withGpus, request, client);
         }
         switch (new ImageFinder(engine, request, client).find(run, where)) {
             case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
@@ -193,10 +207,10 @@ public final class StartContainer {
             return;
         }
         refuseOtherHost(request.variable("NV_HOST"));
-        refuseRemote(where);
-        refusePrivileged(run, isOfGpus(wanted.get().request()));
+        boolean withGpus = isOfGpus(wanted.get().request());
+        refuseWhereItCannotWork(run, where, withGpus, request, client);
         UserSettings userSettings = settings(run, typed, variables);
-        if (isOfGpus(wanted.get().request())) {
+        if (withGpus) {
             ContainerPlanner.refuseMountAt(Leases.FOLDER, userSettings);
         }
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
@@ -236,6 +250,9 @@ public final class StartContainer {
                     planner.plan(
                             new ContainerPlanner.Container(
                                     image, allocation, userSettings, now.version(), plainRuntime));
+            if (claim.isPresent()) {
+                proof.refuseDropping(run, where, claim.get(), edits, request, client);
+            }
             ending.become(request.dockerWith(run.with(DockerArguments.of(edits))));
         } catch (IOException | RefusedException | RuntimeException e) {
             if (claim.isPresent()) {
@@ -365,21 +382,18 @@ public final class StartContainer {
         }
     }
 
-    private static void refuseRemote(UserEngine where) throws RefusedException {
-        if (where instanceof UserEngine.Remote(String url)) {
-            throw new RefusedException(
-                    "the engine at "
-                            + url
-                            + " is on another machine, whose driver and GPUs are not known here",
-                    "run jnvdocker on that machine, or docker without GPUs");
-        }
-    }
-
     private static boolean isOfGpus(GpuRequest request) {
         return !(request instanceof GpuRequest.None);
     }
 
-    private void refusePrivileged(RunCommand run, boolean withGpus) throws RefusedException {
+    private void refuseWhereItCannotWork(
+            RunCommand run,
+            UserEngine where,
+            boolean withGpus,
+            ClientRequest request,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        proof.refuseOther(run, where, request, client);
         if (withGpus && run.privileged() && !settings.get().allowPrivileged()) {
             throw new RefusedException(
                     "--privileged lets the container use every GPU of the host, whoever holds them",

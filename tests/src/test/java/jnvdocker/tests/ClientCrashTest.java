@@ -121,13 +121,15 @@ class ClientCrashTest extends OneEngineTest {
                         docker.join().destroyForcibly();
                     }
                 };
+        // A script, so that jnvdocker does not see another engine in it.
+        Path program = folder.resolve("docker");
+        Files.writeString(
+                program, "#!/bin/sh\nDOCKER_HOST=unix://" + socket + " exec docker \"$@\"\n");
+        Command.of("chmod", "755", program).run().ok();
         try (SocketRelay _ =
                 new SocketRelay(UnixDomainSocketAddress.of(socket), lab.engine().socket(), kill)) {
             docker.complete(
-                    typed.command()
-                            .with("NV_DOCKER", "env DOCKER_HOST=unix://" + socket + " docker")
-                            .log(folder.resolve("log"))
-                            .start());
+                    typed.command().with("NV_DOCKER", program).log(folder.resolve("log")).start());
             return docker.join().waitFor() == KILLED;
         }
     }

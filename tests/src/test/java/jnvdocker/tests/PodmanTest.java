@@ -8,6 +8,7 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Podman;
+import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterAll;
@@ -16,7 +17,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 
@@ -139,6 +144,61 @@ class PodmanTest {
         String two = shortId(podman.start("two", RUNTIME, TWO));
         awaitHeld(Set.of(0, 1, 2, 3));
         assertRefused(podman.start("three", RUNTIME, TWO), "jnvdocker: 2 GPUs requested", one, two);
+    }
+
+    /** Its Docker API ignores volume plugins and runtimes: there is nothing to begin a lease. */
+    @Test
+    void runThroughItsDockerSocketIsRefusedUnlessItAsksForNoGpu() throws IOException {
+        Path socket = folder.resolve("podman.sock");
+        Path link = Files.createSymbolicLink(folder.resolve("docker.sock"), socket);
+        TestDaemon linked = new TestDaemon(lab.host()).with("JNVDOCKER_DOCKER_SOCKET", link);
+        Process service = podman.serve(socket);
+        try (linked) {
+            for (TestDaemon daemon : List.of(lab.daemon(), linked)) {
+                for (Path asked : List.of(socket, link)) {
+                    assertRefusedAsPodmans(throughSocket(daemon, "run", asked, "--gpus=1"));
+                    assertRefusedAsPodmans(throughSocket(daemon, "create", asked, "--gpus=all"));
+                }
+            }
+            assertEquals("", podman.command("ps", "-aq").run().ok().out());
+            assertEquals("", podman.command("volume", "ls", "-q").run().ok().out());
+            String plain = throughSocket(lab.daemon(), "create", socket).ok().out().strip();
+            podman.command("rm", plain).run().ok();
+        } finally {
+            service.destroy();
+        }
+        assertEquals(Set.of(), held());
+    }
+
+    private static Command.Result throughSocket(
+            TestDaemon daemon, String verb, Path socket, Object... options) {
+        List<Object> words = new ArrayList<>(List.of(verb, "--rm", "--network=none"));
+        words.addAll(List.of("--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000"));
+        words.addAll(Arrays.asList(options));
+        words.addAll(List.of("plain", "true"));
+        return daemon.jnvdocker(words.toArray()).with("DOCKER_HOST", "unix://" + socket).run();
+    }
+
+    /** As of the package podman-docker. */
+    @Test
+    void podmanByTheNameOfDockerIsRefused() throws IOException {
+        Path docker = folder.resolve("docker");
+        Files.writeString(docker, "#!/bin/sh\nexec " + CLIENT.program() + " \"$@\"\n");
+        Command.of("chmod", "755", docker).run().ok();
+        try (TestDaemon daemon = new TestDaemon(lab.host())) {
+            assertRefusedAsPodmans(
+                    daemon.jnvdocker("run", "--gpus=1", "plain", "true")
+                            .with("NV_DOCKER", docker)
+                            .run());
+        }
+    }
+
+    private static void assertRefusedAsPodmans(Command.Result result) {
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(result.err().contains("podman"), result::toString);
+        assertTrue(
+                result.err().contains("podman run --runtime nvidia --device /dev/nvidia0"),
+                result::toString);
     }
 
     @Test

@@ -131,6 +131,16 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return memory.runtimes(() -> askForSomebody("list runtimes", LIMIT, EngineRuntimes::ask));
     }
 
+    /**
+     * Whose engine it is; asks on somebody's behalf.
+     *
+     * @throws EngineException when the engine does not answer
+     */
+    public EngineProduct product() throws EngineException {
+        return memory.product(
+                () -> askForSomebody("report its version", LIMIT, EngineProduct::ask));
+    }
+
     /** So that the engine need not be asked when the next container starts. */
     EngineRuntimes learnRuntimes() throws EngineException {
         return memory.runtimes(() -> askInBackground("list runtimes", LIMIT, EngineRuntimes::ask));

@@ -10,8 +10,13 @@ final class EngineMemory {
     private boolean followed;
     private boolean answered;
     private int generation;
-    private String id;
-    private EngineRuntimes runtimes;
+    private final Fact<String> id = new Fact<>();
+    private final Fact<EngineRuntimes> runtimes = new Fact<>();
+    private final Fact<EngineProduct> product = new Fact<>();
+
+    private static final class Fact<T> {
+        private T value;
+    }
 
     /** A question to the engine. */
     @FunctionalInterface
@@ -36,8 +41,9 @@ final class EngineMemory {
     /** The engine has read its configuration again. */
     synchronized void forget() {
         generation++;
-        id = null;
-        runtimes = null;
+        id.value = null;
+        runtimes.value = null;
+        product.value = null;
     }
 
     /** Whether it has told its id since somebody follows its events. */
@@ -46,44 +52,42 @@ final class EngineMemory {
     }
 
     synchronized Optional<String> knownId() {
-        return Optional.ofNullable(id);
+        return Optional.ofNullable(id.value);
     }
 
     synchronized Optional<EngineRuntimes> knownRuntimes() {
-        return Optional.ofNullable(runtimes);
+        return Optional.ofNullable(runtimes.value);
     }
 
     String id(Question<String> question) throws EngineException {
-        int before;
+        String answer = remembered(id, question);
         synchronized (this) {
-            if (id != null) {
-                return id;
-            }
-            before = generation;
-        }
-        String answer = question.ask();
-        synchronized (this) {
-            if (followed && before == generation) {
-                id = answer;
-                answered = true;
-            }
+            answered |= id.value != null;
         }
         return answer;
     }
 
     EngineRuntimes runtimes(Question<EngineRuntimes> question) throws EngineException {
+        return remembered(runtimes, question);
+    }
+
+    EngineProduct product(Question<EngineProduct> question) throws EngineException {
+        return remembered(product, question);
+    }
+
+    private <T> T remembered(Fact<T> fact, Question<T> question) throws EngineException {
         int before;
         synchronized (this) {
-            if (runtimes != null) {
-                return runtimes;
+            if (fact.value != null) {
+                return fact.value;
             }
             before = generation;
         }
-        EngineRuntimes answer = question.ask();
+        T answer = question.ask();
         synchronized (this) {
             // Told while it answered: it may have answered before.
             if (followed && before == generation) {
-                runtimes = answer;
+                fact.value = answer;
             }
         }
         return answer;

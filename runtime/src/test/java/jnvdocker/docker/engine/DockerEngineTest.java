@@ -260,6 +260,42 @@ class DockerEngineTest {
         assertFalse(engine.runtimes().isPlain(""));
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{\"Components\": [{\"Name\": \"Engine\"}, {\"Name\": \"runc\"}]} | true | false",
+                "{\"Components\": [{\"Name\": \"Podman Engine\"}, {\"Name\": \"Engine\"}]} | false"
+                        + " | true",
+                "{\"Components\": [{\"Name\": \"balena\"}]} | false | false",
+                "{\"Components\": [{}]} | false | false",
+                "{\"Components\": []} | false | false",
+                "{} | false | false",
+            })
+    void productIsTheFirstComponent(String version, boolean docker, boolean podman)
+            throws IOException {
+        dockerd.answers("/version", 200, version);
+        for (EngineProduct product : List.of(engine.product(), EngineProduct.parse(version))) {
+            assertEquals(docker, product.isDocker());
+            assertEquals(podman, product.isPodman());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "null", "[]", "<html>", "{\"Components\": 7}", "{\"Components\":"})
+    void printedVersionThatIsNoneIsOfNoProduct(String printed) {
+        assertEquals(EngineProduct.UNKNOWN, EngineProduct.parse(printed));
+        assertEquals(EngineProduct.UNKNOWN, EngineProduct.parse(printed + "[".repeat(100_000)));
+    }
+
+    @Test
+    void versionThatIsGarbageOrRefusedIsAFailure() {
+        dockerd.answers("/version", 200, "<html>");
+        assertFailure(engine::product);
+        dockerd.answers("/version", 403, "{\"message\":\"forbidden\"}");
+        assertTrue(assertFailure(engine::product).contains("forbidden"));
+    }
+
     /** Asserts that a failure names the socket and shows users no class names. */
     private String assertFailure(Executable question) {
         String text = assertThrows(EngineException.class, question).getMessage();

@@ -46,6 +46,17 @@ public final class Podman {
         return Files.exists(config()) ? command.with("CONTAINERS_CONF", config()) : command;
     }
 
+    /** Serves its Docker API at a socket, as podman.socket does; returns once it answers. */
+    public Process serve(Path socket) {
+        Process service =
+                command("system", "service", "-t", 0, "unix://" + socket)
+                        .log(folder.resolve("service.log"))
+                        .start();
+        Lab.await(() ->
+                Files.exists(socket) || !service.isAlive() ? List.of() : List.of("no " + socket));
+        return service;
+    }
+
     /** Starts a container that sleeps, and returns when it runs, unless it was refused. */
     public Command.Result start(String name, Object... options) {
         List<Object> words = new ArrayList<>();

@@ -141,7 +141,7 @@ public final class RecordingEngine implements AutoCloseable {
         }
         return switch (path) {
             case "/_ping" -> response(200, "OK");
-            case "/version" -> response(200, "{\"ApiVersion\": \"" + API_VERSION + "\"}");
+            case "/version" -> response(200, VERSION);
             case "/info" -> response(200, INFO);
             case "/containers/json" -> response(200, containers);
             case "/volumes" -> response(200, "{\"Volumes\": []}");
@@ -149,6 +149,9 @@ public final class RecordingEngine implements AutoCloseable {
             default -> response(500, "{\"message\": \"nothing is started here\"}");
         };
     }
+
+    private static final String VERSION =
+            "{\"ApiVersion\": \"" + API_VERSION + "\", \"Components\": [{\"Name\": \"Engine\"}]}";
 
     private static final String INFO =
             """

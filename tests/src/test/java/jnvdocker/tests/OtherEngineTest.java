@@ -1,0 +1,158 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DockerProxy;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/** Users' engines other than the daemon's: their containers have leases, or are refused. */
+class OtherEngineTest extends OneEngineTest {
+    private static Command.Result run(String url, Object... options) {
+        List<Object> words = new ArrayList<>(List.of("run", "-d"));
+        words.addAll(Arrays.asList(options));
+        words.addAll(List.of("plain", "sleep", "1000"));
+        return lab.daemon().jnvdocker(words.toArray()).with("DOCKER_HOST", url).run();
+    }
+
+    private static void assertRefused(Command.Result result, String... parts) {
+        assertEquals(125, result.exitCode(), result::toString);
+        for (String part : parts) {
+            assertTrue(result.err().contains(part), result::toString);
+        }
+        assertEquals("", lab.docker("ps", "-aq").ok().out());
+        assertEquals(Map.of(), lab.registry().holders());
+    }
+
+    @Test
+    void engineBehindAProxyHasLeases() {
+        try (DockerProxy proxy = new DockerProxy(lab.engine().socket())) {
+            for (int gpu = 0; gpu < 2; gpu++) {
+                run(proxy.url(), "--name=c" + gpu, "--gpus=device=" + gpu).ok();
+            }
+            lab.awaitHolders(Map.of(0, "c0", 1, "c1"));
+            Command.Result taken = run(proxy.url(), "--gpus=device=1");
+            assertEquals(125, taken.exitCode(), taken::toString);
+            assertTrue(taken.err().contains("held"), taken::toString);
+            String left = lab.docker("ps", "-a", "--format={{.Names}}").ok().out();
+            assertEquals(List.of("c0", "c1"), left.lines().sorted().toList());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Mounts", "Devices"})
+    void proxyThatDropsWhatWasGrantedIsRefused(String dropped) {
+        try (DockerProxy proxy = new DockerProxy(lab.engine().socket(), dropped)) {
+            assertRefused(run(proxy.url(), "--gpus=device=1"), proxy.url(), "leaves out");
+            String plain = run(proxy.url(), "--rm").ok().out().strip();
+            assertEquals(plain, lab.docker("ps", "-q", "--no-trunc").ok().out().strip());
+        }
+    }
+
+    /** Docker follows each of them, and so do we: none is taken for the daemon's own engine. */
+    @Test
+    void everyWayToNameAnEngineLeadsToIt() throws IOException {
+        Path folder = Folders.make("named");
+        try (DockerProxy proxy = new DockerProxy(lab.engine().socket(), "Mounts")) {
+            Path link = Files.createSymbolicLink(folder.resolve("link"), proxy.socket());
+            Path relative = Path.of("/").relativize(lab.engine().socket());
+            Files.createDirectories(folder.resolve(relative).getParent());
+            Files.createSymbolicLink(folder.resolve(relative), proxy.socket());
+            Path config = Files.createDirectory(folder.resolve("config"));
+            lab.engine()
+                    .docker("context", "create", "other", "--docker", "host=" + proxy.url())
+                    .with("DOCKER_CONFIG", config)
+                    .run()
+                    .ok();
+            Path spelled = config.resolve("config.json");
+            Files.writeString(spelled, "{\"CURRENTcontext\": \"other\"}");
+            for (Command command :
+                    List.of(
+                            jnvdocker("-H", proxy.url()),
+                            jnvdocker("--context=other").with("DOCKER_CONFIG", config),
+                            jnvdocker("--config=" + config).with("DOCKER_HOST", ""),
+                            jnvdocker()
+                                    .with("DOCKER_HOST", "")
+                                    .with("DOCKER_CONTEXT", "other")
+                                    .with("DOCKER_CONFIG", config),
+                            jnvdocker().with("DOCKER_HOST", "").with("DOCKER_CONFIG", config),
+                            jnvdocker().with("DOCKER_HOST", "unix://" + link),
+                            jnvdocker().with("DOCKER_HOST", "unix://" + relative).in(folder),
+                            jnvdocker().with("NV_DOCKER", "docker -H " + proxy.url()),
+                            jnvdocker()
+                                    .with(
+                                            "NV_DOCKER",
+                                            "env DOCKER_HOST=" + proxy.url() + " docker"))) {
+                assertRefused(command.run(), "leaves out");
+            }
+        } finally {
+            Folders.remove(folder);
+        }
+    }
+
+    private static Command jnvdocker(Object... globals) {
+        List<Object> words = new ArrayList<>(Arrays.asList(globals));
+        words.addAll(List.of("run", "-d", "--gpus=device=1", "plain", "sleep", "1000"));
+        return lab.daemon().jnvdocker(words.toArray());
+    }
+
+    @Test
+    void socketWithoutAnEngineIsRefusedInDockersWords() throws IOException {
+        Path folder = Folders.make("none");
+        Path socket = folder.resolve("docker.sock");
+        String url = "unix://" + socket;
+        assertRefused(run(url, "--gpus=1"), "the Docker daemon at " + url);
+        try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(UnixDomainSocketAddress.of(socket));
+            Thread garbage =
+                    Thread.ofVirtual()
+                            .start(() -> {
+                                try {
+                                    while (true) {
+                                        SocketChannel client = server.accept();
+                                        client.write(ByteBuffer.wrap("x\n".getBytes(UTF_8)));
+                                        client.close();
+                                    }
+                                } catch (IOException e) {
+                                    // The test is over.
+                                }
+                            });
+            assertRefused(run(url, "--gpus=1"), url);
+            assertTrue(garbage.isAlive());
+        } finally {
+            Folders.remove(folder);
+        }
+    }
+
+    /** As through a socket that ssh forwards. */
+    @Test
+    void engineWithoutOurPluginIsRefused() {
+        try (TestEngine other = new TestEngine(TestEngine.Release.DEBIAN_STABLE)) {
+            other.image("plain", "--small");
+            assertRefused(run(other.url(), "--gpus=1"), other.url(), "nvidia-docker");
+            assertEquals("", other.docker("ps", "-aq").run().ok().out());
+            assertEquals("", other.docker("volume", "ls", "-q").run().ok().out());
+        }
+    }
+}
