@@ -8,8 +8,8 @@ import java.util.Optional;
 /**
  * The needs of an image. It needs GPUs when its label {@code com.nvidia.volumes.needed} names
  * {@code nvidia_driver}, or its variable {@code NVIDIA_VISIBLE_DEVICES} is neither empty nor {@code
- * void}. Which GPUs, it never says: {@code none}, too, means the driver volume and the control
- * nodes, and the user chooses.
+ * void}. Which GPUs, it never says, except that {@code none} means the driver volume and the
+ * control nodes alone; its user may choose others.
  *
  * <p>How much driver it needs is in its variables {@code NVIDIA_REQUIRE_*}, all of which must be
  * met, and in its label {@code com.nvidia.cuda.version}, which counts where there is no {@code
@@ -19,16 +19,19 @@ import java.util.Optional;
  */
 public final class GpuNeeds {
     private final List<String> volumes;
+    private final boolean driverAlone;
     private final boolean requireDisabled;
     private final CudaVersion minimumCuda;
     private final List<NamedRequirement> requirements;
 
     private GpuNeeds(
             List<String> volumes,
+            boolean driverAlone,
             boolean requireDisabled,
             CudaVersion minimumCuda,
             List<NamedRequirement> requirements) {
         this.volumes = List.copyOf(volumes);
+        this.driverAlone = driverAlone;
         this.requireDisabled = requireDisabled;
         this.minimumCuda = minimumCuda;
         this.requirements = List.copyOf(requirements);
@@ -54,7 +57,7 @@ public final class GpuNeeds {
         NeedsReader reader = new NeedsReader(image, userEnv);
         List<String> volumes = reader.volumes();
         return volumes.isEmpty()
-                ? new GpuNeeds(volumes, false, null, List.of())
+                ? new GpuNeeds(volumes, false, false, null, List.of())
                 : of(reader, volumes);
     }
 
@@ -71,19 +74,25 @@ public final class GpuNeeds {
     }
 
     private static GpuNeeds of(NeedsReader reader, List<String> volumes) throws BadImageException {
+        boolean driverAlone = reader.noDeviceVisible();
         if (reader.requireDisabled()) {
-            return new GpuNeeds(volumes, true, null, List.of());
+            return new GpuNeeds(volumes, driverAlone, true, null, List.of());
         }
         List<NamedRequirement> requirements = reader.requirements();
         boolean requiresCuda =
                 requirements.stream().anyMatch(each -> each.name().equals("NVIDIA_REQUIRE_CUDA"));
         CudaVersion minimum = requiresCuda ? null : reader.minimumCuda().orElse(null);
-        return new GpuNeeds(volumes, false, minimum, requirements);
+        return new GpuNeeds(volumes, driverAlone, false, minimum, requirements);
     }
 
     /** Whether it needs GPUs, or at least the driver, at all. */
     public boolean gpus() {
         return !volumes.isEmpty();
+    }
+
+    /** Whether it needs the driver, and no GPU unless its user requests one. */
+    public boolean driverAlone() {
+        return driverAlone;
     }
 
     /** {@code nvidia_driver} if it needs GPUs, else nothing. */
