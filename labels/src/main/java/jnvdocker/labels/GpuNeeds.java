@@ -8,8 +8,8 @@ import java.util.Optional;
 /**
  * The needs of an image. It needs GPUs when its label {@code com.nvidia.volumes.needed} names
  * {@code nvidia_driver}, or its variable {@code NVIDIA_VISIBLE_DEVICES} is neither empty nor {@code
- * void}. Which GPUs, it never says: {@code none}, too, means the driver volume and the control
- * nodes, and the user chooses.
+ * void}. Which GPUs, it never says, except that {@code none} means the driver volume and the
+ * control nodes alone; its user may choose others.
  *
  * <p>How much driver it needs is in its variables {@code NVIDIA_REQUIRE_*}, all of which must be
  * met, and in its label {@code com.nvidia.cuda.version}, which counts where there is no {@code
@@ -23,6 +23,7 @@ public final class GpuNeeds {
             List.of(NeedsReader.VOLUMES_LABEL, NeedsReader.CUDA_LABEL);
 
     private final List<String> volumes;
+    private final boolean driverAlone;
     private final boolean requireDisabled;
     private final CudaVersion minimumCuda;
     private final Optional<Unchecked> unreadLabel;
@@ -30,11 +31,13 @@ public final class GpuNeeds {
 
     private GpuNeeds(
             List<String> volumes,
+            boolean driverAlone,
             boolean requireDisabled,
             CudaVersion minimumCuda,
             Optional<Unchecked> unreadLabel,
             List<NamedRequirement> requirements) {
         this.volumes = List.copyOf(volumes);
+        this.driverAlone = driverAlone;
         this.requireDisabled = requireDisabled;
         this.minimumCuda = minimumCuda;
         this.unreadLabel = unreadLabel;
@@ -61,7 +64,7 @@ public final class GpuNeeds {
         NeedsReader reader = new NeedsReader(image, userEnv);
         List<String> volumes = reader.volumes();
         return volumes.isEmpty()
-                ? new GpuNeeds(volumes, false, null, Optional.empty(), List.of())
+                ? new GpuNeeds(volumes, false, false, null, Optional.empty(), List.of())
                 : of(reader, volumes);
     }
 
@@ -78,17 +81,19 @@ public final class GpuNeeds {
     }
 
     private static GpuNeeds of(NeedsReader reader, List<String> volumes) throws BadImageException {
+        boolean driverAlone = reader.noDeviceVisible();
         if (reader.requireDisabled()) {
-            return new GpuNeeds(volumes, true, null, Optional.empty(), List.of());
+            return new GpuNeeds(volumes, driverAlone, true, null, Optional.empty(), List.of());
         }
         List<NamedRequirement> requirements = reader.requirements();
         boolean requiresCuda =
                 requirements.stream().anyMatch(each -> each.name().equals("NVIDIA_REQUIRE_CUDA"));
         if (requiresCuda) {
-            return new GpuNeeds(volumes, false, null, Optional.empty(), requirements);
+            return new GpuNeeds(volumes, driverAlone, false, null, Optional.empty(), requirements);
         }
         return new GpuNeeds(
                 volumes,
+                driverAlone,
                 false,
                 reader.minimumCuda().orElse(null),
                 reader.unreadLabel(),
@@ -98,6 +103,11 @@ public final class GpuNeeds {
     /** Whether it needs GPUs, or at least the driver, at all. */
     public boolean gpus() {
         return !volumes.isEmpty();
+    }
+
+    /** Whether it needs the driver, and no GPU unless its user requests one. */
+    public boolean driverAlone() {
+        return driverAlone;
     }
 
     /** {@code nvidia_driver} if it needs GPUs, else nothing. */

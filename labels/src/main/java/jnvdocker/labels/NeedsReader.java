@@ -67,17 +67,23 @@ final class NeedsReader {
         return List.copyOf(volumes);
     }
 
-    /** The image's own variable: the user chooses GPUs with --gpus or NV_GPU. */
     private boolean devicesVisible() throws BadImageException {
-        String value = image.environment().getOrDefault(VISIBLE_DEVICES, "");
-        List<String> devices =
-                Arrays.stream(
-                                bounded(value, "variable " + VISIBLE_DEVICES + " of the image")
-                                        .split(","))
-                        .map(String::strip)
-                        .filter(device -> !device.isEmpty())
-                        .toList();
+        List<String> devices = visibleDevices();
         return !devices.isEmpty() && !devices.contains("void");
+    }
+
+    boolean noDeviceVisible() throws BadImageException {
+        return visibleDevices().equals(List.of("none"));
+    }
+
+    /** The image's own variable: the user chooses GPUs with --gpus or NV_GPU. */
+    private List<String> visibleDevices() throws BadImageException {
+        String value = image.environment().getOrDefault(VISIBLE_DEVICES, "");
+        return Arrays.stream(
+                        bounded(value, "variable " + VISIBLE_DEVICES + " of the image").split(","))
+                .map(String::strip)
+                .filter(device -> !device.isEmpty())
+                .toList();
     }
 
     boolean requireDisabled() throws BadImageException {

@@ -75,6 +75,7 @@ class GpuNeedsTest {
     void variableAsksForTheDriver(String devices, boolean needed) throws Exception {
         GpuNeeds needs = GpuNeeds.of(Images.withEnv("NVIDIA_VISIBLE_DEVICES=" + devices));
         assertEquals(needed, needs.gpus());
+        assertEquals(devices.equals("none"), needs.driverAlone());
         assertEquals(needed ? List.of("nvidia_driver") : List.of(), needs.volumes());
     }
 

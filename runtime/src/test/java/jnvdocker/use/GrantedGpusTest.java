@@ -63,6 +63,7 @@ class GrantedGpusTest {
         "false, /none, c 0195:01 w, 0",
         "false, /none, c 195:99999999999999999999 w, ''",
         "false, /none, a 195:1 rw, ''",
+        "false, /dev, c 4294967491:0 rw, 0 1",
         "false, /, a 10:7 rw, 0 1",
         "false, /none, nonsense, ''",
         "true, /dev/nvidia0, '', 1",

@@ -36,6 +36,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
@@ -208,6 +209,11 @@ public final class RuntimeCreate {
         switch (wish) {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
+            case GpuWish.Withheld(Refusal reason) -> {
+                LOG.warn("container {}: {}", Quote.shown(call.name()), reason.message());
+                call.client().message(reason.message());
+                startWithout(call, majors);
+            }
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
                     give(creation(call, NamedNodes.of(minors, gpus)), call, source, seen);
             case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->

@@ -345,8 +345,10 @@ public final class StartContainer {
         }
         String variable = request.variable("NV_GPU");
         if (needs.gpus()) {
+            GpuRequest byDefault =
+                    needs.driverAlone() ? new GpuRequest.None() : settings.get().defaultGpus();
             return Wanted.typed(GpuRequest.parseVariable(variable))
-                    .or(() -> Optional.of(new Wanted(settings.get().defaultGpus(), true)));
+                    .or(() -> Optional.of(new Wanted(byDefault, true)));
         }
         if (!variable.isBlank()) {
             client.message(

@@ -123,13 +123,21 @@ class PodmanTest {
                 one);
     }
 
-    /** It may be the image's, and does not choose: the GPUs are those for such an image. */
+    /** It may be the image's: the GPUs are those for such an image. */
     @Test
-    void variableAsksForTheGpusOfAnImageThatNeedsThem() {
-        podman.start("one", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=1").ok();
+    void variableForAllAsksForTheGpusOfAnImageThatNeedsThem() {
+        podman.start("one", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=all").ok();
         awaitHeld(Set.of(0, 1, 2, 3));
         assertRefused(
-                podman.start("two", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=1"), "jnvdocker: ");
+                podman.start("two", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=all"), "jnvdocker: ");
+    }
+
+    @Test
+    void variableThatNoImageHasSelects() {
+        podman.start("one", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=1").ok();
+        awaitHeld(Set.of(1));
+        podman.start("two", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=none").ok();
+        assertEquals(Set.of(1), held());
     }
 
     /** An earlier podman does not tell it from an image's. */

@@ -60,6 +60,7 @@ class RunContainerTest {
                 "--label",
                 "com.nvidia.cuda.version=11.0");
         engine.image("modern", "--env", "NVIDIA_VISIBLE_DEVICES=all");
+        engine.image("driver", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=none");
         engine.image("plain");
     }
 
@@ -210,9 +211,9 @@ class RunContainerTest {
 
     @Test
     void noneGivesTheDriverAndNoGpu() {
-        assertEquals(
-                "/dev/nvidia-uvm\n/dev/nvidia-uvm-tools\n/dev/nvidiactl\n",
-                run("--gpus", "none", "cuda", "sh", "-c", NODES).ok().out());
+        String driver = "/dev/nvidia-uvm\n/dev/nvidia-uvm-tools\n/dev/nvidiactl\n";
+        assertEquals(driver, run("--gpus", "none", "cuda", "sh", "-c", NODES).ok().out());
+        assertEquals(driver, run("driver", "sh", "-c", NODES).ok().out());
         assertEquals(
                 "ok libcuda.so.1\n",
                 jnvdocker("cuda", "dlopen", "libcuda.so.1")

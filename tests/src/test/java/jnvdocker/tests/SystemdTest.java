@@ -569,7 +569,7 @@ class SystemdTest {
                             .out()
                             .strip();
             String allowed = machine.property("docker-" + id + ".scope", "DeviceAllow");
-            assertTrue(allowed.contains("char-misc rwm"), allowed);
+            assertTrue(allowed.contains("block-* rwm"), allowed);
             systemctl("daemon-reload").ok();
             String open = "mknod /dev/gpu c 195 0; tryopen /dev/gpu; tryopen /dev/null";
             assertEquals("EPERM\nok\n", docker("exec", id, "sh", "-c", open).out());

@@ -1,6 +1,7 @@
 package jnvdocker.oci.spec;
 
 import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Refusal;
 
 import java.util.Set;
 
@@ -42,6 +43,12 @@ public sealed interface GpuWish {
 
     /** Nothing. */
     record Nothing() implements GpuWish {}
+
+    /**
+     * Nothing that counts, though something in it is about GPUs. Its user should read why it has
+     * none.
+     */
+    record Withheld(Refusal reason) implements GpuWish {}
 
     /** By what. */
     enum Source {

@@ -9,6 +9,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
 import jnvdocker.use.DeviceRule;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -25,8 +26,6 @@ import java.util.function.Supplier;
  * image says is never taken for its user's word.
  */
 public final class GpuWishes {
-    private static final String VARIABLE = "JNVDOCKER_GPUS";
-
     private final Supplier<Settings> settings;
     private final String driver;
 
@@ -135,13 +134,36 @@ public final class GpuWishes {
             wish = words.visible();
         }
         if (wish.isEmpty()) {
-            wish = ofImage(spec, docker, image);
+            wish = ofImage(spec, docker, image, words);
         }
-        boolean none = wish.filter(GpuWishes::isOfGpus).isEmpty();
-        if (all && !none) {
-            refusePrivileged();
+        if (all) {
+            if (wish.filter(GpuWishes::isOfGpus).isPresent()) {
+                refusePrivileged();
+            } else {
+                wish = wish.filter(GpuWish.Withheld.class::isInstance);
+            }
         }
-        return all && none ? new GpuWish.Nothing() : wish.orElseGet(GpuWish.Nothing::new);
+        return wish.or(() -> withheld(spec, docker, world.majors(), words))
+                .orElseGet(GpuWish.Nothing::new);
+    }
+
+    /** Of something that is about GPUs, and requests none. */
+    private static Optional<GpuWish> withheld(
+            RuntimeSpec spec, Optional<DockerContainer> docker, Majors majors, UsersWords words) {
+        Optional<Refusal> nodes =
+                spec.allowsAllDevices()
+                        ? Optional.empty()
+                        : NvidiaParts.nodes(spec, majors).stream()
+                                .filter(node ->
+                                        docker.map(it -> it.devices().contains(node)).orElse(true))
+                                .findFirst()
+                                .map(node ->
+                                        new Refusal(
+                                                "this container does not get "
+                                                        + Quote.shown(node)
+                                                        + ", since it requests no GPU",
+                                                words.howToRequest()));
+        return words.ignored().or(() -> nodes).map(GpuWish.Withheld::new);
     }
 
     /**
@@ -162,7 +184,7 @@ public final class GpuWishes {
             case GpuWish.Gpus(GpuRequest request, _, _) -> !(request instanceof GpuRequest.None);
             case GpuWish.Claimed(_, GpuRequest request, _) -> !(request instanceof GpuRequest.None);
             case GpuWish.Nodes _, GpuWish.ClaimVolume _ -> true;
-            case GpuWish.Nothing _ -> false;
+            case GpuWish.Nothing _, GpuWish.Withheld _ -> false;
         };
     }
 
@@ -213,7 +235,7 @@ public final class GpuWishes {
         if (annotation.isPresent()) {
             return said(annotation.get(), GpuWish.Source.ANNOTATION, named);
         }
-        Optional<String> variable = words.variable(VARIABLE);
+        Optional<String> variable = words.variable(UsersWords.VARIABLE);
         if (variable.filter(it -> !it.isBlank()).isPresent()) {
             return said(variable.get(), GpuWish.Source.VARIABLE, named);
         }
@@ -267,7 +289,10 @@ public final class GpuWishes {
     }
 
     private Optional<GpuWish> ofImage(
-            RuntimeSpec spec, Optional<DockerContainer> docker, Optional<ImageConfig> image)
+            RuntimeSpec spec,
+            Optional<DockerContainer> docker,
+            Optional<ImageConfig> image,
+            UsersWords words)
             throws RefusedException {
         Map<String, String> labels =
                 image.map(ImageConfig::labels)
@@ -277,13 +302,25 @@ public final class GpuWishes {
                 image.map(ImageConfig::environment)
                         .or(() -> docker.map(DockerContainer::environment))
                         .orElseGet(spec::environment);
-        boolean needs =
-                GpuNeeds.of(new ImageConfig(labels, environment), spec.environment()).gpus();
-        return needs && !settings.get().imagesGetNone()
-                ? Optional.of(
-                        new GpuWish.Gpus(
-                                settings.get().defaultGpus(), GpuWish.Source.IMAGE, Set.of()))
-                : Optional.empty();
+        GpuNeeds needs = GpuNeeds.of(new ImageConfig(labels, environment), spec.environment());
+        if (!needs.gpus()) {
+            return Optional.empty();
+        }
+        if (needs.driverAlone()) {
+            return Optional.of(
+                    new GpuWish.Gpus(new GpuRequest.None(), GpuWish.Source.IMAGE, Set.of()));
+        }
+        return Optional.of(
+                settings.get().imagesGetNone()
+                        ? new GpuWish.Withheld(
+                                new Refusal(
+                                        "this container has no GPU: its image asks for GPUs, which"
+                                                + " counts for nothing here (image_need in "
+                                                + settings.get().configFile()
+                                                + ")",
+                                        words.howToRequest()))
+                        : new GpuWish.Gpus(
+                                settings.get().defaultGpus(), GpuWish.Source.IMAGE, Set.of()));
     }
 
     /** Refuses a privileged container with GPUs, unless that is allowed. */

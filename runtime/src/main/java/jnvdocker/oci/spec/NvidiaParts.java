@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.container.ContainerPlanner;
 
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
@@ -76,6 +77,17 @@ final class NvidiaParts {
                 || has(
                         root.path("linux").path("resources").path("devices"),
                         rule -> allows(rule, majors));
+    }
+
+    /** The places of the driver's nodes in the container. */
+    static List<String> nodes(RuntimeSpec spec, Majors majors) {
+        List<String> nodes = new ArrayList<>();
+        for (JsonNode device : spec.root().path("linux").path("devices")) {
+            if (isOfDriver(device, majors)) {
+                nodes.add(RuntimeSpec.normal(device.path("path").asText("")));
+            }
+        }
+        return nodes;
     }
 
     private static boolean hasHook(ObjectNode root) {

@@ -1,9 +1,11 @@
 package jnvdocker.oci.spec;
 
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.util.Arrays;
@@ -18,6 +20,8 @@ import java.util.Set;
  * the image's.
  */
 final class UsersWords {
+    static final String VARIABLE = "JNVDOCKER_GPUS";
+
     private static final String RESOURCE = "DOCKER_RESOURCE_";
     private static final String EARLIER_PODMANS = "io.kubernetes.cri-o.TTY";
 
@@ -76,9 +80,7 @@ final class UsersWords {
      *     do that
      */
     Optional<String> variable(String name) throws RefusedException {
-        Map<String, String> all =
-                docker.map(DockerContainer::environment).orElseGet(spec::environment);
-        Optional<String> value = others(all, image.map(ImageConfig::environment), name);
+        Optional<String> value = others(environment(), imagesVariables(), name);
         if (value.filter(UsersWords::says).isPresent() && !settings.envSelects()) {
             throw new RefusedException(
                     "a variable does not select GPUs here (env_selects in "
@@ -94,12 +96,58 @@ final class UsersWords {
         return !Set.of("", "void", "none").contains(value.strip());
     }
 
+    /** Which GPUs its host has, an image does not know: it says {@code all}, if anything. */
     private static Optional<String> others(
             Map<String, String> all, Optional<Map<String, String>> images, String name) {
-        return images.isEmpty()
-                ? Optional.empty()
-                : Optional.ofNullable(all.get(name))
-                        .filter(value -> !value.equals(images.get().get(name)));
+        Optional<String> value = Optional.ofNullable(all.get(name));
+        return images.isPresent()
+                ? value.filter(it -> !it.equals(images.get().get(name)))
+                : value.filter(it -> name.equals(SpecEdits.VISIBLE))
+                        .filter(it -> !Set.of("", SpecEdits.VOID, "all").contains(it.strip()));
+    }
+
+    /** Words that request GPUs, and do not count since they may be the image's. */
+    Optional<Refusal> ignored() {
+        Optional<String> label =
+                docker.map(it -> it.labels().get(ClaimNames.GPUS_LABEL))
+                        .filter(UsersWords::says)
+                        .filter(_ -> label(ClaimNames.GPUS_LABEL).isEmpty())
+                        .map(value -> "label " + ClaimNames.GPUS_LABEL + "=" + value);
+        Optional<String> variable =
+                Optional.ofNullable(environment().get(VARIABLE))
+                        .filter(UsersWords::says)
+                        .filter(_ -> others(environment(), imagesVariables(), VARIABLE).isEmpty())
+                        .map(value -> "variable " + VARIABLE + "=" + value);
+        return label.or(() -> variable)
+                .map(words ->
+                        new Refusal(
+                                "this container has no GPU: its "
+                                        + Quote.shown(words)
+                                        + " counts as its image's, "
+                                        + (image.isPresent()
+                                                ? "which has the same"
+                                                : "which is not known"),
+                                howToRequest()));
+    }
+
+    /** What counts as its user's in any case. */
+    String howToRequest() {
+        if (docker.isEmpty()) {
+            return "request GPUs with --annotation jnvdocker.gpus=1, or name their nodes with"
+                    + " --device";
+        }
+        return image.isPresent()
+                ? "request GPUs with --gpus, or with a label jnvdocker.gpus that its image does not"
+                        + " have"
+                : "request GPUs with --gpus, or pull the image";
+    }
+
+    private Map<String, String> environment() {
+        return docker.map(DockerContainer::environment).orElseGet(spec::environment);
+    }
+
+    private Optional<Map<String, String>> imagesVariables() {
+        return image.map(ImageConfig::environment);
     }
 
     /** Swarm says by a variable which of its generic resources a task has. */

@@ -397,8 +397,78 @@ class GpuWishesTest {
                                         "0,1")));
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
         image = Optional.empty();
+        environment = environment.replace("0,1", "all");
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofAnother());
+    }
+
+    /** No image knows which GPUs its host has. */
+    @ParameterizedTest
+    @CsvSource({"1", "GPU-5c1a1003", "'0,2'"})
+    void gpusNamedToAnEngineThatDoesNotTellItsImagesAreItsUsers(String value) throws Exception {
+        visible(value);
+        GpuWish named =
+                gpus(GpuRequest.parseOption("device=" + value), GpuWish.Source.VISIBLE_DEVICES);
+        assertEquals(named, ofAnother());
+        assertEquals(named, ofDocker());
+        imageSays("NVIDIA_VISIBLE_DEVICES", value);
+        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
+    }
+
+    @Test
+    void noneIsNoneWhereverItComesFrom() throws Exception {
+        visible("none");
+        assertEquals(gpus(new GpuRequest.None(), GpuWish.Source.VISIBLE_DEVICES), ofDocker());
+        assertEquals(gpus(new GpuRequest.None(), GpuWish.Source.VISIBLE_DEVICES), ofAnother());
+        imageSays("NVIDIA_VISIBLE_DEVICES", "none");
+        assertEquals(gpus(new GpuRequest.None(), GpuWish.Source.IMAGE), ofDocker());
+        image =
+                Optional.of(
+                        new ImageConfig(
+                                Map.of("com.nvidia.volumes.needed", "nvidia_driver"),
+                                Map.of("NVIDIA_VISIBLE_DEVICES", "none")));
+        assertEquals(gpus(new GpuRequest.None(), GpuWish.Source.IMAGE), ofDocker());
+        requests = "{'Driver':'','Count':1,'DeviceIDs':null,'Capabilities':[['gpu']]}";
+        assertEquals(gpus(ONE, GpuWish.Source.DEVICE_REQUEST), ofDocker());
+    }
+
+    private static void assertWithheld(String why, GpuWish wish) {
+        String message = ((GpuWish.Withheld) wish).reason().message();
+        assertTrue(message.startsWith("this container " + why), message);
+    }
+
+    @Test
+    void wordsThatDoNotCountAreNamed() throws Exception {
+        labels = "'jnvdocker.gpus':'2'";
+        image = Optional.of(new ImageConfig(Map.of("jnvdocker.gpus", "2"), Map.of()));
+        assertWithheld(
+                "has no GPU: its label jnvdocker.gpus=2 counts as its image's, which has the same;"
+                        + " request GPUs with --gpus",
+                ofDocker());
+        image = Optional.empty();
+        assertWithheld(
+                "has no GPU: its label jnvdocker.gpus=2 counts as its image's, which is not known;",
+                ofDocker());
+        labels = "";
+        environment = "'JNVDOCKER_GPUS=1'";
+        assertWithheld(
+                "has no GPU: its variable JNVDOCKER_GPUS=1 counts as its image's, which is not"
+                        + " known; request GPUs with --annotation",
+                ofAnother());
+        rules = "{'allow':true,'access':'rwm'}";
+        assertWithheld("has no GPU: its variable JNVDOCKER_GPUS=1", ofAnother());
+        environment = "'JNVDOCKER_GPUS=none'";
+        assertEquals(new GpuWish.Nothing(), ofAnother());
+    }
+
+    @Test
+    void nodesThatAreNoUseWithoutAGpuAreNamed() throws Exception {
+        devices = "{'path':'/dev/nvidiactl','type':'c','major':195,'minor':255}";
+        named = "{'PathOnHost':'/dev/nvidiactl','PathInContainer':'/dev/nvidiactl'}";
+        assertWithheld("does not get /dev/nvidiactl, since it requests no GPU; ", ofDocker());
+        assertWithheld("does not get /dev/nvidiactl, since it requests no GPU; ", ofAnother());
+        rules = "{'allow':true,'access':'rwm'}";
+        assertEquals(new GpuWish.Nothing(), ofAnother());
     }
 
     @Test
@@ -408,7 +478,10 @@ class GpuWishesTest {
                         false, true, ONE, new GpuRequest.Count(2), false, Set.of(), "/etc/c");
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
         visible("all");
-        assertEquals(new GpuWish.Nothing(), ofDocker());
+        assertWithheld(
+                "has no GPU: its image asks for GPUs, which counts for nothing here (image_need in"
+                        + " /etc/c); request GPUs with --gpus, or with a label jnvdocker.gpus",
+                ofDocker());
         labels = "'jnvdocker.gpus':'all'";
         assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.LABEL), ofDocker());
         labels = "";

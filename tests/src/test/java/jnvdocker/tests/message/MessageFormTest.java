@@ -35,7 +35,7 @@ class MessageFormTest {
                     "([;:,(]|\\bor|\\band) (first"
                         + " )?(add|ask|begin|build|check|choose|cordon|create|delete|docker|end|fix|free|give|have|install|jnvdocker|keep|leave|let|load|log"
                         + " in|look|make|mend|mount"
-                        + "|move|name|pull|put|reboot|reload|remove|restart|run|save|say|see|send|set"
+                        + "|move|name|pull|put|reboot|reload|remove|request|restart|run|save|say|see|send|set"
                         + "|shorten|spell|start|stop|sudo|systemctl|take|try|type|unpack|use|wait|write)\\b|'jnvdocker"
                         + " [a-z -]+' (says|shows|makes)|(say|says) why\\b|; …$|\\b(as in|not one"
                         + " of|known are|knows|there are|this host has|those that do|none does|no"
