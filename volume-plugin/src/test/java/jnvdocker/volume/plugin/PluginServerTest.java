@@ -170,15 +170,13 @@ class PluginServerTest {
         assertEquals(1 << 20, full.length());
         try (RawHttp http = new RawHttp(socket)) {
             assertEquals(200, http.ask("VolumeDriver.Create", full).status());
-            assertEquals(413, http.ask("VolumeDriver.Create", full + " ").status());
-            assertTrue(http.isClosed());
         }
-        assertServed();
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {
+                "Content-Length: 1048577\r\n\r\n{",
                 "Content-Length: 99999999999\r\n\r\n{",
                 "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n",
                 "Transfer-Encoding: chunked\r\n\r\n100001\r\n"
