@@ -185,8 +185,8 @@ class OtherWaysTest {
                         .map(file ->
                                 file
                                         + " lets '--device nvidia.com/gpu=…' give containers GPUs"
-                                        + " without jnvdocker, but for those of its runtime; remove"
-                                        + " it: rm "
+                                        + " without jnvdocker, but for those of its runtime; when"
+                                        + " no container needs it: rm "
                                         + file)
                         .toList(),
                 found());

@@ -178,18 +178,6 @@ class RefusedStartTest {
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
-    /** Earlier versions did not store where the remedy begins. */
-    @Test
-    void refusalOfAnEarlierVersionIsShownWithItsRemedy() throws IOException {
-        ran(false);
-        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
-        close();
-        TestingLeases.sql(folder, "UPDATE refused_start SET what = NULL");
-        open();
-        RefusedStart refused = registry.claims().refusedStarts().getFirst();
-        assertEquals(REFUSAL.message(), refused.what());
-    }
-
     @Test
     void containerThatEndedBeforeItsEngineIsNot() throws IOException {
         ran(true);

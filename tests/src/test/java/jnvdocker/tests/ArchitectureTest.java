@@ -201,10 +201,13 @@ class ArchitectureTest {
                     Map.entry(
                             "LeaseRegistry.java", "one method for each thing that befalls a lease"),
                     Map.entry("Leases.java", "the front door"),
+                    Map.entry("PodLeases.java", "one method for each moment of a pod"),
+                    Map.entry("ProcFolder.java", "one method for each question"),
                     Map.entry("QueueKeeper.java", "one walk along the queue"),
                     Map.entry("Reconciler.java", "one comparison"),
                     Map.entry("RegistryDatabase.java", "one file's life"),
-                    Map.entry("Reservations.java", "one request's way"));
+                    Map.entry("Reservations.java", "one request's way"),
+                    Map.entry("StartContainer.java", "one command's way"));
 
     @Test
     void filesAreShort() throws IOException {
