@@ -211,7 +211,8 @@ final class Daemon implements AutoCloseable {
                         () -> reload(config, parts),
                         monitor::readings,
                         monitor::topologies,
-                        idle);
+                        idle,
+                        start);
         MesosCommand mesos =
                 new MesosCommand(
                         new AgentHost(

@@ -58,7 +58,8 @@ public final class CommandGroups {
                                             null,
                                             Map::of,
                                             Map::of,
-                                            _ -> List.of())
+                                            _ -> List.of(),
+                                            null)
                                     ::commands,
                             "k8s",
                             new K8sCommand(null)::commands,

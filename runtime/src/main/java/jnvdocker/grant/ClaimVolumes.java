@@ -52,7 +52,6 @@ import java.util.stream.Collectors;
 public final class ClaimVolumes implements PluginVolumes {
     private static final String MAKE_AGAIN =
             "'jnvdocker run' makes claims, create the container again with it";
-    private static final String MEANWHILE = " (to copy files out of it meanwhile: docker export)";
 
     private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
@@ -335,13 +334,16 @@ public final class ClaimVolumes implements PluginVolumes {
                             + gpus
                             + " GPUs, and "
                             + QuotaText.rule(quota.limit(claim.owner())),
-                    "create it again with fewer");
+                    "make it again with fewer: "
+                            + RemakeAdvice.command(claim)
+                            + " --gpus "
+                            + quota.limit(claim.owner()).gpus());
         }
         if (!quota.allows(claim.owner(), gpus)) {
             throw new VolumeException(
                     QuotaText.excess(
                             claim.owner(), quota.leases(claim.owner()), quota.limit(claim.owner())),
-                    "stop one of them, then start this container again" + MEANWHILE);
+                    "stop one of them, then start this container again");
         }
     }
 

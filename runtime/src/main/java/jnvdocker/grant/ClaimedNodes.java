@@ -31,15 +31,16 @@ public final class ClaimedNodes {
                 throw new VolumeException(
                         LeaseText.name(claimed.number(), claimed.uuid())
                                 + " is no longer on this host, or the driver does not show it",
-                        "create the container again with 'jnvdocker run', on another GPU");
+                        "make the container again on another GPU: " + RemakeAdvice.command(claim));
             }
             if (!claimed.hasNodesOf(gpu.get())) {
                 throw new VolumeException(
                         LeaseText.name(gpu.get().number(), claimed.uuid())
                                 + changed(claimed, gpu.get()),
-                        "create it again with 'jnvdocker run --gpus device="
-                                + Gpu.shortUuid(claimed.uuid())
-                                + "'");
+                        "make it again: "
+                                + RemakeAdvice.command(claim)
+                                + " --gpus device="
+                                + Gpu.shortUuid(claimed.uuid()));
             }
         }
     }

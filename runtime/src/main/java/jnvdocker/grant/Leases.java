@@ -379,6 +379,11 @@ public final class Leases {
         return registry.claims().refusedStarts();
     }
 
+    /** The claim of that id, whose container may be stopped. */
+    public Optional<Claim> claim(String id) throws IOException {
+        return registry.claims().claim(id);
+    }
+
     /** Every claim that a volume of docker's is for, in order of id. */
     public List<Claim> claimsWithVolume() throws IOException {
         return registry.claims().withVolume();

@@ -140,7 +140,9 @@ final class RefusalCheck {
         if (message.contains("each user")) {
             String mine = MINE + "; stop one of them, then start this container again.*";
             String never =
-                    "this container has [1-3] GPUs, and " + EACH + "; create it again with fewer";
+                    "this container has [1-3] GPUs, and "
+                            + EACH
+                            + "; make it again with fewer: jnvdocker gpu remake \\S+ --gpus \\d";
             assertTrue(message.matches(mine) || message.matches(never), message);
             Claim claim = claim(volume);
             long has = world.lab.heldBy(claim.owner(), registry().holdings().held());

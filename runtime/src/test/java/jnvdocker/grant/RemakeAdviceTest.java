@@ -1,7 +1,6 @@
 package jnvdocker.grant;
 
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -10,7 +9,6 @@ import jnvdocker.lease.Owner;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Instant;
@@ -28,38 +26,23 @@ class RemakeAdviceTest {
                 name.map(it -> new Claim.ContainerRef("3f2a9c01d4e5", it)));
     }
 
-    /** Docker takes names for containers that it does not take for images. */
-    @ParameterizedTest
-    @CsvSource({
-        "train-7, train-7-saved",
-        "Train_7, train-7-saved",
-        "a__.b, a-b-saved",
-        "lab-, lab-saved",
-        "x, x-saved"
-    })
-    void containerIsRemovedLast(String name, String image) {
-        String advice = RemakeAdvice.of(claim(Optional.of(name)));
-        assertTrue(
-                advice.contains(
-                        (": docker commit %1$s %2$s && jnvdocker run -d --name %1$s-new --gpus 2"
-                                        + " %2$s && docker rm %1$s && docker rename %1$s-new %1$s"
-                                        + " (")
-                                .formatted(name, image)),
-                advice);
+    @Test
+    void containerIsNamed() {
+        assertEquals(
+                ", or make it again on other GPUs: jnvdocker gpu remake Train_7.b",
+                RemakeAdvice.of(claim(Optional.of("Train_7.b"))));
     }
 
     @Test
     void unknownNameIsInNoCommand() {
-        String advice = RemakeAdvice.of(claim(Optional.empty()));
-        assertTrue(
-                advice.contains(
-                        ": docker commit makes an image of it for 'jnvdocker run' (containers"),
-                advice);
+        assertEquals(
+                "jnvdocker gpu remake CONTAINER", RemakeAdvice.command(claim(Optional.empty())));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"a b", "$(reboot)", "-f", "a;b", "ä", ""})
     void nameThatDockerDoesNotTakeIsInNoCommand(String name) {
-        assertFalse(RemakeAdvice.of(claim(Optional.of(name))).contains("&&"));
+        assertEquals(
+                "jnvdocker gpu remake CONTAINER", RemakeAdvice.command(claim(Optional.of(name))));
     }
 }

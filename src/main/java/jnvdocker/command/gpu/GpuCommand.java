@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.complete.Visible;
+import jnvdocker.command.start.StartContainer;
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.Doctor;
@@ -40,6 +41,7 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * {@code jnvdocker gpu …}: shows the GPUs of this host, their holders, and our records about them.
@@ -61,6 +63,7 @@ public final class GpuCommand {
     private final Supplier<Map<String, Reading>> readings;
     private final Supplier<Map<GpuPair, Topology>> topologies;
     private final IdleHolders idle;
+    private final StartContainer startContainer;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
@@ -86,7 +89,8 @@ public final class GpuCommand {
             GpuReload.Reload reload,
             Supplier<Map<String, Reading>> readings,
             Supplier<Map<GpuPair, Topology>> topologies,
-            IdleHolders idle) {
+            IdleHolders idle,
+            StartContainer startContainer) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -103,6 +107,7 @@ public final class GpuCommand {
         this.readings = readings;
         this.topologies = topologies;
         this.idle = idle;
+        this.startContainer = startContainer;
     }
 
     @Command(
@@ -120,7 +125,7 @@ public final class GpuCommand {
                 new Printout(client, false, screen),
                 screen,
                 new GpuUninstall(uninstall, installation, request),
-                new GpuRun(inventory, leases, request, client));
+                successors(request, client));
     }
 
     /** What these commands show to every caller. */
@@ -133,22 +138,38 @@ public final class GpuCommand {
      */
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        GpuRun program = new GpuRun(inventory, leases, request, client);
-        execute(arguments, program, request, client);
-        if (program.isReady()) {
-            program.start();
+        Successors successors = successors(request, client);
+        execute(arguments, successors, request, client);
+        if (successors.ready().isPresent()) {
+            successors.ready().get().start();
         }
     }
 
+    /** The commands after which the client becomes another program. */
+    private record Successors(GpuRun run, GpuRemake remake) {
+        Optional<Successor> ready() {
+            return Stream.<Successor>of(run, remake).filter(Successor::isReady).findFirst();
+        }
+    }
+
+    private Successors successors(ClientRequest request, ClientConnection client) {
+        return new Successors(
+                new GpuRun(inventory, leases, request, client),
+                new GpuRemake(startContainer, leases, request, client));
+    }
+
     private void execute(
-            List<String> arguments, GpuRun program, ClientRequest request, ClientConnection client)
+            List<String> arguments,
+            Successors successors,
+            ClientRequest request,
+            ClientConnection client)
             throws IOException {
         Screen screen = Screen.of(request);
         boolean mayBeShownAgain = Watch.mayBeAsked(arguments);
         Printout out = new Printout(client, mayBeShownAgain, screen);
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
-        CommandLine gpu = commands(request, client, out, screen, departure, program);
+        CommandLine gpu = commands(request, client, out, screen, departure, successors);
         gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = gpu.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
@@ -163,7 +184,7 @@ public final class GpuCommand {
         out.end();
         if (departure.isDone()) {
             installation.leave(client);
-        } else if (!program.isReady()) {
+        } else if (successors.ready().isEmpty()) {
             client.exit(code);
         }
     }
@@ -174,7 +195,7 @@ public final class GpuCommand {
             Printout out,
             Screen screen,
             GpuUninstall departure,
-            GpuRun program) {
+            Successors successors) {
         CommandLine gpu =
                 new CommandLine(new Gpu())
                         .addSubcommand(new GpuLs(host, leases, readings, idle, screen))
@@ -183,7 +204,8 @@ public final class GpuCommand {
                         .addSubcommand(
                                 new GpuWhy(host, leases, readings, idle, mayEnd(request), screen))
                         .addSubcommand(new GpuIdle(idle, screen))
-                        .addSubcommand(new CommandLine(program).setStopAtPositional(true))
+                        .addSubcommand(new CommandLine(successors.run()).setStopAtPositional(true))
+                        .addSubcommand(successors.remake())
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
                         .addSubcommand(new GpuHistory(host, leases, keepHistory.get(), screen, out))

@@ -43,7 +43,7 @@ import java.util.stream.Collectors;
             "Nobody else gets them until the program and everything that it started have ended.",
             "CUDA_VISIBLE_DEVICES names them by UUID."
         })
-final class GpuRun implements Callable<Integer> {
+final class GpuRun implements Callable<Integer>, Successor {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
     private static final String WAIT = "--gpu-wait";
 
@@ -89,7 +89,7 @@ final class GpuRun implements Callable<Integer> {
     }
 
     /** A duration needs an equals sign before it: the next word may be the program. */
-    private static final class Attached implements IParameterPreprocessor {
+    static final class Attached implements IParameterPreprocessor {
         @Override
         public boolean preprocess(
                 Stack<String> arguments,
@@ -142,16 +142,13 @@ final class GpuRun implements Callable<Integer> {
         return Quote.shown(word.substring(word.lastIndexOf('/') + 1));
     }
 
-    /** Whether the command was typed, and correctly. */
-    boolean isReady() {
+    @Override
+    public boolean isReady() {
         return wanted.isPresent();
     }
 
-    /**
-     * Has the client become the program as soon as there are GPUs for it. The parsed command line
-     * is not needed for that: many clients may wait for a long time.
-     */
-    void start() throws IOException, RefusedException {
+    @Override
+    public void start() throws IOException, RefusedException {
         try {
             become();
         } catch (RefusedException e) {

@@ -77,6 +77,12 @@ public final class StartContainer {
             boolean allowPrivileged,
             String configFile) {}
 
+    /** The end of a request: the client becomes docker, or a program that runs docker. */
+    @FunctionalInterface
+    public interface Ending {
+        void become(List<String> docker) throws IOException;
+    }
+
     public StartContainer(
             Host host,
             GpuInventory inventory,
@@ -110,7 +116,7 @@ public final class StartContainer {
             case DockerCommandLine.LeaveToDocker(List<String> argv) ->
                     client.exec(request.dockerWith(argv));
             case DockerCommandLine.Help(List<String> argv) -> explain(argv, request, client);
-            case RunCommand run -> startOrNote(run, request, client);
+            case RunCommand run -> start(run, request, client, client::exec);
         }
     }
 
@@ -129,10 +135,13 @@ public final class StartContainer {
         return client.capture(request.dockerWith(List.of(verb.word(), "--help"))).output();
     }
 
-    private void startOrNote(RunCommand run, ClientRequest request, ClientConnection client)
+    /**
+     * @param ending of a container whose image was found
+     */
+    public void start(RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
             throws IOException, RefusedException {
         try {
-            start(run, request, client);
+            findImage(run, request, client, ending);
         } catch (RefusedException e) {
             leases.refused(
                     Caller.owner(request), "container of image " + Quote.shown(run.image()), e);
@@ -140,7 +149,8 @@ public final class StartContainer {
         }
     }
 
-    private void start(RunCommand run, ClientRequest request, ClientConnection client)
+    private void findImage(
+            RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
             throws IOException, RefusedException {
         refuseCdi(run);
         if (run.hasImageBehindWait()) {
@@ -161,7 +171,7 @@ public final class StartContainer {
             case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
             case ImageFinder.NotPulled _ -> client.exit(run.verb() == Verb.RUN ? 125 : 1);
             case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
-                    startImage(rest, image, typed, where, request, client);
+                    startImage(rest, image, typed, where, request, client, ending);
         }
     }
 
@@ -171,13 +181,14 @@ public final class StartContainer {
             TypedGpus typed,
             UserEngine where,
             ClientRequest request,
-            ClientConnection client)
+            ClientConnection client,
+            Ending ending)
             throws IOException, RefusedException {
         Map<String, String> variables = new UserVariables(request, client).of(run);
         GpuNeeds needs = GpuNeeds.of(image, variables);
         Optional<Wanted> wanted = wanted(run, typed, request, variables, needs, client);
         if (wanted.isEmpty()) {
-            client.exec(request.dockerWith(run.with(List.of())));
+            ending.become(request.dockerWith(run.with(List.of())));
             return;
         }
         refuseOtherHost(request.variable("NV_HOST"));
@@ -192,7 +203,7 @@ public final class StartContainer {
         Set<String> candidates = needsCheck.check(checked, wanted.get().request(), driver, client);
         Optional<String> ours = runtime.ours(run, where);
         if (ours.isPresent()) {
-            startWithRuntime(ours.get(), run, wanted.get(), candidates, request, waiting, client);
+            startWithRuntime(ours.get(), run, wanted.get(), candidates, request, waiting, ending);
             return;
         }
         volumes.build(host, driver.version());
@@ -223,7 +234,7 @@ public final class StartContainer {
                     planner.plan(
                             new ContainerPlanner.Container(
                                     image, allocation, userSettings, now.version(), plainRuntime));
-            client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
+            ending.become(request.dockerWith(run.with(DockerArguments.of(edits))));
         } catch (IOException | RefusedException | RuntimeException e) {
             if (claim.isPresent()) {
                 leases.cancel(claim.get());
@@ -243,7 +254,7 @@ public final class StartContainer {
             Set<String> candidates,
             ClientRequest request,
             Optional<Waiting> waiting,
-            ClientConnection client)
+            Ending ending)
             throws IOException, RefusedException {
         Optional<Claim> claim =
                 claim(
@@ -263,7 +274,7 @@ public final class StartContainer {
                 "--label="
                         + claim.map(it -> ClaimNames.CLAIM_LABEL + "=" + it.id())
                                 .orElse(ClaimNames.GPUS_LABEL + "=none"));
-        client.exec(request.dockerWith(run.with(options)));
+        ending.become(request.dockerWith(run.with(options)));
     }
 
     /**

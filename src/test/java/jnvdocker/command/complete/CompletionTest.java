@@ -108,9 +108,11 @@ class CompletionTest {
     void everyCommandIsACandidate() {
         for (String name : CommandGroups.ALL.keySet()) {
             CommandSpec group = group(name);
-            assertEquals(List.copyOf(group.subcommands().keySet()), complete(name, ""));
+            List<String> names = new ArrayList<>(group.subcommands().keySet());
+            names.removeIf(it -> !group.subcommands().get(it).getCommandName().equals(it));
+            assertEquals(names, complete(name, ""));
             assertEquals(complete(name, ""), complete(name, "help", ""));
-            for (String word : group.subcommands().keySet()) {
+            for (String word : names) {
                 assertTrue(complete(name, word.substring(0, 1)).contains(word), word);
             }
         }
@@ -165,7 +167,9 @@ class CompletionTest {
     @Test
     void gpusAreNamedByIndexAndUuid() {
         List<String> all = List.of("0", "1", "2", gpu(0).uuid(), gpu(1).uuid(), gpu(2).uuid());
-        assertEquals(all, complete("gpu", "why", ""));
+        assertEquals(all, complete("gpu", "why", "").subList(0, all.size()));
+        assertEquals(List.of("train-1.5_b"), complete("gpu", "why", "tr"));
+        assertEquals(List.of(":docker container inspect"), complete("gpu", "remake", "tr"));
         assertEquals(all, complete("gpu", "history", "--gpu", ""));
         assertEquals(List.of("1\tGPU-5c1a1001 NVIDIA A100"), lines("gpu", "why", "1"));
         assertEquals(List.of(gpu(2).uuid()), complete("gpu", "why", "GPU-5c1a2"));

@@ -525,8 +525,8 @@ class DoctorTest extends EachEngineTest {
             assertWrong(
                     "claims",
                     "container old cannot be started: GPU 3 (GPU-5c1a3009) is no longer on this"
-                        + " host, or the driver does not show it; create the container again with"
-                        + " 'jnvdocker run', on another GPU");
+                            + " host, or the driver does not show it; make the container again on"
+                            + " another GPU: jnvdocker gpu remake old");
             Command.Result refused = lab.docker("start", "old");
             assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is no longer on this host"));
         } finally {
@@ -548,8 +548,8 @@ class DoctorTest extends EachEngineTest {
                     "claims",
                     "container old cannot be started: GPU 3 (GPU-5c1a3009) has become /dev/nvidia7,"
                             + " and this container was given /dev/nvidia3, which is another GPU"
-                            + " now; create it again with 'jnvdocker run --gpus"
-                            + " device=GPU-5c1a3009'");
+                            + " now; make it again: jnvdocker gpu remake old --gpus"
+                            + " device=GPU-5c1a3009");
         } finally {
             Files.writeString(information, before);
             shell("rm " + host("dev/nvidia7"));

@@ -127,8 +127,8 @@ class PolicyTest extends OneEngineTest {
                         && start.err()
                                 .contains(
                                         "; start this container again when the cordon is lifted"
-                                                + " (docker export copies files out of it"
-                                                + " meanwhile), or make it again on other GPUs"),
+                                                + ", or make it again on other GPUs: jnvdocker"
+                                                + " gpu remake train\n"),
                 start::toString);
         lab.jnvdocker("gpu", "uncordon", "GPU-5c1a1003").ok();
         lab.docker("start", "train").ok();

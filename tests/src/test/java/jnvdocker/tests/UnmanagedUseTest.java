@@ -357,13 +357,9 @@ class UnmanagedUseTest extends EachEngineTest {
                 refused.err()
                         .contains(
                                 "GPU 1 (GPU-5c1a1003) is used by container plain-1, which jnvdocker"
-                                    + " did not start; start this container again when it has ended"
-                                    + " (docker export copies files out of it meanwhile), or make"
-                                    + " it again on other GPUs, with the options that it had:"
-                                    + " docker commit ours ours-saved && jnvdocker run -d --name"
-                                    + " ours-new --gpus 1 ours-saved && docker rm ours && docker"
-                                    + " rename ours-new ours (containers of our OCI runtime get"
-                                    + " free GPUs at each start: jnvdocker runtime install)"),
+                                    + " did not start; start this container again when it has"
+                                    + " ended, or make it again on other GPUs: jnvdocker gpu remake"
+                                    + " ours\n"),
                 refused::toString);
         lab.docker("rm", "-f", "plain-1").ok();
         lab.docker("start", "ours").ok();
