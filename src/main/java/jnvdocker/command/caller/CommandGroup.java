@@ -37,7 +37,7 @@ public final class CommandGroup {
             Map.of("drain", "cordon", "info", "ls", "undrain", "uncordon");
 
     /** Commands that are not to be typed by mistake. */
-    private static final Set<String> DESTROYING = Set.of("prune", "release", "uninstall");
+    private static final Set<String> DESTROYING = Set.of("prune", "release", "remake", "uninstall");
 
     private CommandGroup() {}
 

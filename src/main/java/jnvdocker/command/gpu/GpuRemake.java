@@ -178,7 +178,11 @@ final class GpuRemake implements Callable<Integer>, Successor {
                 variables.put(name, value);
             }
         });
-        variables.putAll(ContainerPlanner.searchPaths(all, Set.of()));
+        // Where one of them leads to the driver, the user has chosen the other.
+        if (variables.values().stream()
+                .noneMatch(it -> it.contains(ContainerPlanner.DRIVER_FOLDER))) {
+            variables.putAll(ContainerPlanner.searchPaths(all, Set.of()));
+        }
         return variables;
     }
 
