@@ -73,7 +73,7 @@ final class NodeLinks {
                 }
             }
         }
-        found.sort(Comparator.comparing(DeviceNode::major).thenComparing(DeviceNode::minor));
+        found.sort(Comparator.comparingInt(DeviceNode::major).thenComparingInt(DeviceNode::minor));
         return found;
     }
 
