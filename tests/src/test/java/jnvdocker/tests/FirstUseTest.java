@@ -160,7 +160,7 @@ class FirstUseTest extends OneHostTest {
         }
         assertNoSuchCommand("drain", " (did you mean cordon?)");
         assertNoSuchCommand("info", " (did you mean ls?)");
-        for (String word : new String[] {"kill", "unistall", "prun"}) {
+        for (String word : new String[] {"kill", "unistall"}) {
             assertNoSuchCommand(word, "");
         }
         assertEquals(
