@@ -79,7 +79,7 @@ final class LostClaims {
         Optional<Set<String>> mounted = mounted();
         for (Claim claim : deleted) {
             if (mounted.isEmpty()) {
-                unleased.add(claim.id());
+                unleased.add(claim.id(), Optional.empty());
             } else if (mounted.get().contains(claim.id())) {
                 registry.claims().restore(claim, false);
                 files.write(claim);
