@@ -109,11 +109,11 @@ final class GpuWhy implements Callable<Integer> {
                     spec.commandLine(), "--json explains one GPU, and " + id + " names several");
         }
         IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
-        for (GpuStatus status : gpus) {
-            if (status != gpus.getFirst()) {
+        for (int i = 0; i < gpus.size(); i++) {
+            if (i > 0) {
                 out.println();
             }
-            explain(status, notes, out);
+            explain(gpus.get(i), notes, out);
         }
     }
 
