@@ -67,9 +67,12 @@ final class EngineJson extends JsonFactory {
     }
 
     private static boolean isRead(String parent, String member) {
-        return "Labels".equals(parent) || "Attributes".equals(parent)
-                ? ContainerLabels.areRead(member)
-                : !UNREAD.contains(member);
+        return switch (parent) {
+            case "Labels" -> ContainerLabels.areRead(member);
+            // Of an event: the labels of its container, and the container's name.
+            case "Attributes" -> member.equals("name") || ContainerLabels.areRead(member);
+            case null, default -> !UNREAD.contains(member);
+        };
     }
 
     /** One answer, which takes its turn when it turns out to be long. */
