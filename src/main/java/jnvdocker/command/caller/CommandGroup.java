@@ -22,6 +22,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -152,7 +153,10 @@ public final class CommandGroup {
             meant.add(OF_OTHERS.get(word));
         }
         meant.removeIf(name -> commands.containsKey(name) && !names.contains(name));
-        meant.removeAll(DESTROYING);
+        // Nor does the nearest harmless one follow: it may be the opposite.
+        if (!Collections.disjoint(meant, DESTROYING)) {
+            meant.clear();
+        }
         String similar = String.join(" or ", meant);
         return what
                 + Quote.shown(word)

@@ -224,7 +224,6 @@ class MesosFlagsTest {
         assertEquals(125, flags("--isolation=gpu/nvidia,cgroups/all").exitCode());
         assertEquals(2, flags("--no-such-option").exitCode());
         assertEquals(2, daemon.jnvdocker("mesos", "flags", "--launcher_dir=").run().exitCode());
-        assertEquals(2, daemon.jnvdocker("mesos").run().exitCode());
         assertEquals(2, daemon.jnvdocker("mesos", "run").run().exitCode());
         assertTrue(
                 daemon.jnvdocker("mesos", "flags", "--help")

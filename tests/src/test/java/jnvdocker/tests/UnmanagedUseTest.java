@@ -49,7 +49,7 @@ class UnmanagedUseTest extends EachEngineTest {
         Files.writeString(hook, "#!/bin/sh\nexit 0\n");
         Command.of("chmod", "755", programs, hook).run().ok();
         Command.of("gcc", "-static", "-o", holdopen(), Project.world("holdopen.c")).run().ok();
-        Files.createDirectory(host("dev/char"));
+        Files.createDirectories(host("dev/char"));
         Files.createSymbolicLink(host("dev/char/gpu"), Path.of("../nvidia1"));
         lab.engine().path(programs);
         String runc = Command.of("sh", "-c", "command -v runc").run().ok().out().strip();
