@@ -537,6 +537,11 @@ class DoctorTest extends EachEngineTest {
     @Test
     void claimWhoseGpuHasGone() throws IOException {
         lab.create("old", 3);
+        // The daemon learns of the name by an event.
+        Lab.await(() -> {
+            Command.Result known = lab.jnvdocker("gpu", "why", "old");
+            return known.exitCode() == 0 ? List.of() : List.of(known.err());
+        });
         Path gpu = information(3).getParent();
         Files.move(gpu, host("away"));
         try {
