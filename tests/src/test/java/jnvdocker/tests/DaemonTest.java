@@ -454,8 +454,7 @@ class DaemonTest extends OneHostTest {
     @Test
     void wrongUsageIsExitCode2() {
         daemon.jnvdocker("gpu", "ls").run().ok();
-        for (String[] wrong :
-                new String[][] {{"gpu"}, {"gpu", "nonsense"}, {"gpu", "ls", "--nonsense"}}) {
+        for (String[] wrong : new String[][] {{"gpu", "nonsense"}, {"gpu", "ls", "--nonsense"}}) {
             Command.Result result = daemon.jnvdocker((Object[]) wrong).run();
             assertEquals(2, result.exitCode(), result::toString);
             assertTrue(result.err().startsWith("jnvdocker: "), result::toString);
