@@ -577,6 +577,8 @@ class SystemdTest {
             shell("docker ps -aq | xargs -r docker rm -f");
             machine.jnvdocker("runtime", "uninstall").run().ok();
             useCgroupsOf("cgroupfs");
+            // The program stays until docker has been restarted.
+            machine.jnvdocker("runtime", "uninstall").run().ok();
         }
     }
 
