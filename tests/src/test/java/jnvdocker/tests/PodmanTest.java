@@ -3,11 +3,14 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Podman;
+import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
@@ -121,6 +124,25 @@ class PodmanTest {
         assertRefused(
                 podman.start("three", RUNTIME, device(1), "--volume=" + mount + ":/run/jnvdocker"),
                 one);
+    }
+
+    /** Only its processes are seen: the daemon does not list podman's containers. */
+    @Test
+    void containerOfThePlainRuntimeThatOpensAHeldGpuIsNoted() {
+        Path holdopen = folder.resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        podman.start("one", RUNTIME, device(1)).ok();
+        awaitHeld(Set.of(1));
+        podman.start("two", "--runtime=runc", device(1), "--volume=" + holdopen + ":/holdopen:ro")
+                .ok();
+        podman.command("exec", "-d", "two", "/holdopen", "/dev/nvidia1").run().ok();
+        Lab.await(() -> {
+            JsonNode gpu = lab.jnvdocker("gpu", "ls", "--json").json().path(1);
+            return gpu.path("state").asText().equals("held")
+                            && gpu.path("note").asText().contains("used by")
+                    ? List.of()
+                    : List.of(gpu.toString());
+        });
     }
 
     /** It may be the image's: the GPUs are those for such an image. */
