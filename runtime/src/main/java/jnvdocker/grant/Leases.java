@@ -412,23 +412,10 @@ public final class Leases {
         Instant boot = Instant.now().minus(Posix.timeSinceBoot());
         Map<Long, Tenure> tenures = registry.history().tenures(leases);
         for (Lease lease : leases) {
-            Optional<Instant> start = init(lease.holder()).map(it -> it.since(boot));
+            Optional<Instant> start = lease.holder().init().map(it -> it.since(boot));
             tenures.computeIfPresent(lease.id(), (_, tenure) -> tenure.from(start));
         }
         return tenures;
-    }
-
-    private static Optional<ProcessId> init(Holder holder) {
-        return switch (holder) {
-            case Holder.Container container -> container.init();
-            case Holder.OciContainer container -> container.init();
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    Optional.empty();
-        };
     }
 
     /** Leases of one GPU that have ended, the latest first. */

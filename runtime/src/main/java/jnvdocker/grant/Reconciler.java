@@ -410,7 +410,7 @@ public final class Reconciler {
     }
 
     private boolean isLearnt(String claim) throws IOException {
-        return registry.liveOf(claim).flatMap(Reconciler::init).isPresent();
+        return registry.liveOf(claim).flatMap(lease -> lease.holder().init()).isPresent();
     }
 
     /** By their claims. */
@@ -428,7 +428,8 @@ public final class Reconciler {
             adoption.adopt(claim, holder, before);
         } else if (isClients(lease.get())) {
             registry.runs(lease.get(), holder);
-        } else if (holder.init().isPresent() && !holder.init().equals(init(lease.get()))) {
+        } else if (holder.init().isPresent()
+                && !holder.init().equals(lease.get().holder().init())) {
             registry.started(lease.get().id(), holder.init().get(), holder.cgroup());
         }
     }
@@ -443,19 +444,6 @@ public final class Reconciler {
                     Holder.Kubelet _,
                     Holder.Pod _ ->
                     false;
-        };
-    }
-
-    private static Optional<ProcessId> init(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Container container -> container.init();
-            case Holder.OciContainer container -> container.init();
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    Optional.empty();
         };
     }
 

@@ -11,6 +11,11 @@ public sealed interface Holder {
     /** The process that a lease depends on as long as nothing better is known. */
     ProcessId process();
 
+    /** A container's first process, as far as it is known; empty for every other kind. */
+    default Optional<ProcessId> init() {
+        return Optional.empty();
+    }
+
     /** A {@code docker run} between our plan and docker's first mount: a reservation. */
     record Client(ProcessId process) implements Holder {}
 

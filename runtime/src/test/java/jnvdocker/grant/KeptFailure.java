@@ -1,16 +1,15 @@
 package jnvdocker.grant;
 
+import jnvdocker.volume.FolderTree;
+
 import net.jqwik.api.lifecycle.PerProperty;
 import net.jqwik.api.lifecycle.PropertyExecutionResult;
 import net.jqwik.api.lifecycle.PropertyLifecycleContext;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.List;
 
 /**
@@ -30,7 +29,7 @@ class KeptFailure implements PerProperty.Lifecycle {
     static void keep(Class<?> test, Path state, String steps) {
         Path folder = folder(test);
         try {
-            remove(folder);
+            FolderTree.delete(folder);
             Files.createDirectories(folder);
             Files.writeString(folder.resolve("steps"), steps);
             copy(state, folder.resolve("state"));
@@ -49,29 +48,6 @@ class KeptFailure implements PerProperty.Lifecycle {
                 Files.copy(file, to.resolve(from.relativize(file)));
             }
         }
-    }
-
-    private static void remove(Path folder) throws IOException {
-        if (Files.notExists(folder)) {
-            return;
-        }
-        Files.walkFileTree(
-                folder,
-                new SimpleFileVisitor<>() {
-                    @Override
-                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-                            throws IOException {
-                        Files.delete(file);
-                        return FileVisitResult.CONTINUE;
-                    }
-
-                    @Override
-                    public FileVisitResult postVisitDirectory(Path inner, IOException failure)
-                            throws IOException {
-                        Files.delete(inner);
-                        return FileVisitResult.CONTINUE;
-                    }
-                });
     }
 
     @Override
