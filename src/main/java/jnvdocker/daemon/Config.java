@@ -88,7 +88,7 @@ public record Config(
         return of(ConfigFile.of(parts), file);
     }
 
-    /** Whoever can write to such a directory can replace what is in it. */
+    /** A user that can write to such a directory can replace what is in it. */
     private static void refuseUnlessRoots(Path folder) throws IOException {
         try {
             TrustedFolder.check(folder);

@@ -321,7 +321,7 @@ public final class DeviceNodes {
     }
 
     /**
-     * Returns the driver's nodes that are there, whoever has made them, and that no link {@code
+     * Returns the driver's nodes that are there, made by any program, and that no link {@code
      * /dev/char/<major>:<minor>} leads to.
      */
     public List<DeviceNode> unlinked() throws IOException {

@@ -53,7 +53,7 @@ final class NodeLinks {
         }
     }
 
-    /** The nodes that are there, whoever has made them, and that no link leads to. */
+    /** The nodes that are there, made by any program, and that no link leads to. */
     List<DeviceNode> missing() throws IOException {
         List<DeviceNode> found = new ArrayList<>();
         Path dev = host.resolve("/dev");

@@ -74,8 +74,8 @@ final class ClaimMounts {
     }
 
     /**
-     * Whether a process is of a container that is not the holder of a lease. Whoever may use an
-     * engine can have it mount the directory of any claim in any container.
+     * Whether a process is of a container that is not the holder of a lease. Any user of an engine
+     * can have it mount the directory of any claim in any container.
      */
     boolean isOfAnother(ProcessId process, Lease lease) {
         Optional<String> cgroup = cgroup(lease);

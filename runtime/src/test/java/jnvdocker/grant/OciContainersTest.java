@@ -345,7 +345,7 @@ class OciContainersTest {
         assertEquals(List.of(), live());
     }
 
-    /** Whoever may use an engine can have it mount a claim's directory in any container. */
+    /** Any user of an engine can have it mount a claim's directory in any container. */
     @Test
     void claimMountedInAnotherContainerIsNoEvidence() throws Exception {
         Lease lease = ask("a", 1);

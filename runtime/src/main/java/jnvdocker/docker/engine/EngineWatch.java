@@ -222,7 +222,7 @@ public final class EngineWatch implements AutoCloseable {
                 });
     }
 
-    /** Whoever holds a GPU is known by the container's id, with a label or without. */
+    /** A holder is known by its container's id, with a label or without. */
     private void renamed(String container) {
         String name = names.remove(container);
         if (name != null) {

@@ -49,7 +49,10 @@ class ContainerOptionsTest {
         assertEquals(List.of(option), ContainerOptions.of(container(host)));
     }
 
-    /** What `jnvdocker run` and `docker run --gpus` have added, the new container gets anew. */
+    /**
+     * All that `jnvdocker run` and `docker run --gpus` have added is added to the new container
+     * again.
+     */
     @Test
     void gpusAreLeftOut() throws Exception {
         String host =
