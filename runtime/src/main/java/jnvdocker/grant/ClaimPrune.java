@@ -171,7 +171,7 @@ public final class ClaimPrune {
     private Optional<String> held(String claim, boolean dry) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && dry) {
-            return lease.filter(it -> !(evidence.of(it) instanceof Evidence.Gone))
+            return lease.filter(it -> !(evidence.of(it) instanceof Life.Gone))
                     .map(ClaimPrune::held);
         }
         if (lease.isPresent()) {

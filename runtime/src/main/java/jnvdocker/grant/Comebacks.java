@@ -219,16 +219,15 @@ final class Comebacks {
 
     private Outlook outlook(String claim, Quiet now) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim).filter(Lease::isOfContainer);
-        Evidence.Finding finding =
-                lease.map(evidence::of).orElseGet(() -> new Evidence.Gone("it has ended"));
-        if (lease.isEmpty() || finding instanceof Evidence.Alive) {
+        Life finding = lease.map(evidence::of).orElseGet(() -> new Life.Gone("it has ended"));
+        if (lease.isEmpty() || finding instanceof Life.Running) {
             quiet.remove(claim, now);
             return new Open(Optional.empty());
         }
         Outlook outlook = outlook(lease.get(), finding, now);
         if (outlook instanceof Over(String why, boolean said)) {
             // Unless it was mounted meanwhile, or a start that was under way has come to something.
-            boolean lives = evidence.of(lease.get()) instanceof Evidence.Alive;
+            boolean lives = evidence.of(lease.get()) instanceof Life.Running;
             if (!lives && isLeftBehind.test(lease.get())) {
                 // A sweep tries again.
                 return new Open(Optional.empty());
@@ -242,9 +241,9 @@ final class Comebacks {
         return outlook;
     }
 
-    private Outlook outlook(Lease lease, Evidence.Finding finding, Quiet now) {
+    private Outlook outlook(Lease lease, Life finding, Quiet now) {
         Optional<String> gone =
-                finding instanceof Evidence.Gone(String why) ? Optional.of(why) : Optional.empty();
+                finding instanceof Life.Gone(String why) ? Optional.of(why) : Optional.empty();
         if (gone.isPresent() && !lease.boot().equals(registry.boot())) {
             return new Over(gone.get(), false);
         }

@@ -1,9 +1,7 @@
 package jnvdocker.grant;
 
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.ProcessGroup;
 import jnvdocker.registry.LeaseRegistry;
 
 import org.slf4j.Logger;
@@ -11,7 +9,6 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -111,14 +108,14 @@ final class LeaseEnder {
         Map<String, Integer> quiet = new HashMap<>();
         for (Lease lease : leases) {
             String claim = lease.claim().id();
-            Evidence.Finding finding = evidence.of(lease);
-            if (finding instanceof Evidence.Gone(String why) && isOver(lease)) {
+            Life finding = evidence.of(lease);
+            if (finding instanceof Life.Gone(String why) && isOver(lease)) {
                 if (mayStartAgain(lease) && grace.begin(lease, () -> endAfterGrace(lease))) {
                     quiet.put(claim, 0);
                 } else {
                     endNow(lease, why);
                 }
-            } else if (finding instanceof Evidence.Alive) {
+            } else if (finding instanceof Life.Running) {
                 evidence.forget(lease);
                 unwritten.remove(claim);
                 comebacks.lives(claim);
@@ -132,22 +129,12 @@ final class LeaseEnder {
 
     /** Whether it had run, so that its engine may be about to start it again, and asks at once. */
     private boolean mayStartAgain(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.OciContainer container ->
-                    container.init().isPresent() && lease.boot().equals(registry.boot());
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    false;
-        };
+        return !evidence.kind(lease).grace(lease).isZero() && lease.boot().equals(registry.boot());
     }
 
     private void endAfterGrace(Lease lease) {
         try {
-            if (evidence.of(lease) instanceof Evidence.Gone(String why)) {
+            if (evidence.of(lease) instanceof Life.Gone(String why)) {
                 endNow(lease, why);
             }
         } catch (IOException e) {
@@ -280,43 +267,16 @@ final class LeaseEnder {
 
     /** Not when somebody else has ended it: the rules may be the next holder's by now. */
     private void withdrawRules(Lease lease) throws IOException {
-        switch (lease.holder()) {
-            case Holder.MesosContainer container -> {
-                if (!registry.stillLive(List.of(lease)).isEmpty()) {
-                    DeviceRules.withdraw(container, lease.claim().gpus());
-                }
-            }
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.Container _,
-                    Holder.OciContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ -> {}
+        if (!registry.stillLive(List.of(lease)).isEmpty()) {
+            evidence.kind(lease).clean(lease);
         }
-    }
-
-    /**
-     * The cgroups of processes that have ended. One stays as long as a process in it is dead, and
-     * its parent does not take notice.
-     *
-     * @return the claims whose cgroups are gone now
-     */
-    List<String> removeGroups() throws IOException {
-        List<String> claims = new ArrayList<>();
-        for (String group : registry.groupsOfEnded()) {
-            if (ProcessGroup.remove(group)) {
-                registry.groupIsGone(group);
-                ProgramGroup.claim(group).ifPresent(claims::add);
-            }
-        }
-        return claims;
     }
 
     /** Whether the holder of one of the leases is gone of whose end no engine tells us. */
     boolean isOver(Collection<Lease> leases) {
         return leases.stream()
                 .filter(lease -> !lease.isOfContainer())
-                .anyMatch(lease -> evidence.of(lease) instanceof Evidence.Gone);
+                .anyMatch(lease -> evidence.of(lease) instanceof Life.Gone);
     }
 
     /**
@@ -327,7 +287,7 @@ final class LeaseEnder {
         return leases.stream()
                 .filter(lease -> lease.isOfContainer() || mayStartAgain(lease))
                 .filter(lease -> evidence.kept(lease).isEmpty())
-                .filter(lease -> evidence.of(lease) instanceof Evidence.Gone)
+                .filter(lease -> evidence.of(lease) instanceof Life.Gone)
                 .anyMatch(lease -> comebacks.isSettling(lease.claim().id()) || grace.lasts(lease));
     }
 }

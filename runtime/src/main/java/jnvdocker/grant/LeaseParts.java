@@ -79,7 +79,6 @@ public record LeaseParts(
             Evidence evidence =
                     new Evidence(world.processes(), world.boot(), world.state(), sights);
             Leftovers leftovers = new Leftovers(evidence, world.memory());
-            Decisions decisions = new Decisions();
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
             UnmanagedLook unmanagedLook =
@@ -130,7 +129,6 @@ public record LeaseParts(
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
-                            decisions,
                             world.pace());
             Reservations reservations =
                     new Reservations(
@@ -145,7 +143,6 @@ public record LeaseParts(
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
-                            decisions,
                             world.pace());
             return new LeaseParts(
                     registry,
@@ -172,7 +169,6 @@ public record LeaseParts(
                             inventory,
                             unmanagedLook,
                             world.policy(),
-                            decisions,
                             refusedStarts,
                             world.log()),
                     reconciler,
@@ -201,7 +197,6 @@ public record LeaseParts(
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
-                            decisions,
                             world.pace()));
         } catch (IOException | RuntimeException | Error e) {
             registry.close();

@@ -2,7 +2,6 @@ package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
@@ -120,16 +119,7 @@ public final class OciKeeper implements AutoCloseable {
     }
 
     private static boolean isOci(Lease lease) {
-        boolean created = lease.claim().container().isPresent();
-        return created
-                && switch (lease.claim().origin()) {
-                    case Origin.OciContainer _ -> true;
-                    case Origin.DockerContainer _,
-                            Origin.HostProcess _,
-                            Origin.MesosTask _,
-                            Origin.Pod _ ->
-                            false;
-                };
+        return lease.claim().container().isPresent() && OciKind.is(lease.claim().origin());
     }
 
     private static String container(Lease lease) {
@@ -209,10 +199,8 @@ public final class OciKeeper implements AutoCloseable {
     }
 
     private void began(Lease lease, ProcessId init) throws IOException {
-        Optional<Lease> now = registry.liveOf(lease.claim().id());
-        if (now.filter(Lease::isReservation).isPresent()) {
-            registry.started(lease.id(), init, evidence.cgroup(init, container(lease)));
-        }
+        Optional<String> cgroup = evidence.cgroup(init, container(lease));
+        registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
     }
 
     private static Optional<Integer> pid(Path file) {

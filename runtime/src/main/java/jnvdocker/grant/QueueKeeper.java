@@ -66,7 +66,6 @@ public final class QueueKeeper {
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
     private final Supplier<GpuTraits> traits;
-    private final Decisions decisions;
     private final Pace pace;
 
     /** Counts each possible end of a holder that is to be checked. */
@@ -98,7 +97,6 @@ public final class QueueKeeper {
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
-            Decisions decisions,
             Pace pace) {
         this.registry = registry;
         this.cancellation = cancellation;
@@ -108,7 +106,6 @@ public final class QueueKeeper {
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.traits = traits;
-        this.decisions = decisions;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
         lookedForUses = pace.nanos() - PERIOD.toNanos();
@@ -376,16 +373,14 @@ public final class QueueKeeper {
                         holdings.now(),
                         Optional.empty());
         boolean reserved =
-                decisions.write(() ->
-                        stopped.isEmpty()
-                                && registry.reserve(
-                                        holdings,
-                                        new LeaseRegistry.Reservation(
-                                                claim,
-                                                new Holder.Client(ticket.client()),
-                                                LeaseRequest.kept(
-                                                        ticket.origin(), ticket.request()),
-                                                Optional.empty())));
+                registry.decide(leases -> {
+                    boolean same = stopped.isEmpty() && leases.holdings().decidesLike(holdings);
+                    if (same) {
+                        leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()));
+                        leases.begin(claim, Holder.reserved(ticket.client()));
+                    }
+                    return same;
+                });
         if (reserved && !place.give(claim)) {
             cancellation.of(claim, "its client no longer waits");
         }

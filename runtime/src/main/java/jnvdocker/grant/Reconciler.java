@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Brings the registry into line with the facts: with this machine's processes before anything is
@@ -93,7 +94,7 @@ public final class Reconciler {
 
     private void endGone(Predicate<Lease> which) throws IOException {
         for (Lease lease : registry.live()) {
-            if (which.test(lease) && evidence.of(lease) instanceof Evidence.Gone(String why)) {
+            if (which.test(lease) && evidence.of(lease) instanceof Life.Gone(String why)) {
                 ender.endNow(lease, why);
             }
         }
@@ -115,7 +116,7 @@ public final class Reconciler {
                         claim.get().origin().isKnownToDocker()
                                 ? cgroup.map(_ -> process)
                                 : Optional.of(process);
-                runs(claim.get(), lease, new Holder.Container(process, init, cgroup), live);
+                runs(claim.get(), lease, Holder.of(process, init, cgroup), live);
             }
         }
     }
@@ -163,17 +164,18 @@ public final class Reconciler {
      * goes.
      */
     public void sweep() throws IOException {
-        for (String claim : ender.removeGroups()) {
+        List<Lease> live = registry.live();
+        Set<String> claims = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
+        for (String claim : evidence.programs().removeGroups(claims)) {
             files.delete(claim);
         }
-        List<Lease> live = registry.live();
         leftovers.look(live);
         if (ender.keepsAny(live)) {
             // Has what its holder left behind closed the GPU meanwhile?
             unmanagedLook.lookWithoutEngine(inventory.gpus());
         }
         boolean unclear =
-                live.stream().anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
+                live.stream().anyMatch(lease -> !(evidence.of(lease) instanceof Life.Running));
         if (!unclear && isComplete() && !hasUnused() && unleased.running().isEmpty()) {
             return;
         }
@@ -243,7 +245,7 @@ public final class Reconciler {
         Optional<ProcessId> init = evidence.process(found.get().pid());
         if (init.isPresent()) {
             Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
-            runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup), live);
+            runs(known.get(), lease, Holder.of(init.get(), init, cgroup), live);
         }
         return false;
     }
@@ -272,7 +274,7 @@ public final class Reconciler {
             return;
         }
         Optional<Lease> lease = registry.liveOf(claim);
-        if (lease.isPresent() && evidence.of(lease.get()) instanceof Evidence.Gone(String why)) {
+        if (lease.isPresent() && evidence.of(lease.get()) instanceof Life.Gone(String why)) {
             // It cannot start again, so nobody need wait for that.
             ender.endNow(lease.get(), why);
         }
@@ -421,30 +423,16 @@ public final class Reconciler {
     }
 
     /** The claim's container runs. */
-    private void runs(
-            Claim claim, Optional<Lease> lease, Holder.Container holder, Map<String, Lease> before)
+    private void runs(Claim claim, Optional<Lease> lease, Holder holder, Map<String, Lease> before)
             throws IOException {
         if (lease.isEmpty()) {
             adoption.adopt(claim, holder, before);
-        } else if (isClients(lease.get())) {
-            registry.runs(lease.get(), holder);
-        } else if (holder.init().isPresent()
-                && !holder.init().equals(lease.get().holder().init())) {
-            registry.started(lease.get().id(), holder.init().get(), holder.cgroup());
+        } else if (lease.get().isOfClient()
+                || holder.init().isPresent()
+                        && !holder.init().equals(lease.get().holder().init())) {
+            // What has changed since it was seen is newer than this.
+            registry.decide(leases -> leases.hold(lease.get(), holder));
         }
-    }
-
-    private static boolean isClients(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Client _ -> true;
-            case Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    false;
-        };
     }
 
     /** Returns whether it was not known. */
