@@ -63,7 +63,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ClaimFiles files;
     private final ClaimRemover remover;
     private final Evidence evidence;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ContainerEngine engine;
     private final Reconciler reconciler;
     private final Inventory inventory;
@@ -83,7 +83,7 @@ public final class ClaimVolumes implements PluginVolumes {
             ClaimFiles files,
             ClaimRemover remover,
             Evidence evidence,
-            LeaseEnder ender,
+            Keeper keeper,
             ContainerEngine engine,
             Reconciler reconciler,
             Inventory inventory,
@@ -95,7 +95,7 @@ public final class ClaimVolumes implements PluginVolumes {
         this.files = files;
         this.remover = remover;
         this.evidence = evidence;
-        this.ender = ender;
+        this.keeper = keeper;
         this.engine = engine;
         this.reconciler = reconciler;
         this.inventory = inventory;
@@ -127,7 +127,7 @@ public final class ClaimVolumes implements PluginVolumes {
         answer(() -> {
             Optional<Lease> lease = registry.liveOf(id);
             if (lease.isPresent()) {
-                ender.end(List.of(lease.get()), LeaseEnder.Caller.VERB);
+                keeper.end(List.of(lease.get()), Keeper.Caller.VERB);
                 if (registry.liveOf(id).isPresent()) {
                     throw new VolumeException(
                             name + " " + LeaseText.held(lease.get()),
@@ -178,7 +178,7 @@ public final class ClaimVolumes implements PluginVolumes {
             reconciler.learnOfRunning(LIST_LIMIT);
             refuseUsed(claim, present);
             Lease lease = take(claim, present, use, caller);
-            ender.mounted(id);
+            keeper.mounted(id);
             try {
                 files.write(lease);
             } catch (IOException e) {
@@ -204,7 +204,7 @@ public final class ClaimVolumes implements PluginVolumes {
             try {
                 registry.unmounted(id, use);
             } finally {
-                ender.unmounted(id);
+                keeper.unmounted(id);
                 reconciler.lookAt(id);
             }
             return null;
@@ -366,7 +366,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 }
                 case Refused(Supplier<VolumeException> why) -> throw why.get();
                 case Blocked(List<Lease> by) -> {
-                    if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
+                    if (attempt == ATTEMPTS || !keeper.end(by, Keeper.Caller.VERB)) {
                         throw blocked(claim, by);
                     }
                 }
@@ -394,7 +394,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 || registry.liveOf(claim.id()).filter(it -> it.id() == own.get().id()).isEmpty()) {
             throw failure;
         }
-        ender.mountedUnwritten(claim.id(), caller);
+        keeper.mountedUnwritten(claim.id(), caller);
         LOG.warn(
                 "claim {} is mounted again under lease {}, and that cannot be written: {}",
                 claim.id(),
@@ -518,8 +518,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private VolumeException blocked(Claim claim, List<Lease> by) {
         return new VolumeException(
                 LeaseText.held(claim.gpus(), by)
-                        + (ender.isSettling(by) ? ", which may be restarting" : "")
-                        + ender.remark(by),
+                        + (keeper.isSettling(by) ? ", which may be restarting" : "")
+                        + keeper.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
                         + RemakeAdvice.of(claim));

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -200,6 +201,11 @@ final class Evidence {
     /** It has ended. */
     void forget(Lease lease) {
         kept.remove(lease.id());
+    }
+
+    /** Forgets this of all leases but those. */
+    void retain(Set<Long> leases) {
+        kept.keySet().retainAll(leases);
     }
 
     /** Why a lease cannot end whose holder is gone. */

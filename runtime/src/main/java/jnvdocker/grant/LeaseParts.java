@@ -22,7 +22,8 @@ public record LeaseParts(
         Leases leases,
         ClaimVolumes volumes,
         Reconciler reconciler,
-        QueueKeeper keeper,
+        Keeper keeper,
+        QueueKeeper queueKeeper,
         RefusedStarts refusedStarts,
         ClaimPrune prune,
         Unleased unleased,
@@ -89,14 +90,13 @@ public record LeaseParts(
                             unleased,
                             new OtherClaims(world.processes(), evidence, world.pace()),
                             leftovers);
-            LeaseEnder ender =
-                    new LeaseEnder(registry, evidence, leftovers, world.engine(), world.pace());
+            Keeper keeper = new Keeper(registry, evidence, leftovers, world.engine(), world.pace());
             Reconciler reconciler =
                     new Reconciler(
                             registry,
                             files,
                             evidence,
-                            ender,
+                            keeper,
                             world.engine(),
                             inventory,
                             unleased,
@@ -119,12 +119,12 @@ public record LeaseParts(
                             world.pace(),
                             world.volumeDriver());
             Cancellation cancellation = new Cancellation(registry, remover);
-            QueueKeeper keeper =
+            QueueKeeper queueKeeper =
                     new QueueKeeper(
                             registry,
                             cancellation,
                             queue,
-                            ender,
+                            keeper,
                             inventory,
                             unmanagedLook,
                             world.policy(),
@@ -135,10 +135,10 @@ public record LeaseParts(
                             registry,
                             files,
                             cancellation,
-                            ender,
+                            keeper,
                             reconciler,
                             queue,
-                            keeper,
+                            queueKeeper,
                             inventory,
                             unmanagedLook,
                             world.policy(),
@@ -149,7 +149,7 @@ public record LeaseParts(
                     new Leases(
                             registry,
                             reservations,
-                            ender,
+                            keeper,
                             evidence,
                             queue,
                             unmanagedLook,
@@ -163,7 +163,7 @@ public record LeaseParts(
                             files,
                             remover,
                             evidence,
-                            ender,
+                            keeper,
                             world.engine(),
                             reconciler,
                             inventory,
@@ -173,9 +173,10 @@ public record LeaseParts(
                             world.log()),
                     reconciler,
                     keeper,
+                    queueKeeper,
                     refusedStarts,
                     new ClaimPrune(
-                            registry, files, remover, evidence, ender, world.engine(), reconciler),
+                            registry, files, remover, evidence, keeper, world.engine(), reconciler),
                     unleased,
                     new OciContainers(
                             registry,
@@ -185,13 +186,13 @@ public record LeaseParts(
                             unmanagedLook,
                             world.troubles(),
                             world.pace()),
-                    new OciKeeper(registry, files, evidence, ender, remover, world.pace()),
+                    new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
                     new PodLeases(
                             registry,
                             evidence,
-                            new PodReport(registry, evidence, sights, ender, inventory),
+                            new PodReport(registry, evidence, sights, keeper, inventory),
                             new LostPods(registry, world.processes(), inventory),
-                            ender,
+                            keeper,
                             queue,
                             inventory,
                             unmanagedLook,

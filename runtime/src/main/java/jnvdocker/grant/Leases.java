@@ -55,7 +55,7 @@ public final class Leases {
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private final LeaseRegistry registry;
     private final Reservations reservations;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final Evidence evidence;
     private final WaitingQueue queue;
     private final UnmanagedLook unmanagedLook;
@@ -68,7 +68,7 @@ public final class Leases {
     Leases(
             LeaseRegistry registry,
             Reservations reservations,
-            LeaseEnder ender,
+            Keeper keeper,
             Evidence evidence,
             WaitingQueue queue,
             UnmanagedLook unmanagedLook,
@@ -79,7 +79,7 @@ public final class Leases {
             DecisionLog log) {
         this.registry = registry;
         this.reservations = reservations;
-        this.ender = ender;
+        this.keeper = keeper;
         this.evidence = evidence;
         this.queue = queue;
         this.unmanagedLook = unmanagedLook;
@@ -488,7 +488,7 @@ public final class Leases {
      */
     public Lease release(String claim) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
         if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
             throw new RefusedException(
                     "claim " + claim + " is not released: " + explain(lease),
@@ -507,13 +507,13 @@ public final class Leases {
      */
     public Lease releaseUnused(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
         Optional<Lease> now = registry.liveOf(claim).filter(it -> it.id() == lease.id());
         if (now.isEmpty()) {
             return lease;
         }
         boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Life.Gone;
-        if (!unused || !ender.endUnused(now.get(), FORCED + who)) {
+        if (!unused || !keeper.endUnused(now.get(), FORCED + who)) {
             throw new RefusedException(
                     "claim "
                             + claim
@@ -544,7 +544,7 @@ public final class Leases {
         Lease lease = lease(claim);
         boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Life.Gone;
         String what = explain(lease);
-        if (!ender.endByForce(lease, FORCED + who)) {
+        if (!keeper.endByForce(lease, FORCED + who)) {
             throw new RefusedException(
                     "claim " + claim + " has just ended by itself",
                     "'jnvdocker gpu leases --all' says how");
@@ -576,7 +576,7 @@ public final class Leases {
         List<Lease> others =
                 registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
         try {
-            ender.end(others, LeaseEnder.Caller.WAITER);
+            keeper.end(others, Keeper.Caller.WAITER);
         } catch (RegistryException e) {
             if (registry.unwrittenEnd().isEmpty()) {
                 throw e;

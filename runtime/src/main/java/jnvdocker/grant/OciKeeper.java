@@ -35,9 +35,6 @@ import java.util.stream.Stream;
 public final class OciKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OciKeeper.class);
 
-    /** How often it is looked for ends that nobody tells of. */
-    private static final Duration SWEEP = Duration.ofSeconds(5);
-
     private static final Duration WAKE = Duration.ofSeconds(1);
     private static final Duration FIRST_STEPS = Duration.ofMillis(5);
     private static final Duration LATER_STEPS = Duration.ofMillis(50);
@@ -49,7 +46,7 @@ public final class OciKeeper implements AutoCloseable {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Evidence evidence;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ClaimRemover remover;
     private final Pace pace;
 
@@ -63,13 +60,13 @@ public final class OciKeeper implements AutoCloseable {
             LeaseRegistry registry,
             ClaimFiles files,
             Evidence evidence,
-            LeaseEnder ender,
+            Keeper keeper,
             ClaimRemover remover,
             Pace pace) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
-        this.ender = ender;
+        this.keeper = keeper;
         this.remover = remover;
         this.pace = pace;
     }
@@ -91,9 +88,9 @@ public final class OciKeeper implements AutoCloseable {
         }
         remember();
         tidy();
+        keeper.after(_ -> tidy());
         WakeSocket socket = WakeSocket.bind(wake, WAKE);
         PermanentThread.platform("deletions", () -> listen(socket)).start();
-        PermanentThread.platform("oci", this::sweep).start();
     }
 
     /** Containers may have ended before this daemon began, or while it did. */
@@ -193,7 +190,7 @@ public final class OciKeeper implements AutoCloseable {
         if (inside.isPresent()) {
             began(lease, inside.get());
         } else {
-            ender.end(List.of(lease), LeaseEnder.Caller.WAITER);
+            keeper.end(List.of(lease), Keeper.Caller.WAITER);
         }
         return true;
     }
@@ -228,31 +225,11 @@ public final class OciKeeper implements AutoCloseable {
     /** Anybody may send this: the keeper checks whether the container is gone. */
     private void deleted(String container) {
         try {
-            List<Lease> its =
-                    live().stream().filter(lease -> container(lease).equals(container)).toList();
-            ender.end(its, LeaseEnder.Caller.WAITER);
+            keeper.wake(
+                    live().stream().filter(lease -> container(lease).equals(container)).toList());
         } catch (IOException e) {
-            LOG.warn("the end of a container is not written: {}", FileErrors.describe(e));
+            LOG.warn("the end of a container is seen later: {}", FileErrors.describe(e));
         }
-    }
-
-    private void sweep() {
-        long seen = 0;
-        while (!closed) {
-            seen = registry.changes().count();
-            try {
-                sweepOnce();
-            } catch (IOException e) {
-                LOG.debug("containers are looked at again later: {}", FileErrors.describe(e));
-            }
-            pace.sleep(SWEEP, registry.changes(), seen);
-        }
-    }
-
-    /** Looks which have ended. */
-    void sweepOnce() throws IOException {
-        ender.end(live(), LeaseEnder.Caller.WAITER);
-        tidy();
     }
 
     /** Removes the files that were made for containers that have ended. */

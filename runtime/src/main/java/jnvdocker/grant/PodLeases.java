@@ -56,7 +56,7 @@ public final class PodLeases {
     private final Evidence evidence;
     private final PodReport report;
     private final LostPods lost;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final WaitingQueue queue;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
@@ -69,7 +69,7 @@ public final class PodLeases {
             Evidence evidence,
             PodReport report,
             LostPods lost,
-            LeaseEnder ender,
+            Keeper keeper,
             WaitingQueue queue,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
@@ -80,7 +80,7 @@ public final class PodLeases {
         this.evidence = evidence;
         this.report = report;
         this.lost = lost;
-        this.ender = ender;
+        this.keeper = keeper;
         this.queue = queue;
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
@@ -120,12 +120,12 @@ public final class PodLeases {
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
         Rules rules = rules();
         List<Lease> others = others(gpus);
-        if (!others.isEmpty() && ender.end(others, LeaseEnder.Caller.WAITER)) {
+        if (!others.isEmpty() && keeper.end(others, Keeper.Caller.WAITER)) {
             others = others(gpus);
         }
         if (!others.isEmpty()) {
             throw new RefusedException(
-                    LeaseText.held(claimed(gpus), others) + ender.remark(others), AT_ADMISSION);
+                    LeaseText.held(claimed(gpus), others) + keeper.remark(others), AT_ADMISSION);
         }
         Optional<Attempt> refused =
                 registry.decide(leases -> {
@@ -227,13 +227,13 @@ public final class PodLeases {
                 }
                 case Impossible(Supplier<Refusal> why) -> throw new RefusedException(why.get());
                 case Blocked(Supplier<String> why, List<Lease> by) -> {
-                    if (ender.end(by, LeaseEnder.Caller.WAITER)) {
+                    if (keeper.end(by, Keeper.Caller.WAITER)) {
                         continue;
                     }
                     boolean waits = by.stream().noneMatch(this::isFinal);
                     long left = until - pace.nanos();
                     if (!waits || left <= 0) {
-                        throw new RefusedException(why.get() + ender.remark(by), AT_START);
+                        throw new RefusedException(why.get() + keeper.remark(by), AT_START);
                     }
                     if (held.isPresent()) {
                         pace.sleep(STEP, registry.changes(), seen);

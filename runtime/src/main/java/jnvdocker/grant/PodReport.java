@@ -24,19 +24,19 @@ final class PodReport {
     private final LeaseRegistry registry;
     private final Evidence evidence;
     private final PodSights sights;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ClaimVolumes.Inventory inventory;
 
     PodReport(
             LeaseRegistry registry,
             Evidence evidence,
             PodSights sights,
-            LeaseEnder ender,
+            Keeper keeper,
             ClaimVolumes.Inventory inventory) {
         this.registry = registry;
         this.evidence = evidence;
         this.sights = sights;
-        this.ender = ender;
+        this.keeper = keeper;
         this.inventory = inventory;
     }
 
@@ -74,7 +74,7 @@ final class PodReport {
                 learn(lease, pod.get(), answer, groups);
             }
         }
-        ender.end(pods, LeaseEnder.Caller.WAITER);
+        keeper.end(pods, Keeper.Caller.WAITER);
         // Most have waited for those that have just ended; one whose lease was lost looks the same.
         give(answer.listed(), groups, LeaseWriter::begin);
     }
@@ -117,9 +117,9 @@ final class PodReport {
     /** See {@link PodLeases#stop}. */
     void stop() throws IOException {
         sights.stop();
-        ender.end(
+        keeper.end(
                 registry.live().stream().filter(lease -> PodKind.pod(lease).isPresent()).toList(),
-                LeaseEnder.Caller.WAITER);
+                Keeper.Caller.WAITER);
     }
 
     /** See {@link PodLeases#restore}. */

@@ -20,6 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -43,7 +44,7 @@ public final class Reconciler {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Evidence evidence;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ContainerEngine engine;
     private final ClaimVolumes.Inventory inventory;
     private final Unleased unleased;
@@ -56,7 +57,7 @@ public final class Reconciler {
             LeaseRegistry registry,
             ClaimFiles files,
             Evidence evidence,
-            LeaseEnder ender,
+            Keeper keeper,
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             Unleased unleased,
@@ -66,7 +67,7 @@ public final class Reconciler {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
-        this.ender = ender;
+        this.keeper = keeper;
         this.engine = engine;
         this.inventory = inventory;
         this.unleased = unleased;
@@ -74,6 +75,7 @@ public final class Reconciler {
         this.remover = remover;
         this.leftovers = leftovers;
         this.unmanagedLook = unmanagedLook;
+        keeper.after(this::tidy);
     }
 
     /** Whether every claim is known that an engine may ask for. */
@@ -86,7 +88,12 @@ public final class Reconciler {
         new LostClaims(registry, files, evidence, unleased).restore();
         // First: in a registry that was put back, what runs may have a lease that is long over.
         endGone(lease -> !lease.boot().equals(registry.boot()));
-        meetProcesses();
+        try {
+            meetProcesses();
+        } catch (UncheckedIOException e) {
+            // Nothing is given out while mounts cannot be read, and what is held stays.
+            LOG.warn("running containers are met later: {}", FileErrors.describe(e.getCause()));
+        }
         new LostProcesses(registry, files, evidence, unleased).restore();
         // Whether a container is about to start again, the engine knows; it is asked later.
         endGone(lease -> !lease.isOfContainer());
@@ -95,7 +102,7 @@ public final class Reconciler {
     private void endGone(Predicate<Lease> which) throws IOException {
         for (Lease lease : registry.live()) {
             if (which.test(lease) && evidence.of(lease) instanceof Life.Gone(String why)) {
-                ender.endNow(lease, why);
+                keeper.end(lease, why, false);
             }
         }
     }
@@ -142,7 +149,7 @@ public final class Reconciler {
             meet(carrier, id, present);
         }
         meetProcesses();
-        ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
+        keeper.end(registry.live(), Keeper.Caller.CLIENT);
         known.removeIf(claim -> !claim.origin().isKnownToDocker());
         for (Claim claim : known) {
             // Another engine's volumes are not ours to remove through this one.
@@ -164,26 +171,25 @@ public final class Reconciler {
      * goes.
      */
     public void sweep() throws IOException {
-        List<Lease> live = registry.live();
+        keeper.sweep();
+        boolean unclear =
+                registry.live().stream()
+                        .anyMatch(lease -> !(evidence.of(lease) instanceof Life.Running));
+        if (unclear || !isComplete() || hasUnused() || !unleased.running().isEmpty()) {
+            reconcile();
+        }
+    }
+
+    /** What is left of holders that have ended, and of those that may have left something. */
+    private void tidy(List<Lease> live) throws IOException {
         Set<String> claims = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
         for (String claim : evidence.programs().removeGroups(claims)) {
             files.delete(claim);
         }
         leftovers.look(live);
-        if (ender.keepsAny(live)) {
+        if (keeper.keepsAny(live)) {
             // Has what its holder left behind closed the GPU meanwhile?
             unmanagedLook.lookWithoutEngine(inventory.gpus());
-        }
-        boolean unclear =
-                live.stream().anyMatch(lease -> !(evidence.of(lease) instanceof Life.Running));
-        if (!unclear && isComplete() && !hasUnused() && unleased.running().isEmpty()) {
-            return;
-        }
-        try {
-            reconcile();
-        } catch (IOException e) {
-            ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
-            throw e;
         }
     }
 
@@ -276,7 +282,7 @@ public final class Reconciler {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && evidence.of(lease.get()) instanceof Life.Gone(String why)) {
             // It cannot start again, so nobody need wait for that.
-            ender.endNow(lease.get(), why);
+            keeper.end(lease.get(), why, false);
         }
         if (!removeOrUnname(claim)) {
             reconcile();
@@ -285,7 +291,7 @@ public final class Reconciler {
 
     /** Finds out in the background whether the claim's container is gone. */
     public void lookAt(String claim) {
-        ender.lookAt(claim);
+        keeper.lookAt(claim);
     }
 
     /** Restores all claims that containers carry, as far as the engine tells in that time. */
@@ -512,7 +518,7 @@ public final class Reconciler {
     boolean removeUnused(String claim) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent()) {
-            ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
+            keeper.end(List.of(lease.get()), Keeper.Caller.CLIENT);
             if (registry.liveOf(claim).isPresent()) {
                 return false;
             }

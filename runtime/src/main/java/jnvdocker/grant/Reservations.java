@@ -54,10 +54,10 @@ final class Reservations {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Cancellation cancellation;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final Reconciler reconciler;
     private final WaitingQueue queue;
-    private final QueueKeeper keeper;
+    private final QueueKeeper queueKeeper;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
@@ -73,10 +73,10 @@ final class Reservations {
             LeaseRegistry registry,
             ClaimFiles files,
             Cancellation cancellation,
-            LeaseEnder ender,
+            Keeper keeper,
             Reconciler reconciler,
             WaitingQueue queue,
-            QueueKeeper keeper,
+            QueueKeeper queueKeeper,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
@@ -86,10 +86,10 @@ final class Reservations {
         this.registry = registry;
         this.files = files;
         this.cancellation = cancellation;
-        this.ender = ender;
+        this.keeper = keeper;
         this.reconciler = reconciler;
         this.queue = queue;
-        this.keeper = keeper;
+        this.queueKeeper = queueKeeper;
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
@@ -173,7 +173,7 @@ final class Reservations {
                 case Missed(GpuChoice.Busy busy) -> {
                     if (!queue.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
                         throw UnavailableException.of(
-                                busy, request.creation().isPresent(), ender.remark(busy.leases()));
+                                busy, request.creation().isPresent(), keeper.remark(busy.leases()));
                     }
                 }
             }
@@ -203,7 +203,7 @@ final class Reservations {
 
         /** For how long the ends of leases may be waited for. */
         private Duration patience() {
-            Duration patience = LeaseEnder.Caller.CLIENT.patience;
+            Duration patience = Keeper.Caller.CLIENT.patience;
             if (until.isEmpty()) {
                 return patience;
             }
@@ -221,15 +221,15 @@ final class Reservations {
             }
             long last = newest.orElse(0);
             List<Lease> first = busy.stream().filter(lease -> lease.id() <= last).toList();
-            if (ender.end(first, patience)) {
+            if (keeper.end(first, patience)) {
                 return true;
             }
             List<Lease> others = busy.stream().filter(lease -> lease.id() > last).toList();
-            if (later < TRIES && ender.end(others, LeaseEnder.Caller.WAITER)) {
+            if (later < TRIES && keeper.end(others, Keeper.Caller.WAITER)) {
                 later++;
                 return true;
             }
-            boolean settling = ender.isSettling(first);
+            boolean settling = keeper.isSettling(first);
             if (settling) {
                 pace.sleep(A_MOMENT);
             }
@@ -455,7 +455,7 @@ final class Reservations {
             Choice choice = new Choice(request, before);
             choice.look(registry.holdings());
             return switch (choice.of(registry.holdings())) {
-                case GpuChoice.Busy busy -> ChoiceText.reason(busy) + ender.remark(busy.leases());
+                case GpuChoice.Busy busy -> ChoiceText.reason(busy) + keeper.remark(busy.leases());
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
                 case GpuChoice.Chosen _ -> "the requested GPUs have just been given back";
             };
@@ -479,13 +479,13 @@ final class Reservations {
     /** Refuses claims from now on. Those given before are among the live leases. */
     void stop() {
         stopped = true;
-        keeper.stop(STOPPED);
+        queueKeeper.stop(STOPPED);
     }
 
     /** Grants claims again. */
     void resume() {
         stopped = false;
-        keeper.resume();
+        queueKeeper.resume();
     }
 
     private void refuseWhenStopped() throws RefusedException {

@@ -152,7 +152,7 @@ class JsonDocumentsTest {
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));
-        queue = parts.keeper().start();
+        queue = parts.queueKeeper().start();
         hold(gpus);
         waitForAll();
     }
