@@ -181,7 +181,11 @@ public final class ClaimVolumes implements PluginVolumes {
             ClaimedNodes.refuseOthers(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
             refuseUsed(claim, present);
-            Lease lease = take(claim, present, use, caller);
+            Optional<Lease> taken = take(claim, present, use, caller);
+            if (taken.isEmpty()) {
+                return files.nothing();
+            }
+            Lease lease = taken.get();
             ender.mounted(id);
             try {
                 files.write(lease);
@@ -347,7 +351,8 @@ public final class ClaimVolumes implements PluginVolumes {
         }
     }
 
-    private Lease take(Claim claim, List<Gpu> present, String use, ProcessId caller)
+    /** Empty for a container that needs none, see {@link #isGuest}. */
+    private Optional<Lease> take(Claim claim, List<Gpu> present, String use, ProcessId caller)
             throws IOException, VolumeException {
         Earlier earlier = new Earlier.Unknown();
         Optional<Lease> own = Optional.empty();
@@ -356,11 +361,11 @@ public final class ClaimVolumes implements PluginVolumes {
             try {
                 result = mount(claim, present, use, caller, earlier);
             } catch (RegistryException e) {
-                return unwritten(claim, own, caller, e);
+                return Optional.of(unwritten(claim, own, caller, e));
             }
             switch (result) {
                 case MountResult.Granted(Lease lease) -> {
-                    return lease;
+                    return Optional.of(lease);
                 }
                 case MountResult.Blocked(List<Lease> by) -> {
                     if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
@@ -371,7 +376,11 @@ public final class ClaimVolumes implements PluginVolumes {
                     if (attempt == ATTEMPTS) {
                         throw twice(claim, lease, users(claim));
                     }
-                    earlier = judge(claim, lease, known);
+                    Optional<Earlier> fate = judge(claim, lease, known);
+                    if (fate.isEmpty()) {
+                        return Optional.empty();
+                    }
+                    earlier = fate.get();
                     own = Optional.of(lease);
                 }
             }
@@ -419,19 +428,37 @@ public final class ClaimVolumes implements PluginVolumes {
         });
     }
 
-    /** The fate of a lease that the claim has already. */
-    private Earlier judge(Claim claim, Lease lease, boolean known) throws VolumeException {
+    /** The fate of a lease that the claim has already; empty when a guest mounts the claim. */
+    private Optional<Earlier> judge(Claim claim, Lease lease, boolean known)
+            throws VolumeException {
         Evidence.Finding finding = evidence.of(lease);
         if (finding instanceof Evidence.Gone(String why)) {
-            return new Earlier.Over(lease, why);
+            return Optional.of(new Earlier.Over(lease, why));
         }
         List<ContainerEngine.Listed> users = users(claim);
         // The only one that is listed need not be the one that lives: that may have been removed.
         boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, finding);
         if (known || same) {
-            return new Earlier.GoesOn();
+            return Optional.of(new Earlier.GoesOn());
+        }
+        if (isGuest(claim, users)) {
+            return Optional.empty();
         }
         throw twice(claim, lease, users);
+    }
+
+    /**
+     * Whether a container that mounts the claim of one that runs has its volumes alone
+     * (--volumes-from), and so neither its GPUs' nodes nor the label that a copy of its settings
+     * has. Docker mounts all of its volumes or none, and the guest need not have the claim.
+     */
+    private static boolean isGuest(Claim claim, List<ContainerEngine.Listed> users) {
+        List<ContainerEngine.Listed> own =
+                users.stream()
+                        .filter(user ->
+                                claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
+                        .toList();
+        return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
     }
 
     /** The containers that mount the claim; none when the engine does not tell in time. */
@@ -450,7 +477,11 @@ public final class ClaimVolumes implements PluginVolumes {
                         + ender.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + RemakeAdvice.of(claim));
+                        + RemakeAdvice.of(claim)
+                        + (users(claim).size() > 1
+                                ? "; a container that needs only its volumes gets them by -v"
+                                        + " VOLUME:DIRECTORY instead of --volumes-from"
+                                : ""));
     }
 
     /** The claim's own container need not be the one that runs. */
