@@ -4,14 +4,22 @@ import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.WithheldGpus;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -24,18 +32,21 @@ import java.util.regex.Pattern;
 /**
  * The data that our runtime has sent about a container that it is to create.
  *
+ * @param bundle the engine's directory for it
  * @param pidFile the file to which the real runtime is to write the pid of the first process
  * @param docker empty for a container of another engine
  * @param image the image's own configuration, if that is known
  */
 record CreateCall(
         OciContainers.Container container,
+        Path bundle,
         Optional<Path> pidFile,
         RuntimeSpec spec,
         Optional<DockerContainer> docker,
         Optional<ImageConfig> image,
         ClientRequest request,
         ClientConnection client) {
+    private static final Logger LOG = LoggerFactory.getLogger(CreateCall.class);
     private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
@@ -52,6 +63,15 @@ record CreateCall(
                         HASH.matcher(container.id()).matches()
                                 ? container.id().substring(0, SHORT)
                                 : container.id());
+    }
+
+    /** Has everybody see why it runs without a GPU. */
+    void withhold(Refusal reason, WithheldGpus withheld) throws IOException {
+        LOG.warn("container {}: {}", Quote.shown(name()), reason.message());
+        client.message(reason.message());
+        withheld.add(
+                new WithheldGpus.Withheld(
+                        container.id(), Quote.shown(name()), bundle, reason, Instant.now()));
     }
 
     /**

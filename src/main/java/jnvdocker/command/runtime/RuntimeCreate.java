@@ -5,6 +5,7 @@ import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.MigVariables;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.FirstLook;
@@ -177,6 +178,7 @@ public final class RuntimeCreate {
                 Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of);
         return new CreateCall(
                 new OciContainers.Container(words.get(4), words.get(1)),
+                Path.of(words.get(2)),
                 pidFile,
                 spec,
                 docker,
@@ -210,14 +212,19 @@ public final class RuntimeCreate {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Withheld(Refusal reason) -> {
-                LOG.warn("container {}: {}", Quote.shown(call.name()), reason.message());
-                call.client().message(reason.message());
+                call.withhold(reason, leases.withheld());
                 startWithout(call, majors);
             }
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
                     give(creation(call, NamedNodes.of(minors, gpus)), call, source, seen);
-            case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
-                    give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
+            case GpuWish.Gpus(
+                            GpuRequest request,
+                            GpuWish.Source source,
+                            Set<Integer> named,
+                            List<String> capabilities) -> {
+                SpecEdits.setCapabilities(call.spec(), capabilities);
+                give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
+            }
             case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
                     give(
                             claimed(claim, call, NamedNodes.with(request, named, gpus)),
@@ -293,6 +300,7 @@ public final class RuntimeCreate {
             throws RefusedException, IOException {
         // Refuses when none is loaded.
         HostDriver driver = seen.driver().isPresent() ? seen.driver().get() : inventory.read();
+        MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
         Set<String> candidates =
                 needsCheck.check(
                         GpuNeeds.withGpus(call.merged(), Map.of()),

@@ -104,6 +104,7 @@ public final class RuntimeHook {
             CreateCall call =
                     new CreateCall(
                             container(state),
+                            state.bundle(),
                             Optional.empty(),
                             texts.spec(),
                             texts.docker(),
