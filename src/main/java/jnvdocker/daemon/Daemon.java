@@ -279,7 +279,7 @@ final class Daemon implements AutoCloseable {
         Commands commands =
                 new Commands(
                         start,
-                        new VolumeSetup(host, folders.pluginName()),
+                        new VolumeSetup(host, folders.pluginName(), start),
                         gpu,
                         mesos,
                         runtime,
