@@ -238,7 +238,7 @@ final class Daemon implements AutoCloseable {
                         inventory,
                         config::realRuntime,
                         folders.config(),
-                        new CdiHost(host, inventory, nodes, volumes, served),
+                        new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
                         () -> reload(config, parts));
         RuntimeCommand runtime =
                 new RuntimeCommand(

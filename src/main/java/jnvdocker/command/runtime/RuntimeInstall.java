@@ -34,6 +34,8 @@ import java.util.concurrent.Callable;
                     + " runtime by itself."
         })
 final class RuntimeInstall implements Callable<Integer> {
+    private static final String NVIDIAS_FILE = "jnvdocker-nvidia.json";
+
     private final RuntimeHost host;
     private final ClientRequest request;
 
@@ -111,18 +113,26 @@ final class RuntimeInstall implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "lay out an OCI runtime");
-        Plan plan = host.installer().plan(wanted());
+        RuntimeInstaller.Wanted wanted = wanted();
+        List<Plan> plans = new ArrayList<>(List.of(host.installer().plan(wanted)));
+        if (wanted.engine() == EngineKind.CDI && host.cdi().offersNvidias()) {
+            plans.add(host.installer().plan(nvidias(wanted)));
+        }
         OwnConfig own = new OwnConfig(host.config());
         Optional<String> need = standard ? own.imageNeed() : Optional.of("");
         if (!dryRun) {
-            host.installer().carryOut(plan);
+            for (Plan plan : plans) {
+                host.installer().carryOut(plan);
+            }
             if (need.isEmpty()) {
                 own.giveImagesNone();
             }
         }
         PrintWriter out = spec.commandLine().getOut();
-        report(plan, need).forEach(out::println);
-        remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        for (Plan plan : plans) {
+            report(plan, need).forEach(out::println);
+            remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        }
         if (!dryRun && need.isEmpty()) {
             host.reload().perform();
         }
@@ -141,6 +151,20 @@ final class RuntimeInstall implements Callable<Integer> {
                 swarm ? SwarmResources.of(host.inventory().read().gpus()) : List.of(),
                 kind == EngineKind.DOCKER ? Optional.of(path(hooks)) : Optional.empty(),
                 kind == EngineKind.CDI ? Optional.of(host.cdi().devices()) : Optional.empty());
+    }
+
+    /** The same devices by NVIDIA's names, in a file of their own. */
+    private static RuntimeInstaller.Wanted nvidias(RuntimeInstaller.Wanted ours) {
+        return new RuntimeInstaller.Wanted(
+                ours.engine(),
+                ours.config().resolveSibling(NVIDIAS_FILE),
+                RuntimeInstaller.NVIDIAS_CDI_KIND,
+                ours.folder(),
+                ours.real(),
+                false,
+                List.of(),
+                Optional.empty(),
+                ours.devices());
     }
 
     private Path path(String text) throws ParameterException {
