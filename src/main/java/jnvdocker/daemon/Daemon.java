@@ -119,6 +119,7 @@ final class Daemon implements AutoCloseable {
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
+        started.push(parts.queueKeeper().start());
         CudaVersions cuda = CudaSource.versions(folders, host, volumes);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
         FirstVolume.make(host, volumes, served, cuda);

@@ -254,8 +254,7 @@ class OtherWaysTest {
                         List.of(),
                         Instant.EPOCH,
                         Optional.of(new Claim.ContainerRef("c".repeat(64), container)));
-        Holder holder =
-                new Holder.Container(new ProcessId(4711, 100), Optional.empty(), Optional.empty());
+        Holder holder = Holder.of(new ProcessId(4711, 100), Optional.empty(), Optional.empty());
         return new Lease(id, claim, holder, "boot", Instant.EPOCH, 1, Optional.empty());
     }
 

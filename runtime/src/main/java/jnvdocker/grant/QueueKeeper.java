@@ -15,7 +15,6 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
-import jnvdocker.registry.Changes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -61,16 +60,12 @@ public final class QueueKeeper {
     private final LeaseRegistry registry;
     private final Cancellation cancellation;
     private final WaitingQueue queue;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
     private final Supplier<GpuTraits> traits;
-    private final Decisions decisions;
     private final Pace pace;
-
-    /** Counts each possible end of a holder that is to be checked. */
-    private final Changes ends = new Changes();
 
     /** The leases of the GPUs that are waited for. */
     private volatile List<Lease> waitedFor = List.of();
@@ -93,22 +88,20 @@ public final class QueueKeeper {
             LeaseRegistry registry,
             Cancellation cancellation,
             WaitingQueue queue,
-            LeaseEnder ender,
+            Keeper keeper,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
-            Decisions decisions,
             Pace pace) {
         this.registry = registry;
         this.cancellation = cancellation;
         this.queue = queue;
-        this.ender = ender;
+        this.keeper = keeper;
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.traits = traits;
-        this.decisions = decisions;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
         lookedForUses = pace.nanos() - PERIOD.toNanos();
@@ -149,26 +142,17 @@ public final class QueueKeeper {
             lookedAfter = pace.nanos();
             queue.lookAfter(SOME);
         }
+        keeper.wake(waitedFor.stream().filter(lease -> !lease.isOfContainer()).toList());
         long changes = registry.changes().count();
-        boolean over = ender.isOver(waitedFor);
-        if (over) {
-            ends.add();
-        }
-        if (over
-                || changes != changesSeen
+        if (changes != changesSeen
                 || pace.nanos() - looked >= PERIOD.toNanos()
                 || stopped.isPresent()) {
             changesSeen = changes;
+            if (pace.nanos() - looked >= PERIOD.toNanos()) {
+                keeper.wake(waitedFor);
+            }
             looked = pace.nanos();
             look();
-        }
-    }
-
-    /** Ends the leases of GPUs that are waited for whose holders are gone. It may take its time. */
-    void end() throws IOException {
-        List<Lease> leases = waitedFor;
-        if (!leases.isEmpty()) {
-            ender.end(leases, LeaseEnder.Caller.CLIENT);
         }
     }
 
@@ -376,16 +360,14 @@ public final class QueueKeeper {
                         holdings.now(),
                         Optional.empty());
         boolean reserved =
-                decisions.write(() ->
-                        stopped.isEmpty()
-                                && registry.reserve(
-                                        holdings,
-                                        new LeaseRegistry.Reservation(
-                                                claim,
-                                                new Holder.Client(ticket.client()),
-                                                LeaseRequest.kept(
-                                                        ticket.origin(), ticket.request()),
-                                                Optional.empty())));
+                registry.decide(leases -> {
+                    boolean same = stopped.isEmpty() && leases.holdings().decidesLike(holdings);
+                    if (same) {
+                        leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()));
+                        leases.begin(claim, Holder.reserved(ticket.client()));
+                    }
+                    return same;
+                });
         if (reserved && !place.give(claim)) {
             cancellation.of(claim, "its client no longer waits");
         }
@@ -393,38 +375,26 @@ public final class QueueKeeper {
 
     /** Does all of that by itself, until it is closed. */
     public AutoCloseable start() {
-        Thread serving =
-                PermanentThread.platform("queue", () -> repeat(this::tick, registry.changes()));
-        Thread ending = PermanentThread.platform("ends", () -> repeat(this::end, ends));
-        serving.start();
-        ending.start();
+        Thread thread = PermanentThread.platform("queue", this::repeat);
+        thread.start();
         return () -> {
-            for (Thread thread : List.of(serving, ending)) {
-                thread.interrupt();
-            }
-            for (Thread thread : List.of(serving, ending)) {
-                thread.join(PATIENCE);
-            }
+            thread.interrupt();
+            thread.join(PATIENCE);
         };
     }
 
-    private interface Task {
-        void perform() throws IOException;
-    }
-
-    private void repeat(Task task, Changes changes) {
+    private void repeat() {
         while (!Thread.currentThread().isInterrupted()) {
-            long seen = changes.count();
+            long seenChanges = registry.changes().count();
             long begun = pace.nanos();
             try {
-                task.perform();
+                tick();
             } catch (IOException e) {
                 LOG.warn("those who wait for GPUs: {}", FileErrors.describe(e));
             }
             // Of a storm of changes half the time at most is spent on the queue.
             pace.sleep(Duration.ofNanos(pace.nanos() - begun));
-            boolean idle = queue.isEmpty();
-            pace.sleep(idle || changes == ends ? PERIOD : A_WHILE, changes, seen);
+            pace.sleep(queue.isEmpty() ? PERIOD : A_WHILE, registry.changes(), seenChanges);
         }
     }
 }

@@ -139,7 +139,7 @@ class QueueKeeperTest {
     }
 
     private QueueKeeper keeper() {
-        return parts.keeper();
+        return parts.queueKeeper();
     }
 
     private LeaseRequest request(

@@ -387,15 +387,8 @@ final class Explanation {
      * Formats the pids for a shell: the first process may have ended before those that it started.
      */
     private static String pids(Holder holder) {
-        return switch (holder) {
-            case Holder.Process(_, String cgroup) -> "$(cat " + cgroup + "/cgroup.procs)";
-            case Holder.Client _,
-                    Holder.Container _,
-                    Holder.MesosContainer _,
-                    Holder.OciContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    String.valueOf(holder.process().pid());
-        };
+        return holder.cgroup()
+                .map(cgroup -> "$(cat " + cgroup + "/cgroup.procs)")
+                .orElseGet(() -> String.valueOf(holder.process().pid()));
     }
 }
