@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -94,6 +95,10 @@ final class LiveConfig {
 
     IgnoredUsers ignored() {
         return ignored;
+    }
+
+    List<String> driverDirectories() {
+        return config.driverDirectories();
     }
 
     String socketGroup() {

@@ -44,6 +44,7 @@ class ConfigTest {
                             false,
                             FILE.toString()),
                     List.of(),
+                    List.of(),
                     "",
                     Optional.of(Duration.ofDays(400)),
                     Optional.empty(),
@@ -102,6 +103,7 @@ class ConfigTest {
                                 true,
                                 FILE.toString()),
                         List.of("lab/monitor", "watcher"),
+                        List.of("/opt/gpu/lib64"),
                         "gpu",
                         Optional.of(Duration.ofDays(90)),
                         Optional.of(Duration.ofHours(2)),
@@ -133,6 +135,7 @@ class ConfigTest {
                         allow_privileged = true
                         allow_unmanaged = true
                         ignore = ["lab/monitor", 'watcher', ""]
+                        driver_directories = ["/opt/gpu/lib64"]
                         socket_group = 'gpu'
                         keep_history = "90d"
                         idle_warn = "2h"
@@ -365,7 +368,8 @@ class ConfigTest {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " allow_unmanaged, cordon, default_gpus, env_selects, idle_warn, ignore,"
+                        + " allow_unmanaged, cordon, default_gpus, driver_directories, env_selects,"
+                        + " idle_warn, ignore,"
                         + " keep_history, kubernetes, kubernetes_gpus, listen, listen_labels,"
                         + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
                         + " mesos_gpus, mesos_wait, runtime, socket_group]",
@@ -598,7 +602,8 @@ class ConfigTest {
     @Test
     void whatIsQuotedIsShortAndHarmless() {
         String key =
-                "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, env_selects,"
+                "known are [allow_privileged, allow_unmanaged, cordon, default_gpus,"
+                        + " driver_directories, env_selects,"
                         + " idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus, listen,"
                         + " listen_labels, max_gpus_per_user, max_gpus_unknown, max_wait,"
                         + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]";
@@ -639,6 +644,11 @@ class ConfigTest {
         assertTrue(parse("allow_privileged = 1").allowPrivileged());
         assertFalse(parse("allow_privileged = ''").allowPrivileged());
         assertEquals("1000", parse("socket_group = 1000").socketGroup());
+        assertEquals(
+                FILE
+                        + ":1: driver_directories = 'lib64' is not an absolute path; write that of a directory with the"
+                        + " driver's libraries",
+                refusal("driver_directories = ['lib64']"));
         assertEquals(List.of(), parse("ignore = ''").ignore());
         assertEquals(List.of("2.5", "true"), parse("ignore = [2.5, true]").ignore());
     }

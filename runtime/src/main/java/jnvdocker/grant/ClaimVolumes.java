@@ -177,7 +177,11 @@ public final class ClaimVolumes implements PluginVolumes {
             ClaimedNodes.refuseOthers(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
             refuseUsed(claim, present);
-            Lease lease = take(claim, present, use, caller);
+            Optional<Lease> taken = take(claim, present, use, caller);
+            if (taken.isEmpty()) {
+                return files.nothing();
+            }
+            Lease lease = taken.get();
             keeper.mounted(id);
             try {
                 files.write(lease);
@@ -348,7 +352,8 @@ public final class ClaimVolumes implements PluginVolumes {
         return new VolumeException(why.what(), why.remedy().orElseThrow() + RemakeAdvice.of(claim));
     }
 
-    private Lease take(Claim claim, List<Gpu> present, String use, ProcessId caller)
+    /** Empty for a container that needs none, see {@link #isGuest}. */
+    private Optional<Lease> take(Claim claim, List<Gpu> present, String use, ProcessId caller)
             throws IOException, VolumeException {
         Past past = new Past.Unknown();
         Optional<Lease> own = Optional.empty();
@@ -358,11 +363,11 @@ public final class ClaimVolumes implements PluginVolumes {
             try {
                 result = registry.decide(start::mount);
             } catch (RegistryException e) {
-                return unwritten(claim, own, caller, e);
+                return Optional.of(unwritten(claim, own, caller, e));
             }
             switch (result) {
                 case Granted(Lease lease) -> {
-                    return lease;
+                    return Optional.of(lease);
                 }
                 case Refused(Supplier<VolumeException> why) -> throw why.get();
                 case Blocked(List<Lease> by) -> {
@@ -374,7 +379,11 @@ public final class ClaimVolumes implements PluginVolumes {
                     if (attempt == ATTEMPTS) {
                         throw twice(claim, lease, users(claim));
                     }
-                    past = judge(claim, lease, known);
+                    Optional<Past> fate = judge(claim, lease, known);
+                    if (fate.isEmpty()) {
+                        return Optional.empty();
+                    }
+                    past = fate.get();
                     own = Optional.of(lease);
                 }
             }
@@ -491,19 +500,37 @@ public final class ClaimVolumes implements PluginVolumes {
         }
     }
 
-    /** The fate of a lease that the claim has already. */
-    private Past judge(Claim claim, Lease lease, boolean known) throws VolumeException {
+    /** The fate of a lease that the claim has already; empty when a guest mounts the claim. */
+    private Optional<Past> judge(Claim claim, Lease lease, boolean known)
+            throws VolumeException {
         Life life = evidence.of(lease);
         if (life instanceof Life.Gone(String why)) {
-            return new Past.Over(lease, why);
+            return Optional.of(new Past.Over(lease, why));
         }
         List<ContainerEngine.Listed> users = users(claim);
         // The only one that is listed need not be the one that lives: that may have been removed.
         boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, life);
         if (known || same) {
-            return new Past.GoesOn();
+            return Optional.of(new Past.GoesOn());
+        }
+        if (isGuest(claim, users)) {
+            return Optional.empty();
         }
         throw twice(claim, lease, users);
+    }
+
+    /**
+     * Whether a container that mounts the claim of one that runs has its volumes alone
+     * (--volumes-from), and so neither its GPUs' nodes nor the label that a copy of its settings
+     * has. Docker mounts all of its volumes or none, and the guest need not have the claim.
+     */
+    private static boolean isGuest(Claim claim, List<ContainerEngine.Listed> users) {
+        List<ContainerEngine.Listed> own =
+                users.stream()
+                        .filter(user ->
+                                claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
+                        .toList();
+        return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
     }
 
     /** The containers that mount the claim; none when the engine does not tell in time. */
@@ -522,7 +549,11 @@ public final class ClaimVolumes implements PluginVolumes {
                         + keeper.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + RemakeAdvice.of(claim));
+                        + RemakeAdvice.of(claim)
+                        + (users(claim).size() > 1
+                                ? "; a container that needs only its volumes gets them by -v"
+                                        + " VOLUME:DIRECTORY instead of --volumes-from"
+                                : ""));
     }
 
     /** The claim's own container need not be the one that runs. */

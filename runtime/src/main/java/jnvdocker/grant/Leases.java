@@ -47,6 +47,8 @@ import java.util.stream.Collectors;
 
 /** Gives GPUs to containers, each to one at a time, and says who has them. */
 public final class Leases {
+    private final WithheldGpus withheld = new WithheldGpus();
+
     /** Where a container finds its lease. */
     public static final String FOLDER = "/run/jnvdocker";
 
@@ -356,6 +358,11 @@ public final class Leases {
                         new Waiter(
                                 place.ticket(), place.standing().flatMap(Place.Standing::obstacle)))
                 .toList();
+    }
+
+    /** Containers that run without the GPUs that something in them requests. */
+    public WithheldGpus withheld() {
+        return withheld;
     }
 
     /** Containers that are started as soon as they can have their GPUs, the oldest first. */

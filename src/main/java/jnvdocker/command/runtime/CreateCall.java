@@ -4,6 +4,7 @@ import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.WithheldGpus;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.Majors;
@@ -12,8 +13,15 @@ import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -26,6 +34,7 @@ import java.util.regex.Pattern;
 /**
  * The data that our runtime has sent about a container that it is to create.
  *
+ * @param bundle the engine's directory for it
  * @param pidFile the file to which the real runtime is to write the pid of the first process
  * @param docker empty for a container of another engine
  * @param image the image's own configuration, if that is known
@@ -33,6 +42,7 @@ import java.util.regex.Pattern;
  */
 record CreateCall(
         OciContainers.Container container,
+        Path bundle,
         Optional<Path> pidFile,
         RuntimeSpec spec,
         Optional<DockerContainer> docker,
@@ -40,12 +50,9 @@ record CreateCall(
         Optional<StartedProgram> monitor,
         ClientRequest request,
         ClientConnection client) {
+    private static final Logger LOG = LoggerFactory.getLogger(CreateCall.class);
     private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
-
-    static final String PRIVILEGED =
-            "it is privileged and gets no GPU; podman gives it every node, so a GPU's node that its"
-                    + " user names cannot be told from the others";
 
     /** Calls the runtime for podman and CRI-O, which calls a hook. */
     private static final String MONITOR = "conmon";
@@ -87,10 +94,25 @@ record CreateCall(
         return podmansName().filter(INFRA.asMatchPredicate()).isPresent();
     }
 
-    boolean isPodmansPrivileged(Majors majors) {
-        return monitor.isPresent()
+    /** Says in the log alone why it has no GPU, since most such containers want none. */
+    void noteIfPodmansPrivileged(Majors majors) {
+        if (monitor.isPresent()
                 && spec.allowsAllDevices()
-                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty();
+                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty()) {
+            LOG.info(
+                    "container {} is privileged and gets no GPU: podman gives it every node, so"
+                            + " one that its user names cannot be told from the others",
+                    Quote.shown(name()));
+        }
+    }
+
+    /** Has everybody see why it runs without a GPU. */
+    void withhold(Refusal reason, WithheldGpus withheld) throws IOException {
+        LOG.warn("container {}: {}", Quote.shown(name()), reason.message());
+        client.message(reason.message());
+        withheld.add(
+                new WithheldGpus.Withheld(
+                        container.id(), Quote.shown(name()), bundle, reason, Instant.now()));
     }
 
     /**

@@ -5,6 +5,7 @@ import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.MigVariables;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.FirstLook;
@@ -177,6 +178,7 @@ public final class RuntimeCreate {
                 Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of);
         return new CreateCall(
                 new OciContainers.Container(words.get(4), words.get(1)),
+                Path.of(words.get(2)),
                 pidFile,
                 spec,
                 docker,
@@ -194,16 +196,14 @@ public final class RuntimeCreate {
             createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, seen);
             return;
         }
-        if (call.isPodmansInfra()) {
-            startWithout(call, majors);
-            return;
-        }
         GpuWish wish =
-                wishes.of(
+                call.isPodmansInfra()
+                        ? new GpuWish.Nothing()
+                        : wishes.of(
                         call.spec(),
                         call.docker(),
                         call.image(),
-                        new GpuWishes.World(minors(gpus), majors, claims),
+                        new GpuWishes.World(NamedNodes.minors(gpus), majors, claims),
                         claim ->
                                 containers
                                         .made(claim, call.container())
@@ -215,14 +215,19 @@ public final class RuntimeCreate {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Withheld(Refusal reason) -> {
-                LOG.warn("container {}: {}", Quote.shown(call.name()), reason.message());
-                call.client().message(reason.message());
+                call.withhold(reason, leases.withheld());
                 startWithout(call, majors);
             }
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
                     give(creation(call, NamedNodes.of(minors, gpus)), call, source, seen);
-            case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
-                    give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
+            case GpuWish.Gpus(
+                            GpuRequest request,
+                            GpuWish.Source source,
+                            Set<Integer> named,
+                            List<String> capabilities) -> {
+                SpecEdits.setCapabilities(call.spec(), capabilities);
+                give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
+            }
             case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
                     give(
                             claimed(claim, call, NamedNodes.with(request, named, gpus)),
@@ -252,10 +257,8 @@ public final class RuntimeCreate {
     /** Privileged containers see all GPUs only if the configuration allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
-        if (!seesAll && call.isPodmansPrivileged(majors)) {
-            LOG.info("container {}: {}", Quote.shown(call.name()), CreateCall.PRIVILEGED);
-        }
         if (!seesAll && call.spec().hasNvidia(majors)) {
+            call.noteIfPodmansPrivileged(majors);
             SpecEdits.withoutGpus(call.spec(), majors, call.docker());
             call.client().print(call.spec().toString());
         }
@@ -268,7 +271,8 @@ public final class RuntimeCreate {
         Lease lease = leases.lease(claim);
         Set<Integer> its =
                 lease.claim().gpus().stream().map(gpu -> gpu.minor()).collect(Collectors.toSet());
-        Set<Integer> others = new TreeSet<>(call.spec().gpuMinors(majors.gpu(), minors(gpus)));
+        Set<Integer> present = NamedNodes.minors(gpus);
+        Set<Integer> others = new TreeSet<>(call.spec().gpuMinors(majors.gpu(), present));
         others.removeAll(its);
         if (!others.isEmpty()) {
             throw new RefusedException(
@@ -280,10 +284,6 @@ public final class RuntimeCreate {
                     "create it again with 'jnvdocker run' and all of its GPUs in --gpus");
         }
         call.client().exit(ExitCode.OK);
-    }
-
-    static Set<Integer> minors(List<Gpu> gpus) {
-        return gpus.stream().filter(Gpu::isKnown).map(Gpu::minor).collect(Collectors.toSet());
     }
 
     private Optional<Lease> claim(
@@ -301,6 +301,7 @@ public final class RuntimeCreate {
             throws RefusedException, IOException {
         // Refuses when none is loaded.
         HostDriver driver = seen.driver().isPresent() ? seen.driver().get() : inventory.read();
+        MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
         Set<String> candidates =
                 needsCheck.check(
                         GpuNeeds.withGpus(call.merged(), Map.of()),

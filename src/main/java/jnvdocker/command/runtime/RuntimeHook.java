@@ -104,6 +104,7 @@ public final class RuntimeHook {
             CreateCall call =
                     new CreateCall(
                             container(state),
+                            state.bundle(),
                             Optional.empty(),
                             texts.spec(),
                             texts.docker(),
@@ -139,7 +140,7 @@ public final class RuntimeHook {
 
     private void lease(CreateCall call, int init) throws RefusedException, IOException {
         HostDriver driver = inventory.read();
-        Set<Integer> present = RuntimeCreate.minors(driver.gpus());
+        Set<Integer> present = NamedNodes.minors(driver.gpus());
         Majors majors = new Majors(nodes.gpuMajor(), nodes.otherMajors());
         Set<Integer> given =
                 wishes.given(call.spec(), new GpuWishes.World(present, majors, claims));

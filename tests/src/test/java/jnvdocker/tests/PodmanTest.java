@@ -172,7 +172,7 @@ class PodmanTest {
         podman.start("one", RUNTIME, "--privileged", device(1)).ok();
         assertEquals(Set.of(), held());
         String log = Files.readString(lab.daemon().log());
-        assertTrue(log.contains("container one: it is privileged and gets no GPU"), log);
+        assertTrue(log.contains("container one is privileged and gets no GPU"), log);
     }
 
     @Test

@@ -153,6 +153,11 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return askForSomebody("create a container of jnvdocker's", LIMIT, trial::missing);
     }
 
+    /** The default runtime, as far as it is known without a question to the engine. */
+    public Optional<String> standard() {
+        return memory.knownRuntimes().map(EngineRuntimes::standard);
+    }
+
     /** So that the engine need not be asked when the next container starts. */
     EngineRuntimes learnRuntimes() throws EngineException {
         return memory.runtimes(() -> askInBackground("list runtimes", LIMIT, EngineRuntimes::ask));
@@ -428,6 +433,21 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                                 .filter(_ -> !OWN_DRIVER.equals(found.getDriver()));
                     } catch (NotFoundException e) {
                         return Optional.of(Map.of());
+                    }
+                });
+    }
+
+    /** The driver of a volume; empty when there is no such volume. */
+    public Optional<String> volumeDriver(String volume, Duration limit) throws EngineException {
+        return askAboutOne(
+                "inspect volume " + volume,
+                limit,
+                docker -> {
+                    try {
+                        return Optional.ofNullable(
+                                docker.inspectVolumeCmd(volume).exec().getDriver());
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
                     }
                 });
     }
