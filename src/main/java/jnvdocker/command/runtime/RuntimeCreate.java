@@ -200,17 +200,17 @@ public final class RuntimeCreate {
                 call.isPodmansInfra()
                         ? new GpuWish.Nothing()
                         : wishes.of(
-                        call.spec(),
-                        call.docker(),
-                        call.image(),
-                        new GpuWishes.World(NamedNodes.minors(gpus), majors, claims),
-                        claim ->
-                                containers
-                                        .made(claim, call.container())
-                                        .map(made ->
-                                                new GpuWishes.Made(
-                                                        made.request(),
-                                                        made.container().isPresent())));
+                                call.spec(),
+                                call.docker(),
+                                call.image(),
+                                new GpuWishes.World(NamedNodes.minors(gpus), majors, claims),
+                                claim ->
+                                        containers
+                                                .made(claim, call.container())
+                                                .map(made ->
+                                                        new GpuWishes.Made(
+                                                                made.request(),
+                                                                made.container().isPresent())));
         switch (wish) {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);

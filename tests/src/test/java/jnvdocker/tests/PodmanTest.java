@@ -308,7 +308,8 @@ class PodmanTest {
         awaitHeld(Set.of());
         podman.start("two", RUNTIME, device(2)).ok();
         Command.Result again = podman.command("start", "one").run();
-        assertTrue(again.exitCode() != 0 && again.err().contains("container two "), again::toString);
+        assertTrue(
+                again.exitCode() != 0 && again.err().contains("container two "), again::toString);
         podman.remove("two");
         awaitHeld(Set.of());
         podman.command("start", "one").run().ok();
