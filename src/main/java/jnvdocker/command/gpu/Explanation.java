@@ -366,19 +366,8 @@ final class Explanation {
     private static String toStop(Lease lease) {
         String name =
                 lease.claim().container().map(it -> Quote.shown(it.name())).orElse("CONTAINER");
-        Optional<String> cgroup =
-                switch (lease.holder()) {
-                    case Holder.OciContainer oci -> oci.cgroup();
-                    case Holder.Client _,
-                            Holder.Process _,
-                            Holder.Container _,
-                            Holder.MesosContainer _,
-                            Holder.Kubelet _,
-                            Holder.Pod _ ->
-                            Optional.empty();
-                };
         return "To free it: "
-                + (cgroup.flatMap(OtherContainer::ofPodman).isPresent()
+                + (lease.holder().cgroup().flatMap(OtherContainer::ofPodman).isPresent()
                         ? OtherContainer.podmanStop(name)
                         : "docker stop " + name);
     }

@@ -54,10 +54,6 @@ record CreateCall(
     private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
-    static final String PRIVILEGED =
-            "it is privileged and gets no GPU; podman gives it every node, so a GPU's node that its"
-                    + " user names cannot be told from the others";
-
     /** Calls the runtime for podman and CRI-O, which calls a hook. */
     private static final String MONITOR = "conmon";
 
@@ -86,15 +82,6 @@ record CreateCall(
                                 : container.id());
     }
 
-    /** Has everybody see why it runs without a GPU. */
-    void withhold(Refusal reason, WithheldGpus withheld) throws IOException {
-        LOG.warn("container {}: {}", Quote.shown(name()), reason.message());
-        client.message(reason.message());
-        withheld.add(
-                new WithheldGpus.Withheld(
-                        container.id(), Quote.shown(name()), bundle, reason, Instant.now()));
-    }
-
     private Optional<String> podmansName() {
         return monitor.filter(_ -> !spec.isOfCrio()).flatMap(it -> it.value("-n"));
     }
@@ -107,10 +94,25 @@ record CreateCall(
         return podmansName().filter(INFRA.asMatchPredicate()).isPresent();
     }
 
-    boolean isPodmansPrivileged(Majors majors) {
-        return monitor.isPresent()
+    /** Says in the log alone why it has no GPU, since most such containers want none. */
+    void noteIfPodmansPrivileged(Majors majors) {
+        if (monitor.isPresent()
                 && spec.allowsAllDevices()
-                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty();
+                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty()) {
+            LOG.info(
+                    "container {} is privileged and gets no GPU: podman gives it every node, so"
+                            + " one that its user names cannot be told from the others",
+                    Quote.shown(name()));
+        }
+    }
+
+    /** Has everybody see why it runs without a GPU. */
+    void withhold(Refusal reason, WithheldGpus withheld) throws IOException {
+        LOG.warn("container {}: {}", Quote.shown(name()), reason.message());
+        client.message(reason.message());
+        withheld.add(
+                new WithheldGpus.Withheld(
+                        container.id(), Quote.shown(name()), bundle, reason, Instant.now()));
     }
 
     /**

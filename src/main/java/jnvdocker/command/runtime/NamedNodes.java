@@ -23,6 +23,11 @@ final class NamedNodes {
         return new GpuRequest.Devices(addresses(minors, gpus));
     }
 
+    /** Those of the GPUs that the host has. */
+    static Set<Integer> minors(List<Gpu> gpus) {
+        return gpus.stream().filter(Gpu::isKnown).map(Gpu::minor).collect(Collectors.toSet());
+    }
+
     private static List<String> addresses(Set<Integer> minors, List<Gpu> gpus)
             throws RefusedException {
         List<String> addresses =

@@ -127,7 +127,7 @@ public final class PodContainers {
     /** The devices of GPUs, and of instances of them, that the container may open. */
     private Set<Number> given(RuntimeSpec spec, List<Gpu> gpus, Majors majors) throws IOException {
         Set<Number> given = new HashSet<>();
-        spec.gpuMinors(majors.gpu(), RuntimeCreate.minors(gpus))
+        spec.gpuMinors(majors.gpu(), NamedNodes.minors(gpus))
                 .forEach(minor -> given.add(new Number(majors.gpu(), minor)));
         if (HostDriver.isLoaded(host) && nodes.capsMajor().isPresent()) {
             int caps = nodes.capsMajor().getAsInt();

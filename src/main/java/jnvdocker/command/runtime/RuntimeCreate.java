@@ -196,23 +196,21 @@ public final class RuntimeCreate {
             createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, seen);
             return;
         }
-        if (call.isPodmansInfra()) {
-            startWithout(call, majors);
-            return;
-        }
         GpuWish wish =
-                wishes.of(
-                        call.spec(),
-                        call.docker(),
-                        call.image(),
-                        new GpuWishes.World(minors(gpus), majors, claims),
-                        claim ->
-                                containers
-                                        .made(claim, call.container())
-                                        .map(made ->
-                                                new GpuWishes.Made(
-                                                        made.request(),
-                                                        made.container().isPresent())));
+                call.isPodmansInfra()
+                        ? new GpuWish.Nothing()
+                        : wishes.of(
+                                call.spec(),
+                                call.docker(),
+                                call.image(),
+                                new GpuWishes.World(NamedNodes.minors(gpus), majors, claims),
+                                claim ->
+                                        containers
+                                                .made(claim, call.container())
+                                                .map(made ->
+                                                        new GpuWishes.Made(
+                                                                made.request(),
+                                                                made.container().isPresent())));
         switch (wish) {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
@@ -259,10 +257,8 @@ public final class RuntimeCreate {
     /** Privileged containers see all GPUs only if the configuration allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
-        if (!seesAll && call.isPodmansPrivileged(majors)) {
-            LOG.info("container {}: {}", Quote.shown(call.name()), CreateCall.PRIVILEGED);
-        }
         if (!seesAll && call.spec().hasNvidia(majors)) {
+            call.noteIfPodmansPrivileged(majors);
             SpecEdits.withoutGpus(call.spec(), majors, call.docker());
             call.client().print(call.spec().toString());
         }
@@ -275,7 +271,8 @@ public final class RuntimeCreate {
         Lease lease = leases.lease(claim);
         Set<Integer> its =
                 lease.claim().gpus().stream().map(gpu -> gpu.minor()).collect(Collectors.toSet());
-        Set<Integer> others = new TreeSet<>(call.spec().gpuMinors(majors.gpu(), minors(gpus)));
+        Set<Integer> present = NamedNodes.minors(gpus);
+        Set<Integer> others = new TreeSet<>(call.spec().gpuMinors(majors.gpu(), present));
         others.removeAll(its);
         if (!others.isEmpty()) {
             throw new RefusedException(
@@ -287,10 +284,6 @@ public final class RuntimeCreate {
                     "create it again with 'jnvdocker run' and all of its GPUs in --gpus");
         }
         call.client().exit(ExitCode.OK);
-    }
-
-    static Set<Integer> minors(List<Gpu> gpus) {
-        return gpus.stream().filter(Gpu::isKnown).map(Gpu::minor).collect(Collectors.toSet());
     }
 
     private Optional<Lease> claim(

@@ -140,7 +140,7 @@ public final class RuntimeHook {
 
     private void lease(CreateCall call, int init) throws RefusedException, IOException {
         HostDriver driver = inventory.read();
-        Set<Integer> present = RuntimeCreate.minors(driver.gpus());
+        Set<Integer> present = NamedNodes.minors(driver.gpus());
         Majors majors = new Majors(nodes.gpuMajor(), nodes.otherMajors());
         Set<Integer> given =
                 wishes.given(call.spec(), new GpuWishes.World(present, majors, claims));

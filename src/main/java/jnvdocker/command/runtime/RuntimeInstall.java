@@ -125,33 +125,33 @@ final class RuntimeInstall implements Callable<Integer> {
             dockerd.get().refuseUnfit();
         }
         RuntimeInstaller.Wanted wanted = wanted(kind, file);
-        Plan first = host.installer().plan(wanted);
-        if (dockerd.isPresent() && first.changesConfig()) {
-            dockerd.get().refuseConflict(first.after(), file);
-        }
-        List<Plan> plans = new ArrayList<>(List.of(first));
+        Plan plan = host.installer().plan(wanted);
+        List<Plan> plans = new ArrayList<>(List.of(plan));
         if (kind == EngineKind.CDI && host.cdi().offersNvidias()) {
             plans.add(host.installer().plan(nvidias(wanted)));
+        }
+        if (dockerd.isPresent() && plan.changesConfig()) {
+            dockerd.get().refuseConflict(plan.after(), file);
         }
         OwnConfig own = new OwnConfig(host.config());
         Optional<String> need = standard ? own.imageNeed() : Optional.of("");
         if (!dryRun) {
-            for (Plan plan : plans) {
-                host.installer().carryOut(plan);
+            for (Plan each : plans) {
+                host.installer().carryOut(each);
             }
             if (need.isEmpty()) {
                 own.giveImagesNone();
             }
         }
         PrintWriter out = spec.commandLine().getOut();
-        for (Plan plan : plans) {
-            report(plan, need, dockerd).forEach(out::println);
-            remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        for (Plan each : plans) {
+            report(each, need, dockerd).forEach(out::println);
+            remarks(each, need).forEach(spec.commandLine().getErr()::println);
         }
         if (!dryRun && need.isEmpty()) {
             host.reload().perform();
         }
-        if (!dryRun && dockerd.isPresent() && first.changesConfig()) {
+        if (!dryRun && dockerd.isPresent() && plan.changesConfig()) {
             dockerd.get().reload();
             out.println(
                     host.awaitRuntime(name)

@@ -144,11 +144,6 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                 () -> askForSomebody("report its version", LIMIT, EngineProduct::ask));
     }
 
-    /** The default runtime, as far as it is known without a question to the engine. */
-    public Optional<String> standard() {
-        return memory.knownRuntimes().map(EngineRuntimes::standard);
-    }
-
     /**
      * Has the engine create a container that never runs, and returns what is left out of it.
      *
@@ -156,6 +151,11 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      */
     public List<String> leavesOut(TrialContainer trial) throws EngineException {
         return askForSomebody("create a container of jnvdocker's", LIMIT, trial::missing);
+    }
+
+    /** The default runtime, as far as it is known without a question to the engine. */
+    public Optional<String> standard() {
+        return memory.knownRuntimes().map(EngineRuntimes::standard);
     }
 
     /** So that the engine need not be asked when the next container starts. */
