@@ -643,8 +643,8 @@ class ConfigTest {
         assertEquals("1000", parse("socket_group = 1000").socketGroup());
         assertEquals(
                 FILE
-                        + ":1: driver_directories = 'lib64' is not an absolute path; write that of a directory with the"
-                        + " driver's libraries",
+                        + ":1: driver_directories = 'lib64' is not an absolute path; write that of"
+                        + " a directory with the driver's libraries",
                 refusal("driver_directories = ['lib64']"));
         assertEquals(List.of(), parse("ignore = ''").ignore());
         assertEquals(List.of("2.5", "true"), parse("ignore = [2.5, true]").ignore());

@@ -501,8 +501,7 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     /** The fate of a lease that the claim has already; empty when a guest mounts the claim. */
-    private Optional<Past> judge(Claim claim, Lease lease, boolean known)
-            throws VolumeException {
+    private Optional<Past> judge(Claim claim, Lease lease, boolean known) throws VolumeException {
         Life life = evidence.of(lease);
         if (life instanceof Life.Gone(String why)) {
             return Optional.of(new Past.Over(lease, why));
