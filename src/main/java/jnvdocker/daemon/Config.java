@@ -149,6 +149,7 @@ public record Config(
                 allMeans(written.at("all_means")),
                 written.at("busy_restart").oneOf(List.of("retry", "refuse")).equals("retry"),
                 absolute(written.at("real"), "that of runc or crun"),
+                written.at("cdi_nvidia").choiceUnlessSaid(),
                 swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm));
     }
 

@@ -235,7 +235,7 @@ final class Daemon implements AutoCloseable {
                         inventory,
                         config::realRuntime,
                         folders.config(),
-                        new CdiHost(host, inventory, nodes, volumes, served),
+                        new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
                         () -> reload(config, host, parts));
         RuntimeCommand runtime =
                 new RuntimeCommand(
@@ -276,7 +276,7 @@ final class Daemon implements AutoCloseable {
         Commands commands =
                 new Commands(
                         start,
-                        new VolumeSetup(host, folders.pluginName()),
+                        new VolumeSetup(host, folders.pluginName(), start),
                         gpu,
                         mesos,
                         runtime,

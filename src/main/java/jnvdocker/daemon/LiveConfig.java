@@ -147,6 +147,11 @@ final class LiveConfig {
         return config.runtime().real();
     }
 
+    /** Whether our CDI devices have NVIDIA's names as well. */
+    boolean cdiNvidia() {
+        return config.runtime().cdiNvidia();
+    }
+
     /** Whether a restart policy tries again: {@link RuntimeCreate.Retries}. */
     boolean busyRetries() {
         return config.runtime().busyRetries();

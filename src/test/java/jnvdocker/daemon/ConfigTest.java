@@ -55,6 +55,7 @@ class ConfigTest {
                             new GpuRequest.All(),
                             true,
                             Optional.empty(),
+                            true,
                             Set.of("NVIDIA-GPU", "GPU")),
                     new WebPolicy(Optional.empty(), false),
                     new KubernetesPolicy(
@@ -113,6 +114,7 @@ class ConfigTest {
                                 new GpuRequest.Count(1),
                                 false,
                                 Optional.of(Path.of("/usr/bin/crun")),
+                                false,
                                 Set.of("A100")),
                         new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true),
                         new KubernetesPolicy(
@@ -151,6 +153,7 @@ class ConfigTest {
                         busy_restart = "refuse"
                         real = "/usr/bin/crun"
                         swarm_resources = ["A100"]
+                        cdi_nvidia = false
 
                         [kubernetes]
                         enabled = true
@@ -565,7 +568,7 @@ class ConfigTest {
             delimiter = '|',
             value = {
                 "[runtime]\\nimage_neds = 1 | :2: unknown key 'runtime.image_neds'; known are"
-                        + " [all_means, busy_restart, image_need, real, swarm_resources]",
+                    + " [all_means, busy_restart, cdi_nvidia, image_need, real, swarm_resources]",
                 "[runtime]\\nimage_need = 'all' | :2: runtime.image_need = 'all' is not a valid"
                         + " value: write default_gpus or none",
                 "[runtime]\\nall_means = 'none' | :2: runtime.all_means = 'none' is not a valid"

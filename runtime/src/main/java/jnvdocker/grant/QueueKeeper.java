@@ -39,22 +39,15 @@ import java.util.function.Supplier;
 public final class QueueKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(QueueKeeper.class);
 
-    /** How often holders and waiting clients are checked for being alive. */
+    /** How often holders are checked for being alive. */
     private static final Duration A_WHILE = Duration.ofMillis(100);
 
     /** How soon everything is checked again, though nothing is known to have changed. */
     private static final Duration PERIOD = Duration.ofSeconds(1);
 
-    /** How many of the clients far back are checked each time. */
-    private static final int SOME = 8;
-
-    /** Clients further back do not hear of each change before them. */
-    private static final int NEAR = 20;
-
     /** How many times as long as a look for unmanaged uses took, the pause after it is. */
     private static final int LOOK_SHARE = 50;
 
-    private static final Duration SELDOM = Duration.ofSeconds(5);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
@@ -75,8 +68,6 @@ public final class QueueKeeper {
     private long changesSeen = -1;
     private long looked;
     private long lookedAfter;
-    private long toldAll;
-    private boolean toTell;
 
     /** Of GPUs without a lease, when it was looked last. */
     private List<GpuUse> seen = List.of();
@@ -105,8 +96,7 @@ public final class QueueKeeper {
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
         lookedForUses = pace.nanos() - PERIOD.toNanos();
-        lookedAfter = pace.nanos() - A_WHILE.toNanos();
-        toldAll = pace.nanos() - SELDOM.toNanos();
+        lookedAfter = pace.nanos() - PERIOD.toNanos();
     }
 
     /** All that decides which client is served. As long as it is the same, so is the outcome. */
@@ -138,9 +128,9 @@ public final class QueueKeeper {
             last = Optional.empty();
             return;
         }
-        if (pace.nanos() - lookedAfter >= A_WHILE.toNanos()) {
+        if (pace.nanos() - lookedAfter >= PERIOD.toNanos()) {
             lookedAfter = pace.nanos();
-            queue.lookAfter(SOME);
+            queue.lookAfter();
         }
         keeper.wake(waitedFor.stream().filter(lease -> !lease.isOfContainer()).toList());
         long changes = registry.changes().count();
@@ -277,18 +267,14 @@ public final class QueueKeeper {
                         places,
                         places.stream().filter(Place::isStopped).toList(),
                         rules);
-        boolean all = pace.nanos() - toldAll >= SELDOM.toNanos();
-        if (last.equals(Optional.of(sight)) && !(toTell && all)) {
+        if (last.equals(Optional.of(sight))) {
             return Walk.NOBODY;
         }
         GpuChoice choice = new GpuChoice(gpus, known, holdings, unmanaged, List.of(), rules);
         Map<Long, Lease> busy = new TreeMap<>();
         int number = 0;
-        boolean told = true;
         for (Place place : places) {
             number++;
-            boolean tell = all || number <= NEAR || place.standing().isEmpty();
-            told &= tell;
             if (place.isStopped()) {
                 stopped(place, number);
                 continue;
@@ -308,25 +294,21 @@ public final class QueueKeeper {
                     case GpuChoice.Busy others -> {
                         others.leases().forEach(lease -> busy.put(lease.id(), lease));
                         boolean can = choice.keep(place.ticket());
-                        if (tell && can) {
-                            place.stand(Place.Standing.inTurn(number, others));
-                        } else if (tell) {
-                            place.stand(
-                                    Place.Standing.passed(
-                                            number, others, choice.obstacles(place.ticket())));
-                        }
+                        place.stand(
+                                can
+                                        ? Place.Standing.inTurn(number, others)
+                                        : Place.Standing.passed(
+                                                number, others, choice.obstacles(place.ticket())));
                     }
                     case GpuChoice.Impossible why ->
-                            refuse(place, number, ChoiceText.refusal(why), tell, choice);
+                            refuse(place, number, ChoiceText.refusal(why), choice);
                 }
             } catch (RefusedException e) {
-                refuse(place, number, e.refusal(), tell, choice);
+                refuse(place, number, e.refusal(), choice);
             }
         }
         waitedFor = List.copyOf(busy.values());
         last = Optional.of(sight);
-        toTell = !told;
-        toldAll = all ? pace.nanos() : toldAll;
         return Walk.NOBODY;
     }
 
@@ -337,11 +319,10 @@ public final class QueueKeeper {
     }
 
     /** Unless the configuration forbids it, the obstacles may go away. */
-    private static void refuse(
-            Place place, int number, Refusal why, boolean tell, GpuChoice choice) {
+    private static void refuse(Place place, int number, Refusal why, GpuChoice choice) {
         if (choice.isForbidden(place.ticket())) {
             place.refuse(why);
-        } else if (tell) {
+        } else {
             place.stand(Place.Standing.passed(number, why, choice.obstacles(place.ticket())));
         }
     }

@@ -452,13 +452,15 @@ public final class Reconciler {
             present.put(gpu.uuid(), gpu);
         }
         Optional<Claim> claim =
-                ClaimOptions.read(
-                                id,
-                                engineId,
-                                engine.volumeOptions(ClaimNames.volume(id), limit),
-                                indices,
-                                registry.now())
-                        .or(() -> ofLabel(id, engineId, container.labels(), present));
+                engine.volumeOptions(ClaimNames.volume(id), limit)
+                        .flatMap(options ->
+                                ClaimOptions.read(id, engineId, options, indices, registry.now())
+                                        .or(() ->
+                                                ofLabel(
+                                                        id,
+                                                        engineId,
+                                                        container.labels(),
+                                                        present)));
         if (claim.isEmpty()) {
             LOG.error(
                     "container {} carries the claim {}, but its GPUs are unknown; create it again"

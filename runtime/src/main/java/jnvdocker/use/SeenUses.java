@@ -205,7 +205,8 @@ public final class SeenUses implements GpuUses {
             return List.of();
         }
         GpuUse.User process =
-                new GpuUse.User(user, traits.name(), traits.uid(), traits.container());
+                new GpuUse.User(
+                        user, traits.name(), traits.uid(), traits.container(), traits.other());
         return gpus.stream()
                 .filter(gpu -> gpu.isKnown() && its.test(gpu) && !draws(process, gpu))
                 .map(gpu -> new GpuUse(gpu, kind, container, Optional.of(process)))

@@ -7,7 +7,9 @@ import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.WithheldGpus;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.oci.spec.DockerContainer;
+import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
+import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.registry.ClaimFiles;
@@ -36,6 +38,7 @@ import java.util.regex.Pattern;
  * @param pidFile the file to which the real runtime is to write the pid of the first process
  * @param docker empty for a container of another engine
  * @param image the image's own configuration, if that is known
+ * @param monitor conmon, which has called our runtime for podman or CRI-O
  */
 record CreateCall(
         OciContainers.Container container,
@@ -44,11 +47,21 @@ record CreateCall(
         RuntimeSpec spec,
         Optional<DockerContainer> docker,
         Optional<ImageConfig> image,
+        Optional<StartedProgram> monitor,
         ClientRequest request,
         ClientConnection client) {
     private static final Logger LOG = LoggerFactory.getLogger(CreateCall.class);
     private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
+
+    static final String PRIVILEGED =
+            "it is privileged and gets no GPU; podman gives it every node, so a GPU's node that its"
+                    + " user names cannot be told from the others";
+
+    /** Calls the runtime for podman and CRI-O, which calls a hook. */
+    private static final String MONITOR = "conmon";
+
+    private static final Pattern INFRA = Pattern.compile("[0-9a-f]{12}-infra");
 
     /** The length of an id by which people know a container without another name. */
     private static final int SHORT = 12;
@@ -57,8 +70,16 @@ record CreateCall(
     private static final String DOCKERS_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+    static Optional<StartedProgram> monitor(
+            Optional<DockerContainer> docker, ClientRequest request) {
+        return docker.isPresent()
+                ? Optional.empty()
+                : request.process().flatMap(it -> StartedProgram.ancestor(it, MONITOR));
+    }
+
     String name() {
         return docker.map(DockerContainer::name)
+                .or(this::podmansName)
                 .orElseGet(() ->
                         HASH.matcher(container.id()).matches()
                                 ? container.id().substring(0, SHORT)
@@ -72,6 +93,24 @@ record CreateCall(
         withheld.add(
                 new WithheldGpus.Withheld(
                         container.id(), Quote.shown(name()), bundle, reason, Instant.now()));
+    }
+
+    private Optional<String> podmansName() {
+        return monitor.filter(_ -> !spec.isOfCrio()).flatMap(it -> it.value("-n"));
+    }
+
+    /**
+     * Whether it keeps the namespaces of a pod of podman's, which gives it the pod's devices, too.
+     * Nothing but its name says so.
+     */
+    boolean isPodmansInfra() {
+        return podmansName().filter(INFRA.asMatchPredicate()).isPresent();
+    }
+
+    boolean isPodmansPrivileged(Majors majors) {
+        return monitor.isPresent()
+                && spec.allowsAllDevices()
+                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty();
     }
 
     /**

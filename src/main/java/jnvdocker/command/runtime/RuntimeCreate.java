@@ -183,6 +183,7 @@ public final class RuntimeCreate {
                 spec,
                 docker,
                 docker.flatMap(images::of),
+                CreateCall.monitor(docker, request),
                 request,
                 client);
     }
@@ -193,6 +194,10 @@ public final class RuntimeCreate {
         Optional<RuntimeSpec.Pod> pod = pods.of(call);
         if (pod.isPresent()) {
             createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, seen);
+            return;
+        }
+        if (call.isPodmansInfra()) {
+            startWithout(call, majors);
             return;
         }
         GpuWish wish =
@@ -254,6 +259,9 @@ public final class RuntimeCreate {
     /** Privileged containers see all GPUs only if the configuration allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
+        if (!seesAll && call.isPodmansPrivileged(majors)) {
+            LOG.info("container {}: {}", Quote.shown(call.name()), CreateCall.PRIVILEGED);
+        }
         if (!seesAll && call.spec().hasNvidia(majors)) {
             SpecEdits.withoutGpus(call.spec(), majors, call.docker());
             call.client().print(call.spec().toString());

@@ -35,6 +35,8 @@ import java.util.concurrent.Callable;
                     + " jnvdocker replaces the runtime by itself."
         })
 final class RuntimeInstall implements Callable<Integer> {
+    private static final String NVIDIAS_FILE = "jnvdocker-nvidia.json";
+
     private final RuntimeHost host;
     private final ClientRequest request;
 
@@ -122,25 +124,34 @@ final class RuntimeInstall implements Callable<Integer> {
         if (dockerd.isPresent()) {
             dockerd.get().refuseUnfit();
         }
-        Plan plan = host.installer().plan(wanted(kind, file));
-        if (dockerd.isPresent() && plan.changesConfig()) {
-            dockerd.get().refuseConflict(plan.after(), file);
+        RuntimeInstaller.Wanted wanted = wanted(kind, file);
+        Plan first = host.installer().plan(wanted);
+        if (dockerd.isPresent() && first.changesConfig()) {
+            dockerd.get().refuseConflict(first.after(), file);
+        }
+        List<Plan> plans = new ArrayList<>(List.of(first));
+        if (kind == EngineKind.CDI && host.cdi().offersNvidias()) {
+            plans.add(host.installer().plan(nvidias(wanted)));
         }
         OwnConfig own = new OwnConfig(host.config());
         Optional<String> need = standard ? own.imageNeed() : Optional.of("");
         if (!dryRun) {
-            host.installer().carryOut(plan);
+            for (Plan plan : plans) {
+                host.installer().carryOut(plan);
+            }
             if (need.isEmpty()) {
                 own.giveImagesNone();
             }
         }
         PrintWriter out = spec.commandLine().getOut();
-        report(plan, need, dockerd).forEach(out::println);
-        remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        for (Plan plan : plans) {
+            report(plan, need, dockerd).forEach(out::println);
+            remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        }
         if (!dryRun && need.isEmpty()) {
             host.reload().perform();
         }
-        if (!dryRun && dockerd.isPresent() && plan.changesConfig()) {
+        if (!dryRun && dockerd.isPresent() && first.changesConfig()) {
             dockerd.get().reload();
             out.println(
                     host.awaitRuntime(name)
@@ -168,6 +179,20 @@ final class RuntimeInstall implements Callable<Integer> {
                 swarm ? SwarmResources.of(host.inventory().read().gpus()) : List.of(),
                 kind == EngineKind.DOCKER ? Optional.of(path(hooks)) : Optional.empty(),
                 kind == EngineKind.CDI ? Optional.of(host.cdi().devices()) : Optional.empty());
+    }
+
+    /** The same devices by NVIDIA's names, in a file of their own. */
+    private static RuntimeInstaller.Wanted nvidias(RuntimeInstaller.Wanted ours) {
+        return new RuntimeInstaller.Wanted(
+                ours.engine(),
+                ours.config().resolveSibling(NVIDIAS_FILE),
+                RuntimeInstaller.NVIDIAS_CDI_KIND,
+                ours.folder(),
+                ours.real(),
+                false,
+                List.of(),
+                Optional.empty(),
+                ours.devices());
     }
 
     private Path path(String text) throws ParameterException {

@@ -154,6 +154,22 @@ public final class StartContainer {
         }
     }
 
+    /**
+     * Refuses an engine that has no volumes of jnvdocker's.
+     *
+     * @param globals docker's global options, which may choose an engine
+     */
+    void refuseOtherEngine(List<String> globals, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        List<String> words = new ArrayList<>(globals);
+        words.addAll(List.of(Verb.RUN.word(), "image"));
+        if (DockerCommandLine.parse(words, verb -> help(verb, request, client))
+                instanceof RunCommand run) {
+            UserEngine where = UserEngine.of(run, request, client, engine.socket());
+            proof.refuseOther(run, where, request, client);
+        }
+    }
+
     private void startOrNamePodman(
             RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
             throws IOException, RefusedException {
@@ -230,6 +246,7 @@ public final class StartContainer {
         Set<String> candidates = needsCheck.check(checked, wanted.get().request(), driver, client);
         Optional<String> ours = runtime.ours(run, where);
         if (ours.isPresent()) {
+            proof.refuseWithoutRuntime(run, ours.get());
             startWithRuntime(ours.get(), run, wanted.get(), candidates, request, waiting, ending);
             return;
         }

@@ -88,6 +88,7 @@ final class UsersWords {
      *     do that
      */
     Optional<String> variable(String name) throws RefusedException {
+        refuseUnclear(name);
         Optional<String> value = usersVariable(name);
         if (value.filter(UsersWords::says).isPresent() && !settings.envSelects()) {
             throw new RefusedException(
@@ -98,6 +99,27 @@ final class UsersWords {
                     "ask with --gpus or the label jnvdocker.gpus");
         }
         return value;
+    }
+
+    /**
+     * Our own variable, where nothing tells what the image says: as an earlier podman's annotation.
+     */
+    private void refuseUnclear(String name) throws RefusedException {
+        boolean unclear =
+                name.equals(VARIABLE)
+                        && docker.isEmpty()
+                        && Optional.ofNullable(spec.environment().get(VARIABLE))
+                                .filter(UsersWords::says)
+                                .isPresent();
+        if (unclear) {
+            throw new RefusedException(
+                    "the variable "
+                            + VARIABLE
+                            + " of this container may come from its image: its engine does not"
+                            + " tell",
+                    "name GPUs by --device, NVIDIA_VISIBLE_DEVICES=1, or the annotation"
+                            + " jnvdocker.gpus (podman 5)");
+        }
     }
 
     private static boolean says(String value) {

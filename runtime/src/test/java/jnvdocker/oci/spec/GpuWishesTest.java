@@ -456,14 +456,13 @@ class GpuWishesTest {
         assertWithheld(
                 "has no GPU: its label jnvdocker.gpus=2 counts as its image's, which is not known;",
                 ofDocker());
-        labels = "";
+    }
+
+    @Test
+    void variableOfOursIsRefusedWhereItMayBeTheImages() throws Exception {
         environment = "'JNVDOCKER_GPUS=1'";
-        assertWithheld(
-                "has no GPU: its variable JNVDOCKER_GPUS=1 counts as its image's, which is not"
-                        + " known; request GPUs with --annotation",
-                ofAnother());
-        rules = "{'allow':true,'access':'rwm'}";
-        assertWithheld("has no GPU: its variable JNVDOCKER_GPUS=1", ofAnother());
+        String message = assertThrows(RefusedException.class, this::ofAnother).getMessage();
+        assertTrue(message.contains("may come from its image"), message);
         environment = "'JNVDOCKER_GPUS=none'";
         assertEquals(new GpuWish.Nothing(), ofAnother());
     }
