@@ -120,7 +120,7 @@ public final class Keeper implements AutoCloseable {
     private record Over(String evidence, boolean said) {}
 
     /** Does all of that by itself, until it is closed. */
-    Keeper start() {
+    public Keeper start() {
         thread = PermanentThread.platform("keeper", this::keep);
         thread.start();
         return this;
