@@ -1,16 +1,27 @@
 package jnvdocker.command.runtime;
 
+import jnvdocker.container.CompatLibraries;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.OciContainers;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.oci.root.CudaCompat;
+import jnvdocker.oci.root.DriverNames;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.volume.GraphicsFile;
+import jnvdocker.words.Quote;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,12 +35,14 @@ import java.util.regex.Pattern;
 /**
  * The data that our runtime has sent about a container that it is to create.
  *
+ * @param bundle the directory of its {@code config.json}
  * @param pidFile the file to which the real runtime is to write the pid of the first process
  * @param docker empty for a container of another engine
  * @param image the image's own configuration, if that is known
  */
 record CreateCall(
         OciContainers.Container container,
+        Path bundle,
         Optional<Path> pidFile,
         RuntimeSpec spec,
         Optional<DockerContainer> docker,
@@ -37,6 +50,7 @@ record CreateCall(
         ClientRequest request,
         ClientConnection client) {
     private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
+    private static final Logger LOG = LoggerFactory.getLogger(CreateCall.class);
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
     /** The length of an id by which people know a container without another name. */
@@ -88,6 +102,60 @@ record CreateCall(
                 .forEach((name, now) ->
                         variables.add(new ClaimFiles.SetVariable(name, before.get(name), now)));
         return variables;
+    }
+
+    /** The container's root as the engine sees it, which may have mounts of its own. */
+    private Path root() {
+        return Path.of("/proc/" + request.peer().pid() + "/root" + bundle.resolve(spec.rootPath()));
+    }
+
+    /** The image's libraries of a newer driver, if they fit the loaded one. */
+    CompatLibraries compat(DriverVersion loaded) {
+        return CudaCompat.of(root(), loaded);
+    }
+
+    /** Arranges in the container's root what programs find; returns what is left of the edits. */
+    ContainerEdits arrange(ContainerEdits edits) throws IOException {
+        List<GraphicsFile> files = new ArrayList<>(edits.files());
+        files.addAll(arrange(edits.search()));
+        return new ContainerEdits(
+                edits.devices(),
+                edits.mounts(),
+                files,
+                DriverSearch.NONE,
+                edits.environment(),
+                edits.labels());
+    }
+
+    /**
+     * Arranges in the container's root what programs find; returns what must be mounted over files
+     * of the image. A root in which that fails keeps the driver at its directory.
+     */
+    List<GraphicsFile> arrange(DriverSearch search) throws IOException {
+        DriverNames.Result result;
+        try {
+            result = DriverNames.put(root(), search);
+        } catch (IOException e) {
+            LOG.debug("nothing is written to the root of {}: {}", name(), e.getMessage());
+            return List.of();
+        }
+        boolean usersOwn = docker.filter(it -> it.mounted().contains(DRIVER)).isPresent();
+        if (result.hidden().isPresent() && !usersOwn) {
+            tell(
+                    Quote.shown(result.hidden().get())
+                            + " of this image is hidden by the driver, which is mounted at "
+                            + DRIVER
+                            + "; move it elsewhere in the image");
+        }
+        if (result.obstacle().isPresent()) {
+            tell(result.obstacle().get().message());
+        }
+        return result.mounts();
+    }
+
+    private void tell(String remark) throws IOException {
+        LOG.info("container {}: {}", Quote.shown(name()), remark);
+        client.message(remark);
     }
 
     /**
