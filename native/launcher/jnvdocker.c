@@ -47,7 +47,8 @@
 #include "frames.h"
 
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
-enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4, CALL_IS_THE_USERS = 8 };
+enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4, CALL_IS_THE_USERS = 8,
+       CALL_DROPS_LAST_LINE = 16 };
 enum { MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
@@ -417,15 +418,6 @@ static void prepare_completion(int argc, char **argv)
 
 /* ---- version and help ------------------------------------------------------------------------ */
 
-/* Whether docker is to print its version in a form that programs read. */
-static bool has_format(char **arguments)
-{
-	for (; *arguments != NULL; arguments++)
-		if (has_prefix(*arguments, "-f") || has_prefix(*arguments, "--format"))
-			return true;
-	return false;
-}
-
 /* Whether the help text of all of docker's commands is requested. */
 static bool is_help(int argc, char **argv)
 {
@@ -436,19 +428,11 @@ static bool is_help(int argc, char **argv)
 	return i == argc - 1 ? argv[i][0] == '-' || strcmp(argv[i], "help") == 0 : argc == 1;
 }
 
-/* Prints docker's help text in full, then ours. */
-static void help(int argc, char **argv) __attribute__((noreturn));
+/* Has docker print its text in full and, if it succeeds, prints ours behind it on the same stream. */
+static void add(int stream, const char *text, int argc, char **argv) __attribute__((noreturn));
 
-static void help(int argc, char **argv)
+static void add(int stream, const char *text, int argc, char **argv)
 {
-	static const char words[] =
-		"\njnvdocker adds:\n"
-		"  run, create  Give the container free GPUs: see 'jnvdocker run --help'\n"
-		"  gpu          Show and manage this host's GPUs, their leases and the driver\n"
-		"  k8s          Label a Kubernetes node with its GPUs\n"
-		"  mesos        Set up a Mesos agent\n"
-		"  runtime      Set up docker, podman or containerd\n"
-		"Run 'jnvdocker gpu --help' for more on these commands.\n";
 	const struct sigaction standard = { .sa_handler = SIG_DFL };
 	char **docker = typed_docker(argc, argv);
 	int status;
@@ -465,9 +449,25 @@ static void help(int argc, char **argv)
 			die("cannot wait for '%s': %s; try again", shown(docker[0]), strerror(errno));
 	if (WIFSIGNALED(status))
 		exit(128 + WTERMSIG(status));
-	if (WEXITSTATUS(status) == 0 && !write_all(1, words, sizeof words - 1))
+	if (WEXITSTATUS(status) == 0 && !write_all(stream, text, strlen(text)))
 		die("cannot write to standard output: %s; look at where it goes", strerror(errno));
 	exit(WEXITSTATUS(status));
+}
+
+static void help(int argc, char **argv) __attribute__((noreturn));
+
+static void help(int argc, char **argv)
+{
+	/* Docker takes a missing command for a mistake. */
+	add(argc == 1 ? 2 : 1,
+	    "\njnvdocker adds:\n"
+	    "  run, create  Give the container free GPUs: see 'jnvdocker run --help'\n"
+	    "  gpu          Show and manage this host's GPUs, their leases and the driver\n"
+	    "  k8s          Label a Kubernetes node with its GPUs\n"
+	    "  mesos        Set up a Mesos agent\n"
+	    "  runtime      Set up docker, podman or containerd\n"
+	    "Run 'jnvdocker gpu --help' for more on these commands.\n",
+	    argc, argv);
 }
 
 /* ---- without a daemon ------------------------------------------------------------------------ */
@@ -1106,7 +1106,7 @@ static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 	if (fcntl(2, F_GETFD) < 0)
 		dup2(nothing, 2);
 	if (flags != CALL_IS_THE_USERS)
-		dup2(flags & CALL_CAPTURES ? output : 2, 1);
+		dup2(flags & CALL_CAPTURES || (flags & CALL_DROPS_LAST_LINE && !isatty(2)) ? output : 2, 1);
 	if (flags & CALL_HIDES_ERRORS)
 		dup2(nothing, 2);
 	if (flags & CALL_CAPTURES_ERRORS)
@@ -1134,8 +1134,34 @@ static void capture(int from, struct buffer *captured)
 	}
 }
 
+/* Passes a pipe on to standard error, but for the last line, which it returns. */
+static struct buffer pass_on(int from)
+{
+	struct buffer kept = { 0 };
+	char bytes[65536];
+
+	for (;;) {
+		ssize_t count = read(from, bytes, sizeof bytes);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return kept;
+		put_bytes(&kept, bytes, (size_t)count);
+		/* The end of the line before the last. */
+		const char *end = kept.length < 2 ? NULL : memrchr(kept.data, '\n', kept.length - 1);
+		if (end == NULL)
+			continue;
+		size_t whole = (size_t)(end + 1 - kept.data);
+		write_all(2, kept.data, whole);
+		memmove(kept.data, kept.data + whole, kept.length - whole);
+		kept.length -= whole;
+	}
+}
+
 /* A program that the daemon has ordered, and the end of the pipe that it may write to. */
 struct child {
+	uint32_t flags;
 	char **argv;
 	pid_t pid;
 	int output;
@@ -1145,9 +1171,10 @@ struct child {
 static struct child start_child(struct reader payload)
 {
 	const struct sigaction standard = { .sa_handler = SIG_DFL };
-	uint32_t flags = get_number(&payload);
-	struct child child = { .argv = get_arguments(&payload) };
+	struct child child = { .flags = get_number(&payload) };
 	int output[2];
+
+	child.argv = get_arguments(&payload);
 
 	pid_t client = getpid();
 	make_pipe(output);
@@ -1158,15 +1185,15 @@ static struct child start_child(struct reader payload)
 		die("cannot run '%s': %s; " LIMITS, shown(child.argv[0]), strerror(errno));
 	if (child.pid == 0) {
 		sigaction(SIGCHLD, &child.inherited, NULL);
-		run_call(child.argv, flags, output[1], client);
+		run_call(child.argv, child.flags, output[1], client);
 	}
 	close(output[1]);
 	child.output = output[0];
 	return child;
 }
 
-/* Waits for the child's end and reports its exit to the daemon. */
-static void send_result(int connection, struct child child, const struct buffer *captured)
+/* Waits for the child's end, reports its exit to the daemon and returns it. */
+static int send_result(int connection, struct child child, const struct buffer *captured)
 {
 	struct buffer result = { 0 };
 	int status;
@@ -1176,13 +1203,30 @@ static void send_result(int connection, struct child child, const struct buffer 
 		if (errno != EINTR)
 			die("cannot wait for '%s': %s; try again", shown(child.argv[0]), strerror(errno));
 	sigaction(SIGCHLD, &child.inherited, NULL);
-	put_number(&result, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	put_number(&result, (uint32_t)code);
 	put_bytes(&result, captured->data, captured->length);
 	send_frame(connection, FRAME_RESULT, &result);
 	free(result.data);
 	for (char **word = child.argv; *word != NULL; word++)
 		free(*word);
 	free(child.argv);
+	return code;
+}
+
+/* The last line of a child's output is for nobody if it succeeds; a terminal has it already. */
+static void call_without_last_line(int connection, struct child child)
+{
+	static const char up_and_erase[] = "\033[A\033[2K";
+	const struct buffer nothing = { 0 };
+	struct buffer last = pass_on(child.output);
+	bool succeeded = send_result(connection, child, &nothing) == 0;
+
+	if (succeeded && isatty(2))
+		write_all(2, up_and_erase, sizeof up_and_erase - 1);
+	if (!succeeded)
+		write_all(2, last.data, last.length);
+	free(last.data);
 }
 
 static void call(int connection, struct reader payload)
@@ -1190,6 +1234,10 @@ static void call(int connection, struct reader payload)
 	struct child child = start_child(payload);
 	struct buffer captured = { 0 };
 
+	if (child.flags & CALL_DROPS_LAST_LINE) {
+		call_without_last_line(connection, child);
+		return;
+	}
 	capture(child.output, &captured);
 	send_result(connection, child, &captured);
 	free(captured.data);
@@ -1417,10 +1465,8 @@ int main(int argc, char **argv)
 	if (is_completion(argc, argv))
 		prepare_completion(argc, argv);
 	int word = first_operand(argc, argv);
-	if (word < argc && strcmp(argv[word], "version") == 0 && !has_format(argv + word + 1)) {
-		printf("jnvdocker: %s\n\n", VERSION);
-		fflush(stdout);
-	}
+	if (word == argc - 1 && strcmp(argv[word], "version") == 0)
+		add(1, "\njnvdocker: " VERSION "\n", argc, argv);
 	if (is_help(argc, argv))
 		help(argc, argv);
 	if (!concerns_daemon(argc, argv))

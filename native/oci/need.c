@@ -14,6 +14,7 @@
  *     nvidia            nodes (/dev/nvidia0), mounts, hooks, CDI names, labels of images (com.nvidia.*)
  *     JNVDOCKER_, jnvdocker   variables, labels, annotations and claim volumes of ours
  *     DOCKER_RESOURCE_  Swarm's generic resources
+ *     "CUDA_VERSION=    a variable by which NVIDIA's first images alone say that they are for GPUs
  *   in config.json:
  *     "major":195       a node or a rule for NVIDIA's devices, whatever its name
  *     numbers that no device has: crun cuts off their upper bits
@@ -24,7 +25,8 @@
  * An exception is the value of "Runtime" in hostconfig.json: docker knows us by that name, and every
  * container has it if we are the default.
  */
-static const char *const WORDS[] = { "NVIDIA_", "nvidia", "JNVDOCKER_", "jnvdocker", "DOCKER_RESOURCE_", NULL };
+static const char *const WORDS[] = { "NVIDIA_", "nvidia", "JNVDOCKER_", "jnvdocker", "DOCKER_RESOURCE_", "\"CUDA_VERSION=",
+				     NULL };
 
 static const char *end_of(const struct buffer *text)
 {

@@ -35,6 +35,7 @@ import java.util.Set;
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
  * @param policy the rules on who may have which GPUs
  * @param ignore programs and images whose use of a GPU does not count, besides the built-in ones
+ * @param driverDirectories where the driver's libraries are besides the usual places
  * @param socketGroup the group that may use the daemon besides root; empty is docker, else
  *     jnvdocker
  * @param keepHistory how long a lease is kept after its end; empty keeps all
@@ -50,6 +51,7 @@ public record Config(
         boolean allowPrivileged,
         LeasePolicy policy,
         List<String> ignore,
+        List<String> driverDirectories,
         String socketGroup,
         Optional<Duration> keepHistory,
         Optional<Duration> idleWarn,
@@ -123,6 +125,7 @@ public record Config(
                         written.at("allow_privileged").choice(),
                         policy(written, file),
                         words(written.at("ignore").list()),
+                        directories(written.at("driver_directories")),
                         written.at("socket_group").text().orElse(""),
                         history(written.at("keep_history")),
                         span(written.at("idle_warn"), IDLE, "or leave the key out"),
@@ -146,6 +149,7 @@ public record Config(
                 allMeans(written.at("all_means")),
                 written.at("busy_restart").oneOf(List.of("retry", "refuse")).equals("retry"),
                 absolute(written.at("real"), "that of runc or crun"),
+                written.at("cdi_nvidia").choiceUnlessSaid(),
                 swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm));
     }
 
@@ -272,6 +276,19 @@ public record Config(
 
     private static List<String> words(List<ConfigFile.Entry> entries) {
         return entries.stream().map(ConfigFile.Entry::word).toList();
+    }
+
+    private static List<String> directories(ConfigFile.Entry entry) throws StartException {
+        for (ConfigFile.Entry directory : entry.list()) {
+            if (!directory.word().startsWith("/")) {
+                throw directory.refusal(
+                        new Refusal(
+                                Quote.quoted(directory.word()) + " is not an absolute path",
+                                "write that of a directory with the driver's libraries"),
+                        null);
+            }
+        }
+        return words(entry.list());
     }
 
     private static Optional<Duration> history(ConfigFile.Entry entry) throws StartException {

@@ -26,13 +26,10 @@ import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.doctor.Doctor;
-import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.HistoryKeeper;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
-import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
-import jnvdocker.host.DriverUse;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -44,15 +41,12 @@ import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.Journal;
 import jnvdocker.posix.Posix;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
-import jnvdocker.registry.HostClock;
 import jnvdocker.rest.RestPages;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.upkeep.Uninstall;
-import jnvdocker.use.SeenUses;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.DriverVolumes;
@@ -107,6 +101,7 @@ final class Daemon implements AutoCloseable {
         started.push(StateFolder.take(folders.state()));
         LiveConfig config = LiveConfig.read(folders);
         Host host = folders.host();
+        host.setDriverDirectories(config.driverDirectories());
         DeviceNodes nodes = new DeviceNodes(host);
         nodes.link();
         GpuInventory inventory = new GpuInventory(host, nodes);
@@ -115,10 +110,12 @@ final class Daemon implements AutoCloseable {
         DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
         GpuMonitor monitor = NvmlSource.monitor(host, folders, volumes);
-        LeaseParts.World world = world(folders, config, host, nodes, inventory, engine, monitor);
+        LeaseParts.World world =
+                LeaseWorld.of(folders, config, host, nodes, inventory, engine, monitor);
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
+        started.push(parts.queueKeeper().start());
         CudaVersions cuda = CudaSource.versions(folders, host, volumes);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
         FirstVolume.make(host, volumes, served, cuda);
@@ -209,7 +206,7 @@ final class Daemon implements AutoCloseable {
                         uninstall,
                         installation,
                         config::keepHistory,
-                        () -> reload(config, parts),
+                        () -> reload(config, host, parts),
                         monitor::readings,
                         monitor::topologies,
                         idle,
@@ -230,7 +227,7 @@ final class Daemon implements AutoCloseable {
                         new MesosTaskLaunch(served));
         parts.ociKeeper().start(folders.markers(), folders.wake());
         started.push(parts.ociKeeper());
-        GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName());
+        GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName(), engine::standard);
         RuntimeHost runtimeHost =
                 new RuntimeHost(
                         installer,
@@ -238,8 +235,8 @@ final class Daemon implements AutoCloseable {
                         inventory,
                         config::realRuntime,
                         folders.config(),
-                        new CdiHost(host, inventory, nodes, volumes, served),
-                        () -> reload(config, parts));
+                        new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
+                        () -> reload(config, host, parts));
         RuntimeCommand runtime =
                 new RuntimeCommand(
                         runtimeHost,
@@ -278,7 +275,7 @@ final class Daemon implements AutoCloseable {
         Commands commands =
                 new Commands(
                         start,
-                        new VolumeSetup(host, folders.pluginName()),
+                        new VolumeSetup(host, folders.pluginName(), start),
                         gpu,
                         mesos,
                         runtime,
@@ -306,7 +303,7 @@ final class Daemon implements AutoCloseable {
         web.change(config.listen()).use();
         clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands, web);
         started.push(clients);
-        onHangUp(() -> reload(config, parts));
+        onHangUp(() -> reload(config, host, parts));
         Thread.ofVirtual().start(runtimeHost::refresh);
         Thread.ofVirtual().start(mesos::refresh);
         parts.examine();
@@ -330,7 +327,7 @@ final class Daemon implements AutoCloseable {
     }
 
     /** Those who wait may be allowed more by the new settings, or less. */
-    private Path reload(LiveConfig config, LeaseParts parts) throws IOException {
+    private Path reload(LiveConfig config, Host host, LeaseParts parts) throws IOException {
         Path file =
                 config.reload(next -> {
                     try (var change = web.change(config.listen(next))) {
@@ -338,6 +335,7 @@ final class Daemon implements AutoCloseable {
                         change.use();
                     }
                 });
+        host.setDriverDirectories(config.driverDirectories());
         parts.registry().changes().add();
         LOG.info("read {} again", file);
         return file;
@@ -357,33 +355,6 @@ final class Daemon implements AutoCloseable {
     /** Waits until the daemon has been told to end. */
     void await() throws InterruptedException {
         ended.await();
-    }
-
-    private static LeaseParts.World world(
-            Folders folders,
-            LiveConfig config,
-            Host host,
-            DeviceNodes nodes,
-            GpuInventory inventory,
-            DockerEngine engine,
-            GpuMonitor monitor)
-            throws IOException {
-        Processes processes = Processes.ofThisMachine();
-        return new LeaseParts.World(
-                folders.state(),
-                BootId.read(host),
-                folders.pluginName(),
-                processes,
-                engine,
-                () -> inventory.read().gpus(),
-                new SeenUses(processes, engine, nodes, new DriverUse(host), config::ignored),
-                monitor.health(),
-                monitor::processes,
-                config::policy,
-                new NvmlTraits(monitor)::known,
-                HostClock.OF_THIS_MACHINE,
-                Pace.REAL,
-                new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));
     }
 
     @Override

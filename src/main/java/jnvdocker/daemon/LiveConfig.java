@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -96,6 +97,10 @@ final class LiveConfig {
         return ignored;
     }
 
+    List<String> driverDirectories() {
+        return config.driverDirectories();
+    }
+
     String socketGroup() {
         return config.socketGroup();
     }
@@ -140,6 +145,11 @@ final class LiveConfig {
     /** The real runtime, unless an installer is to look for it. */
     Optional<Path> realRuntime() {
         return config.runtime().real();
+    }
+
+    /** Whether our CDI devices have NVIDIA's names as well. */
+    boolean cdiNvidia() {
+        return config.runtime().cdiNvidia();
     }
 
     /** Whether a restart policy tries again: {@link RuntimeCreate.Retries}. */

@@ -64,6 +64,11 @@ final class NvmlSource implements GpuMonitor.Source {
     }
 
     @Override
+    public boolean isAsleep(String pciAddress) {
+        return HostDriver.isAsleep(host, pciAddress);
+    }
+
+    @Override
     public void hear(String pciAddress, Mig mig) {
         List<MigMemory.Instance> instances =
                 mig.instances().stream()

@@ -16,6 +16,7 @@ import java.util.Set;
  * @param busyRetries whether a container with a restart policy tries again when its GPUs are taken
  *     and no user has typed its start; else the start is refused for good
  * @param real the real runtime; empty when the installer looks for it
+ * @param cdiNvidia whether our CDI devices have NVIDIA's names as well
  * @param swarmResources names of Swarm's generic resources that are GPUs
  */
 record RuntimePolicy(
@@ -23,6 +24,7 @@ record RuntimePolicy(
         GpuRequest allMeans,
         boolean busyRetries,
         Optional<Path> real,
+        boolean cdiNvidia,
         Set<String> swarmResources) {
     /** The names in docker's own documentation and in NVIDIA's. */
     static final Set<String> SWARM_RESOURCES = Set.of("NVIDIA-GPU", "GPU");

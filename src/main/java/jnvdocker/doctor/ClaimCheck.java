@@ -6,6 +6,7 @@ import jnvdocker.grant.ClaimedNodes;
 import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.ContainerEngine.Listed;
 import jnvdocker.grant.Leases;
+import jnvdocker.grant.WithheldGpus;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.Claim;
@@ -87,6 +88,7 @@ final class ClaimCheck implements Check {
                     found);
         }
         refused.forEach(each -> found.add(finding(each)));
+        leases.withheld().running().forEach(each -> found.add(finding(each)));
         return found.isEmpty()
                 ? List.of(Finding.ok(count(claims.size()) + tasks(leases.live())))
                 : found;
@@ -135,6 +137,17 @@ final class ClaimCheck implements Check {
                 "it is started as soon as its GPUs are free and nobody waits for them; to keep it"
                         + " down: docker update --restart=no "
                         + container);
+    }
+
+    private static Finding finding(WithheldGpus.Withheld withheld) {
+        return Finding.hint(
+                "container "
+                        + Quote.shown(withheld.name())
+                        + " runs without a GPU since "
+                        + LeaseText.time(withheld.since())
+                        + ": "
+                        + withheld.reason().what(),
+                withheld.reason().remedy().orElse(""));
     }
 
     private static String count(int claims) {

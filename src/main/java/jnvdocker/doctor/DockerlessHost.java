@@ -1,19 +1,29 @@
 package jnvdocker.doctor;
 
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
+import jnvdocker.docker.engine.EngineFacts;
 import jnvdocker.grant.Leases;
+import jnvdocker.host.Host;
 import jnvdocker.mesos.agent.InstalledFolders;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
+import java.util.Optional;
 
 /** Whether this host has no Docker engine, and needs none because others get its GPUs. */
 final class DockerlessHost {
+    private static final String PODMAN = "/usr/bin/podman";
+    private static final List<String> DOCKERD =
+            List.of("/usr/bin/dockerd", "/usr/sbin/dockerd", "/usr/local/bin/dockerd");
+
+    private final Host host;
     private final DockerEngine engine;
     private final Leases leases;
     private final RuntimeInstaller runtimes;
@@ -21,11 +31,13 @@ final class DockerlessHost {
     private final DaemonFacts daemon;
 
     DockerlessHost(
+            Host host,
             DockerEngine engine,
             Leases leases,
             RuntimeInstaller runtimes,
             KubernetesFacts kubernetes,
             DaemonFacts daemon) {
+        this.host = host;
         this.engine = engine;
         this.leases = leases;
         this.runtimes = runtimes;
@@ -35,9 +47,65 @@ final class DockerlessHost {
 
     /** An engine that is merely stopped has left containers with claims, or a socket. */
     boolean isSo() throws IOException {
-        return !Files.exists(engine.socket())
-                && (kubernetes.enabled() || kubernetes.isKubeletThere() || isForOthers())
-                && leases.claimsWithVolume().isEmpty();
+        boolean needsNone =
+                Files.exists(engine.socket())
+                        ? podman().isPresent()
+                        : kubernetes.enabled()
+                                || kubernetes.isKubeletThere()
+                                || isForOthers()
+                                || hasPodmanAlone();
+        return needsNone && leases.claimsWithVolume().isEmpty();
+    }
+
+    /** Names what is there instead. */
+    Finding engine() throws IOException {
+        Optional<EngineFacts> podman = podman();
+        String what =
+                podman.map(it ->
+                                it.product().title()
+                                        + " "
+                                        + Quote.shown(it.version())
+                                        + " answers at "
+                                        + engine.socket()
+                                        + ", not Docker, and begins no lease for 'jnvdocker run'")
+                        .orElseGet(() ->
+                                "no Docker engine runs here ("
+                                        + engine.socket()
+                                        + " does not exist), and those who get this host's"
+                                        + " GPUs need none");
+        return (podman.isPresent() || hasPodmanAlone()) && !isFor(EngineKind.PODMAN)
+                ? Finding.hint(
+                        what,
+                        "have podman's containers get GPUs: jnvdocker runtime install --engine"
+                                + " podman")
+                : Finding.ok(what);
+    }
+
+    /** The facts of podman, where it answers in Docker's place. */
+    private Optional<EngineFacts> podman() {
+        try {
+            return Optional.of(engine.facts(EngineCheck.LIMIT))
+                    .filter(it -> it.product().isPodman());
+        } catch (EngineException e) {
+            return Optional.empty();
+        }
+    }
+
+    private boolean hasPodmanAlone() throws IOException {
+        for (String program : DOCKERD) {
+            if (Files.exists(host.resolve(program))) {
+                return false;
+            }
+        }
+        return Files.exists(host.resolve(PODMAN));
+    }
+
+    private boolean isFor(EngineKind kind) throws IOException {
+        try {
+            return runtimes.registered().stream().anyMatch(each -> each.engine() == kind);
+        } catch (RefusedException e) {
+            return true; // as below
+        }
     }
 
     /** For Mesos tasks, or for containers of engines that have our OCI runtime or CDI devices. */

@@ -56,6 +56,7 @@ public final class Doctor {
     private static List<Check> checks(Surroundings around) {
         DockerlessHost dockerless =
                 new DockerlessHost(
+                        around.host(),
                         around.engine(),
                         around.leases(),
                         around.runtimes(),

@@ -50,12 +50,7 @@ final class EngineCheck implements Check {
     @Override
     public List<Finding> look() throws IOException {
         if (dockerless.isSo()) {
-            return List.of(
-                    Finding.ok(
-                            "no Docker engine runs here ("
-                                    + engine.socket()
-                                    + " does not exist), and those who get this host's"
-                                    + " GPUs need none"));
+            return List.of(dockerless.engine());
         }
         EngineFacts facts;
         try {
@@ -64,6 +59,17 @@ final class EngineCheck implements Check {
             return List.of(Finding.wrong(e));
         }
         List<Finding> found = new ArrayList<>();
+        if (!facts.product().isDocker() || facts.product().rootless()) {
+            return List.of(
+                    Finding.wrong(
+                            "what answers at "
+                                    + engine.socket()
+                                    + " is "
+                                    + facts.product().title()
+                                    + ", whose containers get no GPUs",
+                            "let JNVDOCKER_DOCKER_SOCKET name the socket of root's Docker"
+                                    + " engine"));
+        }
         found.add(
                 Finding.ok(
                         "Docker "

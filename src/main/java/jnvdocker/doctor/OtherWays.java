@@ -2,14 +2,10 @@ package jnvdocker.doctor;
 
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.oci.install.ForeignRuntimes;
+import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,9 +15,6 @@ import java.util.function.Predicate;
 
 /** The ways by which containers get GPUs without us, and how to close each. */
 final class OtherWays {
-    private static final String CDI_KIND = "nvidia.com/gpu";
-    private static final int CDI_LIMIT = 1 << 20;
-
     private final ForeignRuntimes foreign;
     private final Predicate<String> guarded;
 
@@ -56,8 +49,26 @@ final class OtherWays {
                                         + "'"));
             }
         }
-        for (Path folder : foreign.cdiFolders()) {
-            addCdi(folder, found);
+        for (Path file : foreign.nvidiasHooks()) {
+            found.add(
+                    Finding.hint(
+                            file
+                                    + " has podman and CRI-O give containers GPUs without"
+                                    + " jnvdocker",
+                            "remove NVIDIA's hook, and run 'jnvdocker runtime install --engine"
+                                    + " podman'"));
+        }
+        for (Path file : foreign.nvidiasCdiFiles()) {
+            found.add(
+                    Finding.hint(
+                            file
+                                    + " lets '--device "
+                                    + RuntimeInstaller.NVIDIAS_CDI_KIND
+                                    + "=…' give containers GPUs without jnvdocker, but for those"
+                                    + " of its runtime",
+                            "replace it by jnvdocker's, of the same names: rm "
+                                    + file
+                                    + " && jnvdocker runtime install --engine cdi"));
         }
         return found;
     }
@@ -106,35 +117,5 @@ final class OtherWays {
                                                 + " jnvdocker",
                                         "run 'jnvdocker runtime install --default', or remove"
                                                 + " NVIDIA's container toolkit")));
-    }
-
-    private static void addCdi(Path folder, List<Finding> to) throws IOException {
-        if (!Files.isDirectory(folder)) {
-            return;
-        }
-        List<Path> all = new ArrayList<>();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "*.{json,yaml,yml}")) {
-            files.forEach(all::add);
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
-        }
-        for (Path file : new TreeSet<>(all)) {
-            if (Files.isRegularFile(file) && names(file, CDI_KIND)) {
-                to.add(
-                        Finding.hint(
-                                file
-                                        + " lets '--device "
-                                        + CDI_KIND
-                                        + "=…' give containers GPUs without jnvdocker, but for"
-                                        + " those of its runtime",
-                                "when no container needs it: rm " + file));
-            }
-        }
-    }
-
-    private static boolean names(Path file, String kind) throws IOException {
-        try (InputStream in = Files.newInputStream(file)) {
-            return new String(in.readNBytes(CDI_LIMIT), StandardCharsets.UTF_8).contains(kind);
-        }
     }
 }

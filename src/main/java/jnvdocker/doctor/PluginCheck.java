@@ -7,6 +7,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -66,6 +67,10 @@ final class PluginCheck implements Check {
             engine.createVolume(volume, daemon.pluginName(), LIMIT);
             return Finding.ok("the engine gets " + volume + " from " + daemon.pluginSocket());
         } catch (EngineException e) {
+            Optional<Finding> foreign = foreign(volume);
+            if (foreign.isPresent()) {
+                return foreign.get();
+            }
             return Finding.wrong(
                     "the engine does not get "
                             + volume
@@ -79,5 +84,35 @@ final class PluginCheck implements Check {
                             + " is where it looks for plugins, and "
                             + daemon.restart());
         }
+    }
+
+    /** Docker makes a volume of its own of that name for whoever mounts it without our driver. */
+    private Optional<Finding> foreign(String volume) throws EngineException {
+        Optional<String> driver =
+                engine.volumeDriver(volume, LIMIT).filter(it -> !it.equals(daemon.pluginName()));
+        if (driver.isEmpty()) {
+            return Optional.empty();
+        }
+        List<String> users =
+                engine.using(List.of(volume), LIMIT).stream()
+                        .map(user -> Quote.shown(user.name()))
+                        .sorted()
+                        .toList();
+        String remove = "docker volume rm " + volume;
+        return Optional.of(
+                Finding.wrong(
+                        "the engine has a volume "
+                                + volume
+                                + " of the driver '"
+                                + Quote.shown(driver.get())
+                                + "', so that no container gets the one of "
+                                + daemon.pluginName()
+                                + (users.isEmpty()
+                                        ? ""
+                                        : "; it is used by " + String.join(", ", users)),
+                        users.isEmpty()
+                                ? "if its files are not needed: " + remove
+                                : "remove these containers when they are not needed, then "
+                                        + remove));
     }
 }

@@ -1,7 +1,11 @@
 package jnvdocker.doctor;
 
 import jnvdocker.grant.Leases;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.posix.FileStatus;
 import jnvdocker.request.GpuRequest;
 
 import java.io.IOException;
@@ -20,6 +24,7 @@ import java.util.stream.Stream;
 /** Finds users and daemons that share this host's GPUs and get in each other's way. */
 final class SharingCheck implements Check {
     private static final Duration LATELY = Duration.ofDays(30);
+    private static final int OTHERS_WRITE = 2;
     private static final String MAIN = "jnvdocker.daemon.Main";
     private static final String HOST_ROOT = "JNVDOCKER_HOST_ROOT=";
     private static final int MAX_ENVIRONMENT = 1 << 17;
@@ -45,14 +50,39 @@ final class SharingCheck implements Check {
     @Override
     public List<Finding> look() throws IOException {
         List<Finding> found = new ArrayList<>();
-        found.add(users());
+        int users = users();
+        found.add(defaults(users));
+        if (users > 1) {
+            openNode().ifPresent(found::add);
+        }
         otherDaemons().map(SharingCheck::other).forEach(found::add);
         return found;
     }
 
-    private Finding users() throws IOException {
+    private int users() throws IOException {
         Instant since = Instant.now().minus(LATELY);
-        int users = leases.gpuTime(since, Optional.empty()).users().size();
+        return leases.gpuTime(since, Optional.empty()).users().size();
+    }
+
+    /** A node that every local user may open, in a container of an engine without root, too. */
+    private Optional<Finding> openNode() throws IOException {
+        for (Gpu gpu : HostDriver.read(host).gpus()) {
+            Path node = host.resolve(DeviceNodes.nameOf(gpu));
+            if (Files.exists(node) && (FileStatus.of(node).mode() & OTHERS_WRITE) != 0) {
+                return Optional.of(
+                        Finding.hint(
+                                "every local user may open "
+                                        + node
+                                        + ", and so use that GPU without a lease",
+                                "if that is not wanted, load the driver with"
+                                        + " NVreg_DeviceFileGID=<gid> NVreg_DeviceFileMode=0660:"
+                                        + " see the manual's page about limits"));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Finding defaults(int users) {
         String had =
                 switch (users) {
                     case 0 -> "nobody has had GPUs";

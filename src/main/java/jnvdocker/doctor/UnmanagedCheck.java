@@ -61,9 +61,12 @@ final class UnmanagedCheck implements Check {
                 LeaseText.name(gpu.gpu().number(), gpu.gpu().uuid()) + " " + LeaseText.used(use),
                 use.container()
                                 .map(container -> "docker stop " + Quote.shown(container.name()))
+                                .or(() -> LeaseText.other(use).map(it -> Quote.shown(it.toStop())))
                                 .orElseGet(() -> "ask its user to end it, or kill" + pid(use))
-                        + ", and start it with jnvdocker run; or add it to ignore in the"
-                        + " configuration");
+                        + (LeaseText.other(use).isPresent()
+                                ? ", and start it with a lease (jnvdocker runtime --help)"
+                                : ", and start it with jnvdocker run")
+                        + "; or add it to ignore in the configuration");
     }
 
     private static String pid(GpuUse use) {

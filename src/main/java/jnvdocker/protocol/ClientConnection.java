@@ -45,6 +45,7 @@ public final class ClientConnection implements AutoCloseable {
     private static final int HIDE_ERRORS = 2;
     private static final int CAPTURE_ERRORS = 4;
     private static final int PASS = 8;
+    private static final int DROP_LAST_LINE = 16;
 
     private final SocketChannel channel;
     private final FrameMemory.Account memory;
@@ -173,9 +174,12 @@ public final class ClientConnection implements AutoCloseable {
         return call(CAPTURE | CAPTURE_ERRORS, command);
     }
 
-    /** Has the client run a program as its child, with the program's output on standard error. */
-    public CallResult show(List<String> command) throws IOException {
-        return call(0, command);
+    /**
+     * Has the client run a program as its child, with the program's output on standard error; a
+     * last line of a success is left out, which is for programs.
+     */
+    public CallResult showWithoutLastLine(List<String> command) throws IOException {
+        return call(DROP_LAST_LINE | HIDE_ERRORS, command);
     }
 
     /** Has the client run a program as its child, with the client's own input and output. */

@@ -49,7 +49,8 @@ public final class RuntimeNeeds {
     Optional<Refusal> engine(Registration registration) throws IOException, RefusedException {
         return switch (registration.engine()) {
             case DOCKER -> docker(registration);
-            case PODMAN, CONTAINERD, CRIO ->
+            case PODMAN -> podman(registration);
+            case CONTAINERD, CRIO ->
                     Files.exists(registration.program())
                             ? Optional.of(others(registration))
                             : Optional.empty();
@@ -75,6 +76,20 @@ public final class RuntimeNeeds {
             // One that starts later reads its configuration then.
             return Optional.empty();
         }
+    }
+
+    /** A stopped container cannot start once the name is gone, and podman removes it without. */
+    private static Optional<Refusal> podman(Registration registration)
+            throws IOException, RefusedException {
+        List<String> running =
+                RunningContainers.of(registration).stream().map(Quote::shown).toList();
+        return running.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        new Refusal(
+                                "podman runs these containers with it: "
+                                        + String.join(", ", running),
+                                "podman stop " + String.join(" ", running)));
     }
 
     /** Of engines that cannot be asked for the containers of a runtime. */

@@ -44,6 +44,7 @@ class ConfigTest {
                             false,
                             FILE.toString()),
                     List.of(),
+                    List.of(),
                     "",
                     Optional.of(Duration.ofDays(400)),
                     Optional.empty(),
@@ -54,6 +55,7 @@ class ConfigTest {
                             new GpuRequest.All(),
                             true,
                             Optional.empty(),
+                            true,
                             Set.of("NVIDIA-GPU", "GPU")),
                     new WebPolicy(Optional.empty(), false),
                     new KubernetesPolicy(
@@ -101,6 +103,7 @@ class ConfigTest {
                                 true,
                                 FILE.toString()),
                         List.of("lab/monitor", "watcher"),
+                        List.of("/opt/gpu/lib64"),
                         "gpu",
                         Optional.of(Duration.ofDays(90)),
                         Optional.of(Duration.ofHours(2)),
@@ -111,6 +114,7 @@ class ConfigTest {
                                 new GpuRequest.Count(1),
                                 false,
                                 Optional.of(Path.of("/usr/bin/crun")),
+                                false,
                                 Set.of("A100")),
                         new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true),
                         new KubernetesPolicy(
@@ -131,6 +135,7 @@ class ConfigTest {
                         allow_privileged = true
                         allow_unmanaged = true
                         ignore = ["lab/monitor", 'watcher', ""]
+                        driver_directories = ["/opt/gpu/lib64"]
                         socket_group = 'gpu'
                         keep_history = "90d"
                         idle_warn = "2h"
@@ -148,6 +153,7 @@ class ConfigTest {
                         busy_restart = "refuse"
                         real = "/usr/bin/crun"
                         swarm_resources = ["A100"]
+                        cdi_nvidia = false
 
                         [kubernetes]
                         enabled = true
@@ -362,7 +368,8 @@ class ConfigTest {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " allow_unmanaged, cordon, default_gpus, env_selects, idle_warn, ignore,"
+                        + " allow_unmanaged, cordon, default_gpus, driver_directories, env_selects,"
+                        + " idle_warn, ignore,"
                         + " keep_history, kubernetes, kubernetes_gpus, listen, listen_labels,"
                         + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
                         + " mesos_gpus, mesos_wait, runtime, socket_group]",
@@ -561,7 +568,7 @@ class ConfigTest {
             delimiter = '|',
             value = {
                 "[runtime]\\nimage_neds = 1 | :2: unknown key 'runtime.image_neds'; known are"
-                        + " [all_means, busy_restart, image_need, real, swarm_resources]",
+                    + " [all_means, busy_restart, cdi_nvidia, image_need, real, swarm_resources]",
                 "[runtime]\\nimage_need = 'all' | :2: runtime.image_need = 'all' is not a valid"
                         + " value: write default_gpus or none",
                 "[runtime]\\nall_means = 'none' | :2: runtime.all_means = 'none' is not a valid"
@@ -595,7 +602,8 @@ class ConfigTest {
     @Test
     void whatIsQuotedIsShortAndHarmless() {
         String key =
-                "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, env_selects,"
+                "known are [allow_privileged, allow_unmanaged, cordon, default_gpus,"
+                        + " driver_directories, env_selects,"
                         + " idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus, listen,"
                         + " listen_labels, max_gpus_per_user, max_gpus_unknown, max_wait,"
                         + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]";
@@ -636,6 +644,11 @@ class ConfigTest {
         assertTrue(parse("allow_privileged = 1").allowPrivileged());
         assertFalse(parse("allow_privileged = ''").allowPrivileged());
         assertEquals("1000", parse("socket_group = 1000").socketGroup());
+        assertEquals(
+                FILE
+                        + ":1: driver_directories = 'lib64' is not an absolute path; write that of"
+                        + " a directory with the driver's libraries",
+                refusal("driver_directories = ['lib64']"));
         assertEquals(List.of(), parse("ignore = ''").ignore());
         assertEquals(List.of("2.5", "true"), parse("ignore = [2.5, true]").ignore());
     }

@@ -172,6 +172,10 @@ class OtherWaysTest {
                         write("/opt/podman/cdi/b.yaml", nvidias),
                         write("/opt/containerd/cdi/c.yaml", nvidias));
         write("/etc/cdi/jnvdocker.json", "{\"kind\":\"jnvdocker/gpu\"}");
+        write(
+                "/etc/cdi/jnvdocker-nvidia.json",
+                "{\"kind\":\"nvidia.com/gpu\",\"containerEdits\":{\"hooks\":"
+                        + "[{\"args\":[\"jnvdocker-cdi-hook\",\"createRuntime\"]}]}}");
         write("/etc/docker/daemon.json", "{\"cdi-spec-dirs\":[\"/etc/cdi\",\"/opt/docker/cdi\"]}");
         write(
                 "/etc/containers/containers.conf",
@@ -185,10 +189,27 @@ class OtherWaysTest {
                         .map(file ->
                                 file
                                         + " lets '--device nvidia.com/gpu=…' give containers GPUs"
-                                        + " without jnvdocker, but for those of its runtime; when"
-                                        + " no container needs it: rm "
-                                        + file)
+                                        + " without jnvdocker, but for those of its runtime;"
+                                        + " replace it by jnvdocker's, of the same names: rm "
+                                        + file
+                                        + " && jnvdocker runtime install --engine cdi")
                         .toList(),
+                found());
+    }
+
+    @Test
+    void hooksOfNvidiasAreLookedForWherePodmanDoes() throws IOException {
+        Path hook =
+                write(
+                        "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",
+                        "{\"hook\":{\"path\":\"/usr/bin/nvidia-container-runtime-hook\"}}");
+        write("/etc/containers/oci/hooks.d/other.json", "{\"hook\":{\"path\":\"/bin/true\"}}");
+        assertEquals(
+                List.of(
+                        hook
+                                + " has podman and CRI-O give containers GPUs without jnvdocker;"
+                                + " remove NVIDIA's hook, and run 'jnvdocker runtime install"
+                                + " --engine podman'"),
                 found());
     }
 
@@ -233,8 +254,7 @@ class OtherWaysTest {
                         List.of(),
                         Instant.EPOCH,
                         Optional.of(new Claim.ContainerRef("c".repeat(64), container)));
-        Holder holder =
-                new Holder.Container(new ProcessId(4711, 100), Optional.empty(), Optional.empty());
+        Holder holder = Holder.of(new ProcessId(4711, 100), Optional.empty(), Optional.empty());
         return new Lease(id, claim, holder, "boot", Instant.EPOCH, 1, Optional.empty());
     }
 

@@ -12,10 +12,10 @@ import java.util.Optional;
  * control nodes alone; its user may choose others.
  *
  * <p>How much driver it needs is in its variables {@code NVIDIA_REQUIRE_*}, all of which must be
- * met, and in its label {@code com.nvidia.cuda.version}, which counts where there is no {@code
- * NVIDIA_REQUIRE_CUDA}. (That one knows about forward compatibility, the label does not.) {@code
- * NVIDIA_REQUIRE_JETPACK*} speaks of another kind of machine and is skipped, as in NVIDIA's
- * container toolkit.
+ * met, and in its label {@code com.nvidia.cuda.version} or else its variable {@code CUDA_VERSION},
+ * which count where there is no {@code NVIDIA_REQUIRE_CUDA}. (That one knows about forward
+ * compatibility, the label does not.) {@code NVIDIA_REQUIRE_JETPACK*} speaks of another kind of
+ * machine and is skipped, as in NVIDIA's container toolkit.
  */
 public final class GpuNeeds {
     /** The labels that are read. */
@@ -25,7 +25,8 @@ public final class GpuNeeds {
     private final List<String> volumes;
     private final boolean driverAlone;
     private final boolean requireDisabled;
-    private final CudaVersion minimumCuda;
+    private final CudaMinimum minimumCuda;
+    private final boolean implied;
     private final Optional<Unchecked> unreadLabel;
     private final List<NamedRequirement> requirements;
 
@@ -33,13 +34,15 @@ public final class GpuNeeds {
             List<String> volumes,
             boolean driverAlone,
             boolean requireDisabled,
-            CudaVersion minimumCuda,
+            CudaMinimum minimumCuda,
+            boolean implied,
             Optional<Unchecked> unreadLabel,
             List<NamedRequirement> requirements) {
         this.volumes = List.copyOf(volumes);
         this.driverAlone = driverAlone;
         this.requireDisabled = requireDisabled;
         this.minimumCuda = minimumCuda;
+        this.implied = implied;
         this.unreadLabel = unreadLabel;
         this.requirements = List.copyOf(requirements);
     }
@@ -64,7 +67,14 @@ public final class GpuNeeds {
         NeedsReader reader = new NeedsReader(image, userEnv);
         List<String> volumes = reader.volumes();
         return volumes.isEmpty()
-                ? new GpuNeeds(volumes, false, false, null, Optional.empty(), List.of())
+                ? new GpuNeeds(
+                        volumes,
+                        false,
+                        false,
+                        null,
+                        reader.impliesGpus(),
+                        Optional.empty(),
+                        List.of())
                 : of(reader, volumes);
     }
 
@@ -83,21 +93,45 @@ public final class GpuNeeds {
     private static GpuNeeds of(NeedsReader reader, List<String> volumes) throws BadImageException {
         boolean driverAlone = reader.noDeviceVisible();
         if (reader.requireDisabled()) {
-            return new GpuNeeds(volumes, driverAlone, true, null, Optional.empty(), List.of());
+            return new GpuNeeds(
+                    volumes, driverAlone, true, null, false, Optional.empty(), List.of());
         }
         List<NamedRequirement> requirements = reader.requirements();
         boolean requiresCuda =
                 requirements.stream().anyMatch(each -> each.name().equals("NVIDIA_REQUIRE_CUDA"));
         if (requiresCuda) {
-            return new GpuNeeds(volumes, driverAlone, false, null, Optional.empty(), requirements);
+            return new GpuNeeds(
+                    volumes, driverAlone, false, null, false, Optional.empty(), requirements);
         }
         return new GpuNeeds(
                 volumes,
                 driverAlone,
                 false,
-                reader.minimumCuda().orElse(null),
+                minimum(reader),
+                false,
                 reader.unreadLabel(),
                 requirements);
+    }
+
+    /** The lowest CUDA version, and the label or variable that says so. */
+    private record CudaMinimum(CudaVersion version, String where) {}
+
+    private static CudaMinimum minimum(NeedsReader reader) throws BadImageException {
+        Optional<CudaVersion> label = reader.minimumCuda();
+        return label.isPresent()
+                ? new CudaMinimum(label.get(), "label " + NeedsReader.CUDA_LABEL)
+                : reader.builtForCuda()
+                        .map(version ->
+                                new CudaMinimum(version, "variable " + NeedsReader.CUDA_VERSION))
+                        .orElse(null);
+    }
+
+    /**
+     * Whether it does not say that it needs GPUs, and NVIDIA's runtime gives it all of them since
+     * it has the variable {@code CUDA_VERSION}.
+     */
+    public boolean implied() {
+        return implied;
     }
 
     /** Whether it needs GPUs, or at least the driver, at all. */
@@ -124,9 +158,9 @@ public final class GpuNeeds {
         return requireDisabled;
     }
 
-    /** Of the label, where that decides. */
+    /** Of the label or {@code CUDA_VERSION}, where that decides. */
     public Optional<CudaVersion> minimumCuda() {
-        return Optional.ofNullable(minimumCuda);
+        return Optional.ofNullable(minimumCuda).map(CudaMinimum::version);
     }
 
     /** In the image's order, then those that only the user set. */
@@ -170,7 +204,7 @@ public final class GpuNeeds {
     private List<UnmetNeedException> unmet(DriverFacts facts) {
         List<UnmetNeedException> unmet = new ArrayList<>();
         if (labelUnmet(facts)) {
-            unmet.add(UnmetNeeds.label(this, minimumCuda, facts));
+            unmet.add(UnmetNeeds.label(this, minimumCuda.version(), facts));
         }
         for (NamedRequirement named : requirements) {
             if (!named.requirement().isMetBy(facts)) {
@@ -184,7 +218,7 @@ public final class GpuNeeds {
     public List<Unchecked> unchecked(DriverFacts facts) {
         List<Unchecked> unchecked = new ArrayList<>(unreadLabel.stream().toList());
         if (minimumCuda != null && facts.cuda().isEmpty()) {
-            String need = "cuda>=" + minimumCuda + " (label " + NeedsReader.CUDA_LABEL + ")";
+            String need = "cuda>=" + minimumCuda.version() + " (" + minimumCuda.where() + ")";
             unchecked.add(Unchecked.unknown(List.of(Property.CUDA), need));
         }
         for (NamedRequirement named : requirements) {
@@ -203,7 +237,9 @@ public final class GpuNeeds {
 
     private boolean labelUnmet(DriverFacts facts) {
         return minimumCuda != null
-                && facts.cuda().filter(cuda -> cuda.compareTo(minimumCuda) < 0).isPresent();
+                && facts.cuda()
+                        .filter(cuda -> cuda.compareTo(minimumCuda.version()) < 0)
+                        .isPresent();
     }
 
     private static Unchecked unchecked(Alternative unknown, NamedRequirement named) {

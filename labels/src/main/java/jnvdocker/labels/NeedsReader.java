@@ -18,6 +18,7 @@ final class NeedsReader {
     static final String VOLUMES_LABEL = "com.nvidia.volumes.needed";
     static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
     static final String CUDA_LABEL = "com.nvidia.cuda.version";
+    static final String CUDA_VERSION = "CUDA_VERSION";
     static final String DISABLE_REQUIRE = "NVIDIA_DISABLE_REQUIRE";
 
     private static final String REQUIRE = "NVIDIA_REQUIRE_";
@@ -135,6 +136,32 @@ final class NeedsReader {
             throw new BadImageException(
                     "%s (label %s)".formatted(e.getMessage(), CUDA_LABEL), SKIP, e);
         }
+    }
+
+    /**
+     * Of the variable that NVIDIA's images have had since 2016, where the label is missing:
+     * NVIDIA's runtime requires it where {@code NVIDIA_REQUIRE_CUDA} is missing, too.
+     */
+    Optional<CudaVersion> builtForCuda() throws BadImageException {
+        return label(CUDA_LABEL).isBlank()
+                ? version(variable(CUDA_VERSION).strip())
+                : Optional.empty();
+    }
+
+    private static Optional<CudaVersion> version(String value) {
+        try {
+            return value.isEmpty() ? Optional.empty() : Optional.of(CudaVersion.parse(value));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty(); // anybody may call a variable so
+        }
+    }
+
+    /** Whether nothing but {@code CUDA_VERSION} says that it is for GPUs. */
+    boolean impliesGpus() throws BadImageException {
+        return !image.environment().containsKey(VISIBLE_DEVICES)
+                && !image.environment().containsKey(REQUIRE + "CUDA")
+                && label(CUDA_LABEL).isBlank()
+                && version(image.environment().getOrDefault(CUDA_VERSION, "").strip()).isPresent();
     }
 
     /** The label of the CUDA version, where it names a variable that no build has expanded. */

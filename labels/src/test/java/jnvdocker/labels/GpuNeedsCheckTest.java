@@ -52,6 +52,23 @@ class GpuNeedsCheckTest {
                 messages(needs("NVIDIA_REQUIRE_CUDA=" + Images.requireCuda124()), unknown));
     }
 
+    /** As NVIDIA's runtime reads its images of 2016 to 2018. */
+    @Test
+    void cudaVersionIsRequiredWhereNothingElseSaysWhich() throws Exception {
+        ImageConfig image = new ImageConfig(Map.of(), Map.of("CUDA_VERSION", "99.0.1"));
+        assertEquals(true, GpuNeeds.of(image).implied());
+        assertEquals(false, GpuNeeds.of(image).gpus());
+        assertEquals(
+                "unsupported CUDA version: driver 12.2 < image 99.0; driver 535.104.05 is loaded, "
+                        + HOPELESS,
+                refusal(GpuNeeds.withGpus(image, Map.of()), HOST));
+        assertEquals(
+                List.of(), needs("CUDA_VERSION=9.0", "NVIDIA_VISIBLE_DEVICES=all").check(HOST));
+        GpuNeeds required = needs("CUDA_VERSION=99.0", "NVIDIA_REQUIRE_CUDA=cuda>=9.0");
+        assertEquals(List.of(), required.check(HOST));
+        assertEquals(false, required.implied());
+    }
+
     /** A Dockerfile whose ARG has no value, or whose template was never filled in. */
     @ParameterizedTest
     @ValueSource(

@@ -9,14 +9,16 @@ import java.util.List;
  */
 public final class GpuInventory {
     private final Host host;
+    private final DeviceNodes nodes;
     private final GpuWaker waker;
 
     public GpuInventory(Host host, DeviceNodes nodes) {
-        this(host, new GpuWaker(nodes));
+        this(host, nodes, new GpuWaker(nodes));
     }
 
-    GpuInventory(Host host, GpuWaker waker) {
+    GpuInventory(Host host, DeviceNodes nodes, GpuWaker waker) {
         this.host = host;
+        this.nodes = nodes;
         this.waker = waker;
     }
 
@@ -32,5 +34,10 @@ public final class GpuInventory {
         List<Gpu> silent =
                 driver.gpus().stream().filter(gpu -> gpu.isKnown() && !gpu.hasUuid()).toList();
         return waker.wake(silent) ? HostDriver.read(host) : driver;
+    }
+
+    /** Returns those faults and the faults of GPUs' nodes. */
+    public GpuTroubles troubles(GpuTroubles others) {
+        return new NodeTroubles(nodes, others);
     }
 }

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 
 /**
  * The place of {@code /}: every fact about the host is read beneath this directory, and symbolic
@@ -18,6 +19,7 @@ public final class Host {
 
     private final Path root;
     private final MigMemory mig = new MigMemory();
+    private volatile List<String> driverDirectories = List.of();
 
     private Host(Path root) {
         this.root = root;
@@ -39,6 +41,15 @@ public final class Host {
     /** Returns what was heard of its GPUs' MIG mode, which is not in its files. */
     public MigMemory mig() {
         return mig;
+    }
+
+    /** Says where the administrator has the driver's libraries, besides the usual places. */
+    public void setDriverDirectories(List<String> directories) {
+        driverDirectories = List.copyOf(directories);
+    }
+
+    public List<String> driverDirectories() {
+        return driverDirectories;
     }
 
     /** Whether {@code /} is this machine's own. */

@@ -123,6 +123,20 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         }
     }
 
+    /**
+     * Whether the kernel has switched off a GPU until something uses it, as on notebooks; false
+     * where it does not say so.
+     */
+    public static boolean isAsleep(Host host, String pciAddress) {
+        try {
+            Path device = host.resolve("/sys/bus/pci/devices/" + pciAddress);
+            String status = KernelText.read(device.resolve("power/runtime_status"));
+            return status.strip().equals("suspended");
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     private static List<Gpu> readGpus(Host host) throws IOException {
         Path folder = host.resolve("/proc/driver/nvidia/gpus");
         List<Path> found = new ArrayList<>();

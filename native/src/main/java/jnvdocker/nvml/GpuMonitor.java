@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -54,6 +55,11 @@ public final class GpuMonitor implements AutoCloseable {
 
         /** Returns what is another value after each load of the driver. */
         String load() throws IOException;
+
+        /** Whether the GPU at an address is switched off until something uses it. */
+        default boolean isAsleep(String pciAddress) {
+            return false;
+        }
 
         /** Is told what each GPU with MIG says of it, again and again. */
         default void hear(String pciAddress, Mig mig) {}
@@ -160,10 +166,20 @@ public final class GpuMonitor implements AutoCloseable {
      * @return pids
      */
     public Set<Integer> processes(String uuid) {
+        return processes(uuid, _ -> true);
+    }
+
+    /** Those of them that draw and do not compute, as far as the driver tells. */
+    public Set<Integer> drawing(String uuid) {
+        return processes(uuid, GpuFigures.GpuProcess::graphics);
+    }
+
+    private Set<Integer> processes(String uuid, Predicate<GpuFigures.GpuProcess> which) {
         return readings.values().stream()
                 .filter(reading -> reading.facts().filter(it -> it.uuid().equals(uuid)).isPresent())
                 .flatMap(reading -> reading.figures().stream())
                 .flatMap(figures -> figures.processes().stream())
+                .filter(which)
                 .map(process -> Math.toIntExact(process.pid()))
                 .collect(Collectors.toSet());
     }
@@ -180,8 +196,12 @@ public final class GpuMonitor implements AutoCloseable {
             NvmlSession session = null;
             try {
                 Optional<Path> library = source.library();
-                show();
-                if (library.isPresent()) {
+                List<Gpu> gpus = show();
+                // NVML wakes all GPUs when it begins.
+                boolean asleep =
+                        !gpus.isEmpty()
+                                && gpus.stream().allMatch(it -> source.isAsleep(it.pciAddress()));
+                if (library.isPresent() && !asleep) {
                     session = new NvmlSession(library.get(), Nvml.open(library.get()));
                     said = "";
                     pause = pace.idle();
@@ -290,6 +310,11 @@ public final class GpuMonitor implements AutoCloseable {
         private void listen() {
             boolean tells = true;
             while (tells && isNeeded() && session.enter()) {
+                if (source.isAsleep(address)) {
+                    session.leave();
+                    rest(pace.idle());
+                    continue;
+                }
                 try (GpuEvents events = session.nvml.gpu(address).events()) {
                     while (isNeeded()) {
                         events.await(pace.watched()).ifPresent(this::hear);
@@ -359,6 +384,9 @@ public final class GpuMonitor implements AutoCloseable {
 
         private Reading read() {
             Instant begun = Instant.now();
+            if (source.isAsleep(address)) {
+                return new Reading(begun, facts, Optional.empty(), Optional.of("it sleeps"));
+            }
             try {
                 NvmlGpu gpu = session.nvml.gpu(address);
                 if (facts.isEmpty()) {

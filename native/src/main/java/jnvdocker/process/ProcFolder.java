@@ -268,7 +268,8 @@ final class ProcFolder implements Processes {
                         name.get().stripTrailing(),
                         program(process),
                         login.orElseGet(() -> Credentials.parse(status.get()).uid()),
-                        container));
+                        container,
+                        OtherContainer.in(cgroup.get())));
     }
 
     /**

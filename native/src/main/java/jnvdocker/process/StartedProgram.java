@@ -1,5 +1,7 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.ProcessId;
+
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -7,6 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * A running program, with the arguments and variables of its start.
@@ -31,6 +34,24 @@ public record StartedProgram(
                 .sorted()
                 .flatMap(pid -> find(Math.toIntExact(pid), names).stream())
                 .toList();
+    }
+
+    /** Returns the program of this name that has started a process, or its parent. */
+    public static Optional<StartedProgram> ancestor(ProcessId process, String name) {
+        Optional<ProcessHandle> parent =
+                ProcessHandle.of(process.pid()).flatMap(ProcessHandle::parent);
+        return Stream.of(parent, parent.flatMap(ProcessHandle::parent))
+                .flatMap(Optional::stream)
+                .flatMap(it -> find(Math.toIntExact(it.pid()), Set.of(name)).stream())
+                .findFirst();
+    }
+
+    /** The word after an option, as in {@code -n NAME}. */
+    public Optional<String> value(String option) {
+        int at = arguments.indexOf(option);
+        return at >= 0 && at + 1 < arguments.size()
+                ? Optional.of(arguments.get(at + 1))
+                : Optional.empty();
     }
 
     private static Optional<StartedProgram> find(int pid, Set<String> names) {

@@ -84,7 +84,8 @@ class GpuInventoryTest {
     private GpuInventory inventory(String script, Duration limit) throws IOException {
         Host host = Host.at(root);
         List<String> program = List.of("/bin/sh", "-c", script, "sh");
-        return new GpuInventory(host, new GpuWaker(new DeviceNodes(host), program, limit));
+        DeviceNodes nodes = new DeviceNodes(host);
+        return new GpuInventory(host, nodes, new GpuWaker(nodes, program, limit));
     }
 
     private void host(String uuid, String major) throws IOException {

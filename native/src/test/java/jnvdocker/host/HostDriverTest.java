@@ -254,4 +254,17 @@ class HostDriverTest {
         assertTrue(error.getMessage().contains(proc.path(file).toString()), error.toString());
         return error.getMessage();
     }
+
+    @Test
+    void gpuSleepsWhereTheKernelSaysSo() throws IOException {
+        Host host = Host.at(root);
+        String address = "0000:01:00.0";
+        assertFalse(HostDriver.isAsleep(host, address));
+        Path power = root.resolve("sys/bus/pci/devices/" + address + "/power");
+        Files.createDirectories(power);
+        Files.writeString(power.resolve("runtime_status"), "suspended\n");
+        assertTrue(HostDriver.isAsleep(host, address));
+        Files.writeString(power.resolve("runtime_status"), "active\n");
+        assertFalse(HostDriver.isAsleep(host, address));
+    }
 }

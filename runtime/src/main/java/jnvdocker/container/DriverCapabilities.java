@@ -1,5 +1,7 @@
 package jnvdocker.container;
 
+import jnvdocker.request.GpuRequest;
+
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -9,7 +11,7 @@ import java.util.stream.Stream;
  * NVIDIA_DRIVER_CAPABILITIES}: words with commas between them, or {@code all}.
  */
 public final class DriverCapabilities {
-    private static final String VARIABLE = "NVIDIA_DRIVER_CAPABILITIES";
+    private static final String VARIABLE = GpuRequest.DRIVER_CAPABILITIES;
     private static final Set<String> GRAPHICS = Set.of("all", "display", "graphics");
 
     private DriverCapabilities() {}

@@ -32,17 +32,22 @@ final class Adoption {
     }
 
     /** The cgroup of a holder that has nothing mounted by which to know it. */
-    private static Optional<String> cgroup(Holder holder) {
-        return switch (holder) {
-            case Holder.Process program -> Optional.of(program.cgroup());
-            case Holder.Client _,
-                    Holder.Container _,
-                    Holder.OciContainer _,
-                    Holder.MesosContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    Optional.empty();
-        };
+    private static Optional<String> cgroup(Claim claim, Holder holder) {
+        return claim.origin().isMounted() ? Optional.empty() : holder.cgroup();
+    }
+
+    /** Gives a lease, unless others have the GPUs; returns the leases of these. */
+    private List<Lease> begin(Claim claim, Holder holder) throws IOException {
+        return registry.decide(leases -> {
+            if (leases.live(claim.id()).isPresent()) {
+                return List.of();
+            }
+            List<Lease> others = leases.liveOn(claim);
+            if (others.isEmpty()) {
+                leases.recover(claim, holder);
+            }
+            return others;
+        });
     }
 
     /**
@@ -52,22 +57,22 @@ final class Adoption {
         if (registry.claims().isReleased(claim.id())) {
             return;
         }
-        List<Lease> others = registry.adopt(claim, holder);
+        List<Lease> others = begin(claim, holder);
         for (Lease other : others) {
             Lease seen = before.get(other.claim().id());
             boolean same = seen != null && seen.id() == other.id();
-            boolean runs = !other.isOfClient() && evidence.of(other) instanceof Evidence.Alive;
+            boolean runs = !other.isOfClient() && evidence.of(other) instanceof Life.Running;
             if (same && !runs) {
                 registry.end(other, claim.displayName() + " runs with its GPU");
             }
         }
         if (!others.isEmpty()) {
-            others = registry.adopt(claim, holder);
+            others = begin(claim, holder);
         }
         if (others.isEmpty()) {
             return;
         }
-        unleased.add(claim.id(), cgroup(holder));
+        unleased.add(claim.id(), cgroup(claim, holder));
         LOG.error(
                 "{} runs without a lease, and {}; stop one of the two",
                 claim.displayName(),

@@ -1,6 +1,5 @@
 package jnvdocker.grant;
 
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.MountedFolder;
@@ -19,7 +18,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Which claims are mounted, by what only root and its engines can mount. */
-final class ClaimMounts {
+public final class ClaimMounts {
     private static final String LAST = "/" + ClaimFiles.MOUNTED;
     private static final Pattern CLAIM =
             Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})" + LAST);
@@ -44,7 +43,7 @@ final class ClaimMounts {
      *     daemons have one each
      * @param complete whether all mounts were looked at; else any claim may be mounted
      */
-    record Seen(
+    public record Seen(
             Map<String, List<ProcessId>> ours,
             Map<MountedFolder, ProcessId> others,
             boolean complete) {}
@@ -78,7 +77,7 @@ final class ClaimMounts {
      * can have it mount the directory of any claim in any container.
      */
     boolean isOfAnother(ProcessId process, Lease lease) {
-        Optional<String> cgroup = cgroup(lease);
+        Optional<String> cgroup = lease.holder().cgroup();
         if (cgroup.isEmpty()) {
             return false;
         }
@@ -93,20 +92,6 @@ final class ClaimMounts {
                         .container()
                         .flatMap(its -> processes.cgroup(process, its.id()))
                         .isEmpty();
-    }
-
-    /** The cgroup of the container that holds a lease, as far as it is known. */
-    static Optional<String> cgroup(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Container holder -> holder.cgroup();
-            case Holder.OciContainer holder -> holder.cgroup();
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    Optional.empty();
-        };
     }
 
     /** How mounts of our claims are spelled; empty when that cannot be told. */

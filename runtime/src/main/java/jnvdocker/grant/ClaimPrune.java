@@ -33,7 +33,7 @@ public final class ClaimPrune {
     private final ClaimFiles files;
     private final ClaimRemover remover;
     private final Evidence evidence;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ContainerEngine engine;
     private final Reconciler reconciler;
 
@@ -42,14 +42,14 @@ public final class ClaimPrune {
             ClaimFiles files,
             ClaimRemover remover,
             Evidence evidence,
-            LeaseEnder ender,
+            Keeper keeper,
             ContainerEngine engine,
             Reconciler reconciler) {
         this.registry = registry;
         this.files = files;
         this.remover = remover;
         this.evidence = evidence;
-        this.ender = ender;
+        this.keeper = keeper;
         this.engine = engine;
         this.reconciler = reconciler;
     }
@@ -171,11 +171,11 @@ public final class ClaimPrune {
     private Optional<String> held(String claim, boolean dry) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && dry) {
-            return lease.filter(it -> !(evidence.of(it) instanceof Evidence.Gone))
+            return lease.filter(it -> !(evidence.of(it) instanceof Life.Gone))
                     .map(ClaimPrune::held);
         }
         if (lease.isPresent()) {
-            ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
+            keeper.end(List.of(lease.get()), Keeper.Caller.CLIENT);
         }
         return registry.liveOf(claim).map(ClaimPrune::held);
     }

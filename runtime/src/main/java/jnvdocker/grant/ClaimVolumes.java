@@ -6,6 +6,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Cordons;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
@@ -18,9 +19,8 @@ import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
-import jnvdocker.registry.Earlier;
 import jnvdocker.registry.LeaseRegistry;
-import jnvdocker.registry.MountResult;
+import jnvdocker.registry.LeaseWriter;
 import jnvdocker.registry.RegistryException;
 import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.PluginVolumes;
@@ -41,7 +41,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -64,13 +63,12 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ClaimFiles files;
     private final ClaimRemover remover;
     private final Evidence evidence;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ContainerEngine engine;
     private final Reconciler reconciler;
     private final Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
-    private final Decisions decisions;
     private final RefusedStarts refusedStarts;
     private final DecisionLog log;
 
@@ -85,26 +83,24 @@ public final class ClaimVolumes implements PluginVolumes {
             ClaimFiles files,
             ClaimRemover remover,
             Evidence evidence,
-            LeaseEnder ender,
+            Keeper keeper,
             ContainerEngine engine,
             Reconciler reconciler,
             Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
-            Decisions decisions,
             RefusedStarts refusedStarts,
             DecisionLog log) {
         this.registry = registry;
         this.files = files;
         this.remover = remover;
         this.evidence = evidence;
-        this.ender = ender;
+        this.keeper = keeper;
         this.engine = engine;
         this.reconciler = reconciler;
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
-        this.decisions = decisions;
         this.refusedStarts = refusedStarts;
         this.log = log;
     }
@@ -131,7 +127,7 @@ public final class ClaimVolumes implements PluginVolumes {
         answer(() -> {
             Optional<Lease> lease = registry.liveOf(id);
             if (lease.isPresent()) {
-                ender.end(List.of(lease.get()), LeaseEnder.Caller.VERB);
+                keeper.end(List.of(lease.get()), Keeper.Caller.VERB);
                 if (registry.liveOf(id).isPresent()) {
                     throw new VolumeException(
                             name + " " + LeaseText.held(lease.get()),
@@ -181,8 +177,12 @@ public final class ClaimVolumes implements PluginVolumes {
             ClaimedNodes.refuseOthers(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
             refuseUsed(claim, present);
-            Lease lease = take(claim, present, use, caller);
-            ender.mounted(id);
+            Optional<Lease> taken = take(claim, present, use, caller);
+            if (taken.isEmpty()) {
+                return files.nothing();
+            }
+            Lease lease = taken.get();
+            keeper.mounted(id);
             try {
                 files.write(lease);
             } catch (IOException e) {
@@ -208,7 +208,7 @@ public final class ClaimVolumes implements PluginVolumes {
             try {
                 registry.unmounted(id, use);
             } finally {
-                ender.unmounted(id);
+                keeper.unmounted(id);
                 reconciler.lookAt(id);
             }
             return null;
@@ -279,7 +279,8 @@ public final class ClaimVolumes implements PluginVolumes {
         List<GpuUse> seen = unmanagedLook.lookWithoutEngine(gpus(claim, present));
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
-                        unmanagedLook.among(seen, registry.live()), policy.get().allowUnmanaged());
+                        unmanagedLook.assign(seen, registry.live()).uses(),
+                        policy.get().allowUnmanaged());
         List<ClaimedGpu> used =
                 claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
         if (!used.isEmpty()) {
@@ -305,73 +306,84 @@ public final class ClaimVolumes implements PluginVolumes {
                 .toList();
     }
 
-    /** A new lease is subject to the policy of the configuration. */
-    private void refuseAgainstPolicy(Claim claim, List<Gpu> present, Holdings holdings)
-            throws VolumeException {
-        LeasePolicy rules = policy.get();
+    /** Why the policy of the configuration allows no new lease; empty if it allows one. */
+    private static Optional<Supplier<VolumeException>> refusal(
+            Claim claim, List<Gpu> present, LeasePolicy rules, Holdings holdings) {
         Cordons cordons = new Cordons(rules, holdings.cordoned());
         for (Gpu gpu : gpus(claim, present)) {
             if (!gpu.isSound()) {
-                Refusal why = GpuText.sick(gpu);
-                throw new VolumeException(
-                        why.what(), why.remedy().orElseThrow() + RemakeAdvice.of(claim));
+                return Optional.of(() -> sick(claim, gpu));
             }
             Optional<Cordon> cordon = cordons.of(gpu);
             if (cordon.isPresent()) {
-                throw new VolumeException(
-                        LeaseText.name(gpu.number(), gpu.uuid())
-                                + " is "
-                                + LeaseText.cordoned(cordon.get()),
-                        "start this container again when the cordon is lifted"
-                                + RemakeAdvice.of(claim));
+                return Optional.of(() ->
+                        new VolumeException(
+                                LeaseText.name(gpu.number(), gpu.uuid())
+                                        + " is "
+                                        + LeaseText.cordoned(cordon.get()),
+                                "start this container again when the cordon is lifted"
+                                        + RemakeAdvice.of(claim)));
             }
         }
         Quota quota = new Quota(rules, holdings.held());
         int gpus = claim.gpus().size();
+        Quota.Limit limit = quota.limit(claim.owner());
         if (!quota.allowsEver(claim.owner(), gpus)) {
-            throw new VolumeException(
-                    "this container has "
-                            + gpus
-                            + " GPUs, and "
-                            + QuotaText.rule(quota.limit(claim.owner())),
-                    "make it again with fewer: "
-                            + RemakeAdvice.command(claim)
-                            + " --gpus "
-                            + quota.limit(claim.owner()).gpus());
+            return Optional.of(() ->
+                    new VolumeException(
+                            "this container has " + gpus + " GPUs, and " + QuotaText.rule(limit),
+                            "make it again with fewer: "
+                                    + RemakeAdvice.command(claim)
+                                    + " --gpus "
+                                    + limit.gpus()));
         }
         if (!quota.allows(claim.owner(), gpus)) {
-            throw new VolumeException(
-                    QuotaText.excess(
-                            claim.owner(), quota.leases(claim.owner()), quota.limit(claim.owner())),
-                    "stop one of them, then start this container again");
+            List<Lease> its = quota.leases(claim.owner());
+            return Optional.of(() ->
+                    new VolumeException(
+                            QuotaText.excess(claim.owner(), its, limit),
+                            "stop one of them, then start this container again"));
         }
+        return Optional.empty();
     }
 
-    private Lease take(Claim claim, List<Gpu> present, String use, ProcessId caller)
+    private static VolumeException sick(Claim claim, Gpu gpu) {
+        Refusal why = GpuText.sick(gpu);
+        return new VolumeException(why.what(), why.remedy().orElseThrow() + RemakeAdvice.of(claim));
+    }
+
+    /** Empty for a container that needs none, see {@link #isGuest}. */
+    private Optional<Lease> take(Claim claim, List<Gpu> present, String use, ProcessId caller)
             throws IOException, VolumeException {
-        Earlier earlier = new Earlier.Unknown();
+        Past past = new Past.Unknown();
         Optional<Lease> own = Optional.empty();
         for (int attempt = 1; ; attempt++) {
-            MountResult.Mounted result;
+            Mounted result;
+            Start start = new Start(claim, present, use, caller, past, policy.get());
             try {
-                result = mount(claim, present, use, caller, earlier);
+                result = registry.decide(start::mount);
             } catch (RegistryException e) {
-                return unwritten(claim, own, caller, e);
+                return Optional.of(unwritten(claim, own, caller, e));
             }
             switch (result) {
-                case MountResult.Granted(Lease lease) -> {
-                    return lease;
+                case Granted(Lease lease) -> {
+                    return Optional.of(lease);
                 }
-                case MountResult.Blocked(List<Lease> by) -> {
-                    if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
+                case Refused(Supplier<VolumeException> why) -> throw why.get();
+                case Blocked(List<Lease> by) -> {
+                    if (attempt == ATTEMPTS || !keeper.end(by, Keeper.Caller.VERB)) {
                         throw blocked(claim, by);
                     }
                 }
-                case MountResult.Another(Lease lease, boolean known) -> {
+                case Another(Lease lease, boolean known) -> {
                     if (attempt == ATTEMPTS) {
                         throw twice(claim, lease, users(claim));
                     }
-                    earlier = judge(claim, lease, known);
+                    Optional<Past> fate = judge(claim, lease, known);
+                    if (fate.isEmpty()) {
+                        return Optional.empty();
+                    }
+                    past = fate.get();
                     own = Optional.of(lease);
                 }
             }
@@ -391,7 +403,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 || registry.liveOf(claim.id()).filter(it -> it.id() == own.get().id()).isEmpty()) {
             throw failure;
         }
-        ender.mountedUnwritten(claim.id(), caller);
+        keeper.mountedUnwritten(claim.id(), caller);
         LOG.warn(
                 "claim {} is mounted again under lease {}, and that cannot be written: {}",
                 claim.id(),
@@ -400,38 +412,124 @@ public final class ClaimVolumes implements PluginVolumes {
         return own.get();
     }
 
-    /** Mounts it, if it would be a new lease only when the policy allows one. */
-    private MountResult.Mounted mount(
-            Claim claim, List<Gpu> present, String use, ProcessId caller, Earlier earlier)
-            throws IOException, VolumeException {
-        AtomicReference<Holdings> allowed = new AtomicReference<>();
-        return decisions.decide(() -> {
-            Optional<Holdings> basis = Optional.ofNullable(allowed.get());
-            return switch (decisions.write(
-                    () -> registry.mount(claim, use, caller, earlier, basis))) {
-                case MountResult.Mounted decided -> Optional.of(decided);
-                case MountResult.Undecided(Holdings now) -> {
-                    refuseAgainstPolicy(claim, present, now);
-                    allowed.set(now);
-                    yield Optional.empty();
-                }
-            };
-        });
+    /** The treatment of a lease that the claim may have already. */
+    private sealed interface Past {
+        /** Not known yet. */
+        record Unknown() implements Past {}
+
+        /** It goes on: its container and this one are the same. */
+        record GoesOn() implements Past {}
+
+        /** It was of an earlier start, which is over. */
+        record Over(Lease lease, String evidence) implements Past {}
     }
 
-    /** The fate of a lease that the claim has already. */
-    private Earlier judge(Claim claim, Lease lease, boolean known) throws VolumeException {
-        Evidence.Finding finding = evidence.of(lease);
-        if (finding instanceof Evidence.Gone(String why)) {
-            return new Earlier.Over(lease, why);
+    /** The result of a mount. */
+    private sealed interface Mounted {}
+
+    private record Granted(Lease lease) implements Mounted {}
+
+    /** The policy allows no new lease. */
+    private record Refused(Supplier<VolumeException> why) implements Mounted {}
+
+    /** Others have GPUs of the claim. */
+    private record Blocked(List<Lease> by) implements Mounted {}
+
+    /**
+     * The claim has a lease already: of an earlier start of its container, of one that runs, or of
+     * another container that shares the claim.
+     *
+     * @param known whether it was taken by this very mount
+     */
+    private record Another(Lease lease, boolean known) implements Mounted {}
+
+    /**
+     * A start of a claim's container, for which docker mounts the claim's volume.
+     *
+     * @param use docker's name for the mount
+     * @param caller the engine that mounts it
+     */
+    private record Start(
+            Claim claim,
+            List<Gpu> present,
+            String use,
+            ProcessId caller,
+            Past past,
+            LeasePolicy policy) {
+
+        /** The claim's lease begins, or goes on, unless others have its GPUs. */
+        Mounted mount(LeaseWriter leases) {
+            boolean again =
+                    past instanceof Past.Over(Lease lease, String evidence)
+                            && leases.end(lease, evidence);
+            Optional<Lease> own = again ? Optional.empty() : leases.live(claim.id());
+            if (own.isPresent()) {
+                return goOn(own.get(), leases);
+            }
+            List<Lease> others =
+                    leases.liveOn(claim).stream()
+                            .filter(lease -> !lease.claim().id().equals(claim.id()))
+                            .toList();
+            if (!others.isEmpty()) {
+                return new Blocked(others);
+            }
+            Optional<Supplier<VolumeException>> refused =
+                    again ? Optional.empty() : refusal(claim, present, policy, leases.holdings());
+            if (refused.isPresent()) {
+                return new Refused(refused.get());
+            }
+            Holder holder = Holder.of(caller, Optional.empty(), Optional.empty());
+            Lease lease = leases.begin(claim, holder);
+            leases.mount(claim, use);
+            return new Granted(lease);
+        }
+
+        private Mounted goOn(Lease own, LeaseWriter leases) {
+            boolean known = leases.isMounted(claim, use);
+            if (!own.isReservation() && !(past instanceof Past.GoesOn)) {
+                return new Another(own, known);
+            }
+            // The first process of before says nothing of the one that is to come.
+            Holder holder =
+                    known
+                            ? Holder.of(caller, own.holder().init(), own.holder().cgroup())
+                            : Holder.of(caller, Optional.empty(), Optional.empty());
+            Lease lease = leases.hold(own, holder).orElseThrow();
+            leases.mount(claim, use);
+            return new Granted(lease);
+        }
+    }
+
+    /** The fate of a lease that the claim has already; empty when a guest mounts the claim. */
+    private Optional<Past> judge(Claim claim, Lease lease, boolean known) throws VolumeException {
+        Life life = evidence.of(lease);
+        if (life instanceof Life.Gone(String why)) {
+            return Optional.of(new Past.Over(lease, why));
         }
         List<ContainerEngine.Listed> users = users(claim);
         // The only one that is listed need not be the one that lives: that may have been removed.
-        boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, finding);
+        boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, life);
         if (known || same) {
-            return new Earlier.GoesOn();
+            return Optional.of(new Past.GoesOn());
+        }
+        if (isGuest(claim, users)) {
+            return Optional.empty();
         }
         throw twice(claim, lease, users);
+    }
+
+    /**
+     * Whether a container that mounts the claim of one that runs has its volumes alone
+     * (--volumes-from), and so neither its GPUs' nodes nor the label that a copy of its settings
+     * has. Docker mounts all of its volumes or none, and the guest need not have the claim.
+     */
+    private static boolean isGuest(Claim claim, List<ContainerEngine.Listed> users) {
+        List<ContainerEngine.Listed> own =
+                users.stream()
+                        .filter(user ->
+                                claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
+                        .toList();
+        return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
     }
 
     /** The containers that mount the claim; none when the engine does not tell in time. */
@@ -446,11 +544,15 @@ public final class ClaimVolumes implements PluginVolumes {
     private VolumeException blocked(Claim claim, List<Lease> by) {
         return new VolumeException(
                 LeaseText.held(claim.gpus(), by)
-                        + (ender.isSettling(by) ? ", which may be restarting" : "")
-                        + ender.remark(by),
+                        + (keeper.isSettling(by) ? ", which may be restarting" : "")
+                        + keeper.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + RemakeAdvice.of(claim));
+                        + RemakeAdvice.of(claim)
+                        + (users(claim).size() > 1
+                                ? "; a container that needs only its volumes gets them by -v"
+                                        + " VOLUME:DIRECTORY instead of --volumes-from"
+                                : ""));
     }
 
     /** The claim's own container need not be the one that runs. */

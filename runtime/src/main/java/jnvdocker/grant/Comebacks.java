@@ -5,7 +5,6 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.registry.LeaseRegistry;
-import jnvdocker.registry.RegistryException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,8 +14,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
 
 /**
  * Finds out whether a container that has ended is about to start again, and ends its lease if it is
@@ -74,23 +73,31 @@ final class Comebacks {
     private final Evidence evidence;
     private final ContainerEngine engine;
     private final Pace pace;
-    private final Predicate<Lease> isLeftBehind;
+    private final Ending ending;
     private final Map<String, Quiet> quiet = new ConcurrentHashMap<>();
 
-    /**
-     * @param isLeftBehind whether a lease stays though it is over, for what its holder has left
-     */
+    /** Ends a lease of a container that does not start again. */
+    @FunctionalInterface
+    interface Ending {
+        /**
+         * @param evidence of the end
+         * @param said whether the engine says that the container has ended
+         * @return false when something of it lives, or has been left behind
+         */
+        boolean end(Lease lease, String evidence, boolean said) throws IOException;
+    }
+
     Comebacks(
             LeaseRegistry registry,
             Evidence evidence,
             ContainerEngine engine,
             Pace pace,
-            Predicate<Lease> isLeftBehind) {
+            Ending ending) {
         this.registry = registry;
         this.evidence = evidence;
         this.engine = engine;
         this.pace = pace;
-        this.isLeftBehind = isLeftBehind;
+        this.ending = ending;
     }
 
     /** A claim of whose container nothing runs. */
@@ -102,7 +109,6 @@ final class Comebacks {
         private int promptAnswers;
         private long last;
         private boolean comesBack;
-        private Optional<RegistryException> failure = Optional.empty();
 
         Quiet(long now) {
             since = now;
@@ -137,43 +143,51 @@ final class Comebacks {
         quiet.remove(claim);
     }
 
-    /** Begins to find out, unless that is under way; says how many looks there have been. */
-    int find(String claim, Duration delay) {
+    /** Begins to find out, unless that is under way. */
+    void find(String claim, Duration delay) {
         Quiet now = quiet.computeIfAbsent(claim, _ -> new Quiet(pace.nanos()));
         synchronized (now) {
             if (!now.asking) {
                 now.asking = true;
                 pace.later(delay, () -> look(claim, now));
             }
+        }
+    }
+
+    /** How many looks there have been, since something of the claim lived. */
+    int looks(String claim) {
+        Quiet now = quiet.get(claim);
+        if (now == null) {
+            return 0;
+        }
+        synchronized (now) {
             return now.looks;
         }
     }
 
-    /** Whether there have been more looks, the last of which said that it comes back. */
-    boolean isComingBack(String claim, int looks) {
+    /**
+     * Whether it is not known yet whether a claim's container comes back.
+     *
+     * @param looks that were known of before: the last of more looks says that it does, or not
+     */
+    boolean isOpen(String claim, int looks) {
         Quiet now = quiet.get(claim);
         if (now == null) {
             return false;
         }
         synchronized (now) {
-            return now.comesBack && now.looks > looks;
+            return !(now.comesBack && now.looks > looks);
         }
     }
 
-    /**
-     * @throws RegistryException when there have been more looks, and what the last one has found
-     *     could not be written
-     */
-    void refuseUnwritten(String claim, int looks) throws RegistryException {
-        Quiet now = quiet.get(claim);
-        if (now == null) {
-            return;
-        }
-        synchronized (now) {
-            if (now.looks > looks && now.failure.isPresent()) {
-                throw now.failure.get();
-            }
-        }
+    /** The number of claims about which anything is known. */
+    int size() {
+        return quiet.size();
+    }
+
+    /** Forgets all claims but those. */
+    void retain(Set<String> claims) {
+        quiet.keySet().retainAll(claims);
     }
 
     /** Whether it is worth while to wait until it is known what comes of a claim. */
@@ -193,12 +207,8 @@ final class Comebacks {
 
     private void look(String claim, Quiet now) {
         Outlook outlook = new Open(Optional.empty());
-        Optional<RegistryException> failure = Optional.empty();
         try {
             outlook = outlook(claim, now);
-        } catch (RegistryException e) {
-            LOG.warn("the end of claim {} is not written: {}", claim, e.getMessage());
-            failure = Optional.of(e);
         } catch (IOException e) {
             // A sweep tries again.
             LOG.warn("claim {}: {}", claim, FileErrors.describe(e));
@@ -210,7 +220,6 @@ final class Comebacks {
             synchronized (now) {
                 now.looks++;
                 now.comesBack = outlook instanceof ComesBack;
-                now.failure = failure;
                 now.asking = next.isPresent();
             }
             next.ifPresent(delay -> pace.later(delay, () -> look(claim, now)));
@@ -219,32 +228,28 @@ final class Comebacks {
 
     private Outlook outlook(String claim, Quiet now) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim).filter(Lease::isOfContainer);
-        Evidence.Finding finding =
-                lease.map(evidence::of).orElseGet(() -> new Evidence.Gone("it has ended"));
-        if (lease.isEmpty() || finding instanceof Evidence.Alive) {
+        Life finding = lease.map(evidence::of).orElseGet(() -> new Life.Gone("it has ended"));
+        if (lease.isEmpty() || finding instanceof Life.Running) {
             quiet.remove(claim, now);
             return new Open(Optional.empty());
         }
         Outlook outlook = outlook(lease.get(), finding, now);
         if (outlook instanceof Over(String why, boolean said)) {
-            // Unless it was mounted meanwhile, or a start that was under way has come to something.
-            boolean lives = evidence.of(lease.get()) instanceof Evidence.Alive;
-            if (!lives && isLeftBehind.test(lease.get())) {
-                // A sweep tries again.
-                return new Open(Optional.empty());
+            if (!ending.end(lease.get(), why, said)) {
+                // What was left behind, a sweep looks at again.
+                return new Open(
+                        evidence.kept(lease.get()).isPresent()
+                                ? Optional.empty()
+                                : Optional.of(STEP));
             }
-            if (lives || !registry.end(lease.get(), why, said)) {
-                return new Open(STEP);
-            }
-            evidence.forget(lease.get());
             quiet.remove(claim, now);
         }
         return outlook;
     }
 
-    private Outlook outlook(Lease lease, Evidence.Finding finding, Quiet now) {
+    private Outlook outlook(Lease lease, Life finding, Quiet now) {
         Optional<String> gone =
-                finding instanceof Evidence.Gone(String why) ? Optional.of(why) : Optional.empty();
+                finding instanceof Life.Gone(String why) ? Optional.of(why) : Optional.empty();
         if (gone.isPresent() && !lease.boot().equals(registry.boot())) {
             return new Over(gone.get(), false);
         }

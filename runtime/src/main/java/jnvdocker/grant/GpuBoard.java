@@ -115,27 +115,25 @@ final class GpuBoard {
     }
 
     private GpuStatus held(Gpu gpu, Lease lease) {
-        Evidence.Finding finding = evidence.of(lease);
+        Life finding = evidence.of(lease);
         String note =
                 switch (finding) {
-                    case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
+                    case Life.Running(ProcessId process) when evidence.isDying(process) ->
                             "killed, but pid " + process.pid() + " does not end";
-                    case Evidence.Alive(ProcessId process) when evidence.isFrozenDead(process) ->
+                    case Life.Running(ProcessId process) when evidence.isFrozenDead(process) ->
                             "killed, but pid " + process.pid() + " is frozen: thaw its cgroup";
-                    case Evidence.Alive(ProcessId process)
+                    case Life.Running(ProcessId process)
                             when !lease.isOfContainer() && evidence.isStopped(process) ->
                             "pid " + process.pid() + " is stopped";
-                    case Evidence.Alive _ -> "";
-                    case Evidence.Gone _ ->
+                    case Life.Running _ -> "";
+                    case Life.Gone _ ->
                             evidence.kept(lease)
                                     .map(why -> "ended, but " + why)
                                     .orElse(
                                             lease.isOfContainer()
                                                     ? "ended, unless docker starts it again"
                                                     : "ended");
-                    case Evidence.Unclear _ when PodEvidence.isUnknown(lease) ->
-                            "the kubelet does not name the pod";
-                    case Evidence.Unclear _ -> "starting";
+                    case Life.Unknown _ -> evidence.kind(lease).unknownNote(lease);
                 };
         List<GpuUse> uses = unmanaged.of(gpu);
         Optional<Cordon> cordon = choice.cordon(gpu);

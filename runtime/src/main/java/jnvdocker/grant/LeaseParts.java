@@ -22,7 +22,8 @@ public record LeaseParts(
         Leases leases,
         ClaimVolumes volumes,
         Reconciler reconciler,
-        QueueKeeper keeper,
+        Keeper keeper,
+        QueueKeeper queueKeeper,
         RefusedStarts refusedStarts,
         ClaimPrune prune,
         Unleased unleased,
@@ -79,7 +80,6 @@ public record LeaseParts(
             Evidence evidence =
                     new Evidence(world.processes(), world.boot(), world.state(), sights);
             Leftovers leftovers = new Leftovers(evidence, world.memory());
-            Decisions decisions = new Decisions();
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
             UnmanagedLook unmanagedLook =
@@ -90,14 +90,13 @@ public record LeaseParts(
                             unleased,
                             new OtherClaims(world.processes(), evidence, world.pace()),
                             leftovers);
-            LeaseEnder ender =
-                    new LeaseEnder(registry, evidence, leftovers, world.engine(), world.pace());
+            Keeper keeper = new Keeper(registry, evidence, leftovers, world.engine(), world.pace());
             Reconciler reconciler =
                     new Reconciler(
                             registry,
                             files,
                             evidence,
-                            ender,
+                            keeper,
                             world.engine(),
                             inventory,
                             unleased,
@@ -120,39 +119,37 @@ public record LeaseParts(
                             world.pace(),
                             world.volumeDriver());
             Cancellation cancellation = new Cancellation(registry, remover);
-            QueueKeeper keeper =
+            QueueKeeper queueKeeper =
                     new QueueKeeper(
                             registry,
                             cancellation,
-                            queue,
-                            ender,
-                            inventory,
-                            unmanagedLook,
-                            world.policy(),
-                            world.traits(),
-                            decisions,
-                            world.pace());
-            Reservations reservations =
-                    new Reservations(
-                            registry,
-                            files,
-                            cancellation,
-                            ender,
-                            reconciler,
                             queue,
                             keeper,
                             inventory,
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
-                            decisions,
+                            world.pace());
+            Reservations reservations =
+                    new Reservations(
+                            registry,
+                            files,
+                            cancellation,
+                            keeper,
+                            reconciler,
+                            queue,
+                            queueKeeper,
+                            inventory,
+                            unmanagedLook,
+                            world.policy(),
+                            world.traits(),
                             world.pace());
             return new LeaseParts(
                     registry,
                     new Leases(
                             registry,
                             reservations,
-                            ender,
+                            keeper,
                             evidence,
                             queue,
                             unmanagedLook,
@@ -166,20 +163,20 @@ public record LeaseParts(
                             files,
                             remover,
                             evidence,
-                            ender,
+                            keeper,
                             world.engine(),
                             reconciler,
                             inventory,
                             unmanagedLook,
                             world.policy(),
-                            decisions,
                             refusedStarts,
                             world.log()),
                     reconciler,
                     keeper,
+                    queueKeeper,
                     refusedStarts,
                     new ClaimPrune(
-                            registry, files, remover, evidence, ender, world.engine(), reconciler),
+                            registry, files, remover, evidence, keeper, world.engine(), reconciler),
                     unleased,
                     new OciContainers(
                             registry,
@@ -189,19 +186,18 @@ public record LeaseParts(
                             unmanagedLook,
                             world.troubles(),
                             world.pace()),
-                    new OciKeeper(registry, files, evidence, ender, remover, world.pace()),
+                    new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
                     new PodLeases(
                             registry,
                             evidence,
-                            new PodReport(registry, evidence, sights, ender, inventory),
+                            new PodReport(registry, evidence, sights, keeper, inventory),
                             new LostPods(registry, world.processes(), inventory),
-                            ender,
+                            keeper,
                             queue,
                             inventory,
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
-                            decisions,
                             world.pace()));
         } catch (IOException | RuntimeException | Error e) {
             registry.close();

@@ -2,11 +2,11 @@ package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.registry.Earlier;
 import jnvdocker.request.GpuRequest;
 
 import java.time.Instant;
@@ -49,7 +49,7 @@ public record LeaseRequest(
     public record Creation(
             Claim.ContainerRef container,
             Optional<String> cgroup,
-            Optional<Earlier.Over> earlier,
+            Optional<Over> earlier,
             Set<String> had,
             Optional<FirstLook> look,
             long until) {
@@ -57,6 +57,13 @@ public record LeaseRequest(
             had = Set.copyOf(had);
         }
     }
+
+    /**
+     * A lease that ends when another begins, so that nobody else can get in between.
+     *
+     * @param evidence of the end
+     */
+    public record Over(Lease lease, String evidence) {}
 
     /** Of one whose engine may be asked. */
     public LeaseRequest(
@@ -81,9 +88,8 @@ public record LeaseRequest(
 
     /** The owner of the GPUs. */
     Holder holder() {
-        return creation.<Holder>map(
-                        it -> new Holder.OciContainer(client, Optional.empty(), it.cgroup()))
-                .orElseGet(() -> new Holder.Client(client));
+        return creation.map(it -> Holder.created(client, it.cgroup()))
+                .orElseGet(() -> Holder.reserved(client));
     }
 
     /** The request, when it is to be known for as long as the container is there. */

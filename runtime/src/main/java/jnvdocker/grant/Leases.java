@@ -47,6 +47,8 @@ import java.util.stream.Collectors;
 
 /** Gives GPUs to containers, each to one at a time, and says who has them. */
 public final class Leases {
+    private final WithheldGpus withheld = new WithheldGpus();
+
     /** Where a container finds its lease. */
     public static final String FOLDER = "/run/jnvdocker";
 
@@ -55,7 +57,7 @@ public final class Leases {
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private final LeaseRegistry registry;
     private final Reservations reservations;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final Evidence evidence;
     private final WaitingQueue queue;
     private final UnmanagedLook unmanagedLook;
@@ -68,7 +70,7 @@ public final class Leases {
     Leases(
             LeaseRegistry registry,
             Reservations reservations,
-            LeaseEnder ender,
+            Keeper keeper,
             Evidence evidence,
             WaitingQueue queue,
             UnmanagedLook unmanagedLook,
@@ -79,7 +81,7 @@ public final class Leases {
             DecisionLog log) {
         this.registry = registry;
         this.reservations = reservations;
-        this.ender = ender;
+        this.keeper = keeper;
         this.evidence = evidence;
         this.queue = queue;
         this.unmanagedLook = unmanagedLook;
@@ -119,11 +121,7 @@ public final class Leases {
      *
      * @throws RefusedException when it is not the client's any more
      */
-    public void becomes(
-            Claim claim,
-            ProcessId client,
-            Claim.ContainerRef container,
-            Holder.MesosContainer holder)
+    public void becomes(Claim claim, ProcessId client, Claim.ContainerRef container, Holder holder)
             throws RefusedException, IOException {
         reservations.becomes(claim, client, container, holder);
     }
@@ -131,23 +129,11 @@ public final class Leases {
     /** The claim that a Mesos container has a lease of already. */
     public Optional<Claim> ofMesosContainer(String id) throws IOException {
         return registry.live().stream()
-                .filter(Leases::isOfMesosContainer)
+                .filter(lease -> !lease.isReservation())
                 .map(Lease::claim)
+                .filter(claim -> MesosKind.is(claim.origin()))
                 .filter(claim -> claim.container().filter(it -> it.id().equals(id)).isPresent())
                 .findFirst();
-    }
-
-    private static boolean isOfMesosContainer(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.MesosContainer _ -> true;
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.Container _,
-                    Holder.OciContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    false;
-        };
     }
 
     /**
@@ -374,6 +360,11 @@ public final class Leases {
                 .toList();
     }
 
+    /** Containers that run without the GPUs that something in them requests. */
+    public WithheldGpus withheld() {
+        return withheld;
+    }
+
     /** Containers that are started as soon as they can have their GPUs, the oldest first. */
     public List<RefusedStart> refusedStarts() throws IOException {
         return registry.claims().refusedStarts();
@@ -454,7 +445,7 @@ public final class Leases {
      */
     public String explain(Lease lease) {
         return switch (evidence.of(lease)) {
-            case Evidence.Alive(ProcessId process) when lease.isReservation() ->
+            case Life.Running(ProcessId process) when lease.isReservation() ->
                     LeaseText.command(lease.claim(), process)
                             + switch (lease.claim().origin()) {
                                 case Origin.DockerContainer _, Origin.MesosTask _ ->
@@ -467,69 +458,22 @@ public final class Leases {
                                 case Origin.Pod _ -> " has not been started by the kubelet yet";
                             }
                             + stopped(process);
-            case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
+            case Life.Running(ProcessId process) when evidence.isDying(process) ->
                     "its process (pid " + process.pid() + ") was killed and does not end";
-            case Evidence.Alive(ProcessId process) when evidence.isFrozenDead(process) ->
+            case Life.Running(ProcessId process) when evidence.isFrozenDead(process) ->
                     "its process (pid "
                             + process.pid()
                             + ") was killed, and ends when its cgroup is thawed (docker unpause, if"
                             + " docker has paused it)";
-            case Evidence.Alive(ProcessId process) -> alive(lease.holder(), process);
-            case Evidence.Gone(String why) ->
+            case Life.Running(ProcessId process) ->
+                    evidence.kind(lease).runs(lease, process)
+                            + (lease.isOfContainer() ? "" : stopped(process));
+            case Life.Gone(String why) ->
                     why
                             + evidence.kept(lease)
                                     .map(kept -> ", but " + kept)
                                     .orElse("; the engine may be about to start it again");
-            case Evidence.Unclear _ when PodEvidence.isUnknown(lease) ->
-                    "the kubelet does not name the pod, so that its processes are not known";
-            case Evidence.Unclear _ ->
-                    switch (lease.holder()) {
-                        case Holder.Pod _, Holder.Kubelet _ ->
-                                "nothing of the pod runs, but the kubelet lists its GPU, or has not"
-                                        + " answered since";
-                        case Holder.Client _,
-                                Holder.Process _,
-                                Holder.MesosContainer _,
-                                Holder.Container _,
-                                Holder.OciContainer _ ->
-                                "docker has mounted its claim, and nothing of it runs yet";
-                    };
-        };
-    }
-
-    /** Its process may have ended, and others run that it has started. */
-    private String alive(Holder holder, ProcessId process) {
-        String pid = "(pid " + process.pid() + ")";
-        String runs = "its process " + pid + " runs";
-        return switch (holder) {
-            case Holder.Container _ -> runs;
-            case Holder.OciContainer(
-                            ProcessId _,
-                            Optional<ProcessId> init,
-                            Optional<String> cgroup) ->
-                    init.filter(evidence::isAlive).isPresent() || cgroup.isEmpty()
-                            ? runs
-                            : "its first process has ended, but others run: "
-                                    + cgroup.get()
-                                    + "/cgroup.procs lists them";
-            case Holder.Client _, Holder.Kubelet _ -> runs + stopped(process);
-            case Holder.Pod _ -> "a process of the pod " + pid + " runs";
-            case Holder.Process(_, String cgroup) ->
-                    evidence.isAlive(process)
-                            ? runs + stopped(process)
-                            : "its process "
-                                    + pid
-                                    + " has ended, but others that it started run: "
-                                    + cgroup
-                                    + "/cgroup.procs lists them";
-            case Holder.MesosContainer container ->
-                    evidence.isAlive(process)
-                            ? runs + stopped(process)
-                            : "the process that its agent has started it with "
-                                    + pid
-                                    + " has ended, and others run: "
-                                    + container.freezer()
-                                    + "/cgroup.procs lists them";
+            case Life.Unknown _ -> evidence.kind(lease).unknown(lease);
         };
     }
 
@@ -551,7 +495,7 @@ public final class Leases {
      */
     public Lease release(String claim) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
         if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
             throw new RefusedException(
                     "claim " + claim + " is not released: " + explain(lease),
@@ -570,13 +514,13 @@ public final class Leases {
      */
     public Lease releaseUnused(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
         Optional<Lease> now = registry.liveOf(claim).filter(it -> it.id() == lease.id());
         if (now.isEmpty()) {
             return lease;
         }
-        boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Evidence.Gone;
-        if (!unused || !ender.endUnused(now.get(), FORCED + who)) {
+        boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Life.Gone;
+        if (!unused || !keeper.endUnused(now.get(), FORCED + who)) {
             throw new RefusedException(
                     "claim "
                             + claim
@@ -605,9 +549,9 @@ public final class Leases {
      */
     public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Evidence.Gone;
+        boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Life.Gone;
         String what = explain(lease);
-        if (!ender.endByForce(lease, FORCED + who)) {
+        if (!keeper.endByForce(lease, FORCED + who)) {
             throw new RefusedException(
                     "claim " + claim + " has just ended by itself",
                     "'jnvdocker gpu leases --all' says how");
@@ -639,7 +583,7 @@ public final class Leases {
         List<Lease> others =
                 registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
         try {
-            ender.end(others, LeaseEnder.Caller.WAITER);
+            keeper.end(others, Keeper.Caller.WAITER);
         } catch (RegistryException e) {
             if (registry.unwrittenEnd().isEmpty()) {
                 throw e;

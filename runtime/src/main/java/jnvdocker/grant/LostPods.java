@@ -1,12 +1,12 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Origin;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -34,11 +34,11 @@ final class LostPods {
         if (!registry.claims().isNew()) {
             return;
         }
-        for (AllowedDevices allowed : processes.allowed(DeviceRules.MAJOR)) {
+        for (AllowedDevices allowed : processes.allowed(MesosKind.MAJOR)) {
             for (Path folder = Path.of(allowed.folder());
                     folder != null;
                     folder = folder.getParent()) {
-                Optional<String> uid = PodEvidence.uid(folder);
+                Optional<String> uid = PodKind.uid(folder);
                 if (uid.isPresent()) {
                     restore(uid.get(), folder, allowed);
                     break;
@@ -54,11 +54,11 @@ final class LostPods {
                         .filter(gpu -> gpu.isKnown() && allowed.minors().contains(gpu.minor()))
                         .toList();
         for (Gpu gpu : gpus) {
-            registry.pods()
-                    .recover(
-                            PodReport.claim(gpu, new Origin.Pod(uid, "", ""), holdings),
-                            new Holder.Pod(
-                                    allowed.process(), Optional.of(folder.toString()), List.of()));
+            PodReport.give(
+                    registry,
+                    PodReport.claim(gpu, new Origin.Pod(uid, "", ""), holdings),
+                    PodKind.holder(allowed.process(), Optional.of(folder.toString()), List.of()),
+                    LeaseWriter::recover);
         }
     }
 }

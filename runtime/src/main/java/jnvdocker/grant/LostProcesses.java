@@ -3,7 +3,6 @@ package jnvdocker.grant;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 
@@ -39,7 +38,7 @@ final class LostProcesses {
         Map<String, Lease> live = new HashMap<>();
         registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
         boolean isNew = registry.claims().isNew();
-        for (Map.Entry<String, Holder.Process> group : evidence.groups().entrySet()) {
+        for (Map.Entry<String, Holder> group : evidence.groups().entrySet()) {
             if (isNew || !registry.claims().knew(group.getKey())) {
                 restore(group.getKey(), group.getValue(), live);
             }
@@ -53,24 +52,24 @@ final class LostProcesses {
         }
     }
 
-    private void restore(String id, Holder.Process holder, Map<String, Lease> live)
-            throws IOException {
+    private void restore(String id, Holder holder, Map<String, Lease> live) throws IOException {
         Optional<Claim> known = registry.claims().claim(id);
-        Optional<Claim> claim = known.isPresent() ? known : read(id, holder.cgroup());
-        if (claim.isEmpty() && !ProgramGroup.isAnothers(holder.cgroup(), files)) {
+        Optional<Claim> claim = known.isPresent() ? known : read(id, holder.cgroup().orElse(""));
+        if (claim.isEmpty() && !ProgramGroup.isAnothers(holder.cgroup().orElse(""), files)) {
             LOG.error(
                     "pid {} runs with GPUs of 'gpu run', and which is unknown: none is given out;"
                             + " end what runs in {}",
                     holder.process().pid(),
-                    holder.cgroup());
-            unleased.add(id, Optional.of(holder.cgroup()));
+                    holder.cgroup().orElse(""));
+            unleased.add(id, Optional.of(holder.cgroup().orElse("")));
         }
         if (claim.filter(LostProcesses::isOfProcess).isEmpty()) {
             return;
         }
         Optional<Lease> lease = Optional.ofNullable(live.get(id));
         if (lease.filter(Lease::isReservation).isPresent()) {
-            registry.becomes(id, lease.get().holder().process(), holder.cgroup());
+            Holder now = Holder.of(lease.get().holder().process(), holder.cgroup().orElse(""));
+            registry.decide(leases -> leases.hold(lease.get(), now));
         } else if (lease.isEmpty()) {
             registry.claims().restore(claim.get(), false);
             new Adoption(registry, evidence, unleased).adopt(claim.get(), holder, live);
@@ -85,13 +84,6 @@ final class LostProcesses {
     }
 
     private static boolean isOfProcess(Claim claim) {
-        return switch (claim.origin()) {
-            case Origin.HostProcess _ -> true;
-            case Origin.DockerContainer _,
-                    Origin.MesosTask _,
-                    Origin.OciContainer _,
-                    Origin.Pod _ ->
-                    false;
-        };
+        return ProcessKind.is(claim.origin());
     }
 }

@@ -4,7 +4,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
-import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -51,7 +50,7 @@ final class LostTasks {
         if (!registry.claims().isNew()) {
             return;
         }
-        for (AllowedDevices allowed : processes.allowed(DeviceRules.MAJOR)) {
+        for (AllowedDevices allowed : processes.allowed(MesosKind.MAJOR)) {
             String id = Path.of(allowed.folder()).getFileName().toString();
             if (ID.matcher(id).matches()) {
                 restore(id, allowed);
@@ -68,54 +67,37 @@ final class LostTasks {
                         .toList();
         Claim.ContainerRef container = new Claim.ContainerRef(id, id);
         endLeasesOfThePast(gpus, id);
-        Optional<Claim> claim = reserve(gpus, container, allowed);
-        if (claim.isPresent()) {
-            registry.becomes(
-                    claim.get().id(),
-                    allowed.process(),
-                    container,
-                    new Holder.MesosContainer(
-                            allowed.process(),
-                            "",
-                            freezer.orElse(allowed.folder()),
-                            allowed.folder()));
-        }
+        Holder holder =
+                MesosKind.holder(
+                        allowed.process(), "", freezer.orElse(allowed.folder()), allowed.folder());
+        registry.decide(leases -> {
+            List<ClaimedGpu> free =
+                    gpus.stream()
+                            .filter(gpu -> leases.holdings().of(gpu).isEmpty())
+                            .map(ClaimedGpu::of)
+                            .toList();
+            if (!free.isEmpty()) {
+                Claim claim =
+                        new Claim(
+                                Claim.newId(),
+                                new Origin.MesosTask(id),
+                                Owner.UNKNOWN,
+                                free,
+                                leases.holdings().now(),
+                                Optional.of(container));
+                leases.add(claim, Optional.empty());
+                leases.recover(claim, holder);
+            }
+            return null;
+        });
     }
 
     /** A registry that was restored from a copy may give them to others that no longer run. */
     private void endLeasesOfThePast(List<Gpu> gpus, String id) throws IOException {
         for (Lease lease : registry.live()) {
             boolean concerned = gpus.stream().map(ClaimedGpu::of).anyMatch(lease::excludes);
-            if (concerned && !(evidence.of(lease) instanceof Evidence.Alive)) {
+            if (concerned && !(evidence.of(lease) instanceof Life.Running)) {
                 registry.end(lease, "Mesos container " + id + " runs with its GPU");
-            }
-        }
-    }
-
-    private Optional<Claim> reserve(
-            List<Gpu> gpus, Claim.ContainerRef container, AllowedDevices allowed)
-            throws IOException {
-        while (true) {
-            Holdings holdings = registry.holdings();
-            List<ClaimedGpu> free =
-                    gpus.stream()
-                            .filter(gpu -> holdings.of(gpu).isEmpty())
-                            .map(ClaimedGpu::of)
-                            .toList();
-            if (free.isEmpty()) {
-                return Optional.empty();
-            }
-            Claim claim =
-                    new Claim(
-                            Claim.newId(),
-                            new Origin.MesosTask(container.id()),
-                            Owner.UNKNOWN,
-                            free,
-                            holdings.now(),
-                            Optional.of(container));
-            if (registry.recover(
-                    holdings, new LeaseRegistry.Reservation(claim, allowed.process()))) {
-                return Optional.of(claim);
             }
         }
     }

@@ -11,7 +11,6 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
-import jnvdocker.registry.Earlier;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
@@ -213,7 +212,7 @@ public final class OciContainers {
                     .isPresent()) {
                 return last;
             }
-            Optional<Earlier.Over> earlier =
+            Optional<LeaseRequest.Over> earlier =
                     last.isPresent()
                             ? Optional.of(over(last.get(), init, until))
                             : reservation(creation);
@@ -260,35 +259,26 @@ public final class OciContainers {
     }
 
     private static boolean isOf(Container container, Lease lease) {
-        boolean same =
-                lease.claim().container().filter(it -> it.id().equals(container.id())).isPresent();
-        return same
-                && switch (lease.claim().origin()) {
-                    case Origin.OciContainer(String root, _) -> root.equals(container.root());
-                    case Origin.DockerContainer _,
-                            Origin.HostProcess _,
-                            Origin.MesosTask _,
-                            Origin.Pod _ ->
-                            false;
-                };
+        return lease.claim().container().filter(it -> it.id().equals(container.id())).isPresent()
+                && OciKind.isBelow(container.root(), lease.claim().origin());
     }
 
     /** Of the last start of a container, of which something may still be about to end. */
-    private Earlier.Over over(Lease last, Optional<ProcessId> next, long until)
+    private LeaseRequest.Over over(Lease last, Optional<ProcessId> next, long until)
             throws RefusedException {
         while (true) {
-            Evidence.Finding finding = evidence.of(last);
-            if (finding instanceof Evidence.Gone(String why)) {
-                return new Earlier.Over(last, why);
+            Life finding = evidence.of(last);
+            if (finding instanceof Life.Gone(String why)) {
+                return new LeaseRequest.Over(last, why);
             }
             if (next.filter(it -> evidence.isNext(it, last)).isPresent()) {
-                return new Earlier.Over(last, "its container is started again");
+                return new LeaseRequest.Over(last, "its container is started again");
             }
             if (pace.nanos() - until > 0) {
                 throw new RefusedException(
                         LeaseText.held(last.claim().gpus(), List.of(last))
                                 + ", which is this very container"
-                                + (finding instanceof Evidence.Alive(ProcessId process)
+                                + (finding instanceof Life.Running(ProcessId process)
                                         ? ": a process of its last start runs (pid "
                                                 + process.pid()
                                                 + ")"
@@ -300,25 +290,31 @@ public final class OciContainers {
     }
 
     /** The GPUs reserved for it become its own. */
-    private Optional<Earlier.Over> reservation(Creation creation) throws IOException {
+    private Optional<LeaseRequest.Over> reservation(Creation creation) throws IOException {
         Optional<Lease> reserved =
                 creation.reservation().isPresent()
                         ? registry.liveOf(creation.reservation().get())
                         : Optional.empty();
         return reserved.map(lease ->
-                new Earlier.Over(
+                new LeaseRequest.Over(
                         lease, "its container " + Quote.shown(creation.name()) + " starts"));
     }
 
     private Optional<Lease> make(
-            Creation creation, Optional<Earlier.Over> earlier, Optional<FirstLook> look, long until)
+            Creation creation,
+            Optional<LeaseRequest.Over> earlier,
+            Optional<FirstLook> look,
+            long until)
             throws RefusedException, IOException {
         Container container = creation.container();
         Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
         Optional<Lease> last =
                 earlier.isPresent()
-                        ? earlier.map(Earlier.Over::lease)
-                        : registry.history().lastOf(container.root(), container.id());
+                        ? earlier.map(LeaseRequest.Over::lease)
+                        : registry.history()
+                                .lastOf(
+                                        new Origin.OciContainer(container.root(), Optional.empty()),
+                                        container.id());
         Optional<Claim> claim =
                 reservations.claim(
                         new LeaseRequest(
@@ -373,18 +369,15 @@ public final class OciContainers {
     /** Those of a container that holds GPUs; none when none does that has this id. */
     public List<ClaimFiles.SetVariable> variables(String container) throws IOException {
         return registry.live().stream()
-                .filter(lease -> isOf(new Container(root(lease), container), lease))
+                .filter(lease -> OciKind.is(lease.claim().origin()))
+                .filter(lease ->
+                        lease.claim()
+                                .container()
+                                .filter(it -> it.id().equals(container))
+                                .isPresent())
                 .findFirst()
                 .map(lease -> files.variables(lease.claim().id()))
                 .orElse(List.of());
-    }
-
-    private static String root(Lease lease) {
-        return switch (lease.claim().origin()) {
-            case Origin.OciContainer(String root, _) -> root;
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ ->
-                    "";
-        };
     }
 
     /** The directory that is mounted in the container of a claim. */

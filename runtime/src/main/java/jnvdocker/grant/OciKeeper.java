@@ -2,7 +2,6 @@ package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
@@ -36,9 +35,6 @@ import java.util.stream.Stream;
 public final class OciKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OciKeeper.class);
 
-    /** How often it is looked for ends that nobody tells of. */
-    private static final Duration SWEEP = Duration.ofSeconds(5);
-
     private static final Duration WAKE = Duration.ofSeconds(1);
     private static final Duration FIRST_STEPS = Duration.ofMillis(5);
     private static final Duration LATER_STEPS = Duration.ofMillis(50);
@@ -50,7 +46,7 @@ public final class OciKeeper implements AutoCloseable {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Evidence evidence;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ClaimRemover remover;
     private final Pace pace;
 
@@ -64,13 +60,13 @@ public final class OciKeeper implements AutoCloseable {
             LeaseRegistry registry,
             ClaimFiles files,
             Evidence evidence,
-            LeaseEnder ender,
+            Keeper keeper,
             ClaimRemover remover,
             Pace pace) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
-        this.ender = ender;
+        this.keeper = keeper;
         this.remover = remover;
         this.pace = pace;
     }
@@ -92,9 +88,9 @@ public final class OciKeeper implements AutoCloseable {
         }
         remember();
         tidy();
+        keeper.after(_ -> tidy());
         WakeSocket socket = WakeSocket.bind(wake, WAKE);
         PermanentThread.platform("deletions", () -> listen(socket)).start();
-        PermanentThread.platform("oci", this::sweep).start();
     }
 
     /** Containers may have ended before this daemon began, or while it did. */
@@ -120,16 +116,7 @@ public final class OciKeeper implements AutoCloseable {
     }
 
     private static boolean isOci(Lease lease) {
-        boolean created = lease.claim().container().isPresent();
-        return created
-                && switch (lease.claim().origin()) {
-                    case Origin.OciContainer _ -> true;
-                    case Origin.DockerContainer _,
-                            Origin.HostProcess _,
-                            Origin.MesosTask _,
-                            Origin.Pod _ ->
-                            false;
-                };
+        return lease.claim().container().isPresent() && OciKind.is(lease.claim().origin());
     }
 
     private static String container(Lease lease) {
@@ -203,16 +190,14 @@ public final class OciKeeper implements AutoCloseable {
         if (inside.isPresent()) {
             began(lease, inside.get());
         } else {
-            ender.end(List.of(lease), LeaseEnder.Caller.WAITER);
+            keeper.end(List.of(lease), Keeper.Caller.WAITER);
         }
         return true;
     }
 
     private void began(Lease lease, ProcessId init) throws IOException {
-        Optional<Lease> now = registry.liveOf(lease.claim().id());
-        if (now.filter(Lease::isReservation).isPresent()) {
-            registry.started(lease.id(), init, evidence.cgroup(init, container(lease)));
-        }
+        Optional<String> cgroup = evidence.cgroup(init, container(lease));
+        registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
     }
 
     private static Optional<Integer> pid(Path file) {
@@ -240,31 +225,11 @@ public final class OciKeeper implements AutoCloseable {
     /** Anybody may send this: the keeper checks whether the container is gone. */
     private void deleted(String container) {
         try {
-            List<Lease> its =
-                    live().stream().filter(lease -> container(lease).equals(container)).toList();
-            ender.end(its, LeaseEnder.Caller.WAITER);
+            keeper.wake(
+                    live().stream().filter(lease -> container(lease).equals(container)).toList());
         } catch (IOException e) {
-            LOG.warn("the end of a container is not written: {}", FileErrors.describe(e));
+            LOG.warn("the end of a container is seen later: {}", FileErrors.describe(e));
         }
-    }
-
-    private void sweep() {
-        long seen = 0;
-        while (!closed) {
-            seen = registry.changes().count();
-            try {
-                sweepOnce();
-            } catch (IOException e) {
-                LOG.debug("containers are looked at again later: {}", FileErrors.describe(e));
-            }
-            pace.sleep(SWEEP, registry.changes(), seen);
-        }
-    }
-
-    /** Looks which have ended. */
-    void sweepOnce() throws IOException {
-        ender.end(live(), LeaseEnder.Caller.WAITER);
-        tidy();
     }
 
     /** Removes the files that were made for containers that have ended. */

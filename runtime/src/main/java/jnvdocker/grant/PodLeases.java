@@ -11,6 +11,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.GpuText;
@@ -18,6 +19,7 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -26,6 +28,8 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,13 +56,12 @@ public final class PodLeases {
     private final Evidence evidence;
     private final PodReport report;
     private final LostPods lost;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final WaitingQueue queue;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
     private final Supplier<GpuTraits> traits;
-    private final Decisions decisions;
     private final Pace pace;
 
     PodLeases(
@@ -66,25 +69,23 @@ public final class PodLeases {
             Evidence evidence,
             PodReport report,
             LostPods lost,
-            LeaseEnder ender,
+            Keeper keeper,
             WaitingQueue queue,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
-            Decisions decisions,
             Pace pace) {
         this.registry = registry;
         this.evidence = evidence;
         this.report = report;
         this.lost = lost;
-        this.ender = ender;
+        this.keeper = keeper;
         this.queue = queue;
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.traits = traits;
-        this.decisions = decisions;
         this.pace = pace;
     }
 
@@ -117,35 +118,42 @@ public final class PodLeases {
      * @throws RefusedException when another holds one of them, or it may not be given out
      */
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
-        decisions.decide(() -> {
-            Holdings holdings = registry.holdings();
-            List<Lease> others = leases(gpus, holdings).stream().filter(this::isFinal).toList();
-            if (!others.isEmpty()) {
-                if (ender.end(others, LeaseEnder.Caller.WAITER)) {
-                    return Optional.empty();
-                }
-                throw new RefusedException(
-                        LeaseText.held(claimed(gpus), others) + ender.remark(others), AT_ADMISSION);
-            }
-            List<Gpu> free = free(gpus, holdings);
-            if (free.isEmpty()) {
-                return Optional.of(true);
-            }
-            switch (choose(free, holdings, UnmanagedUses.NONE)) {
-                case GpuChoice.Busy busy ->
-                        throw new RefusedException(ChoiceText.reason(busy), AT_ADMISSION);
-                case GpuChoice.Impossible why ->
-                        throw new RefusedException(ChoiceText.refusal(why).what(), AT_ADMISSION);
-                case GpuChoice.Chosen _ -> {}
-            }
-            List<Claim> claims =
-                    free.stream()
-                            .map(gpu -> PodReport.claim(gpu, Origin.Pod.UNKNOWN, holdings))
-                            .toList();
-            boolean done =
-                    decisions.write(() -> registry.pods().reserve(holdings, claims, kubelet));
-            return done ? Optional.of(true) : Optional.empty();
-        });
+        Rules rules = rules();
+        List<Lease> others = others(gpus);
+        if (!others.isEmpty() && keeper.end(others, Keeper.Caller.WAITER)) {
+            others = others(gpus);
+        }
+        if (!others.isEmpty()) {
+            throw new RefusedException(
+                    LeaseText.held(claimed(gpus), others) + keeper.remark(others), AT_ADMISSION);
+        }
+        Optional<Attempt> refused =
+                registry.decide(leases -> {
+                    Holdings holdings = leases.holdings();
+                    List<Gpu> free = free(gpus, holdings);
+                    Optional<Attempt> why = rules.refuse(free, holdings, UnmanagedUses.NONE);
+                    if (why.isEmpty()) {
+                        for (Gpu gpu : free) {
+                            Claim claim = PodReport.claim(gpu, Origin.Pod.UNKNOWN, holdings);
+                            leases.add(claim, Optional.empty());
+                            leases.promise(claim, kubelet);
+                        }
+                    }
+                    return why;
+                });
+        if (refused.isPresent()) {
+            throw new RefusedException(
+                    switch (refused.get()) {
+                        case Blocked(Supplier<String> why, _) -> why.get();
+                        case Impossible(Supplier<Refusal> why) -> why.get().what();
+                        case Taken _ -> throw new IllegalStateException("taken at admission");
+                    },
+                    AT_ADMISSION);
+        }
+    }
+
+    private List<Lease> others(List<Gpu> gpus) throws IOException {
+        return leases(gpus, registry.holdings()).stream().filter(this::isFinal).toList();
     }
 
     /** Whether a lease does not end soon, as far as a kubelet may wait for that. */
@@ -154,7 +162,7 @@ public final class PodLeases {
     }
 
     private static boolean isOfPod(Lease lease) {
-        return PodReport.pod(lease).isPresent();
+        return PodKind.pod(lease).isPresent();
     }
 
     private static List<Lease> leases(List<Gpu> gpus, Holdings holdings) {
@@ -169,18 +177,34 @@ public final class PodLeases {
         return gpus.stream().map(ClaimedGpu::of).toList();
     }
 
-    private GpuChoice.Outcome choose(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged)
-            throws RefusedException, IOException {
-        return new GpuChoice(
-                        inventory.gpus(),
-                        traits.get(),
-                        holdings,
-                        unmanaged,
-                        queue.all(),
-                        policy.get())
-                .of(
-                        new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
-                        Owner.KUBERNETES);
+    /** All but the leases that a choice depends on, read before it is made. */
+    private record Rules(
+            List<Gpu> host, GpuTraits traits, List<Ticket> waiting, LeasePolicy policy) {
+
+        /** Why GPUs that a kubelet has chosen cannot be given; empty if they can. */
+        Optional<Attempt> refuse(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged) {
+            if (gpus.isEmpty()) {
+                return Optional.empty();
+            }
+            GpuRequest.Devices request =
+                    new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList());
+            try {
+                return switch (new GpuChoice(host, traits, holdings, unmanaged, waiting, policy)
+                        .of(request, Owner.KUBERNETES)) {
+                    case GpuChoice.Busy busy ->
+                            Optional.of(new Blocked(() -> ChoiceText.reason(busy), busy.leases()));
+                    case GpuChoice.Impossible why ->
+                            Optional.of(new Impossible(() -> ChoiceText.refusal(why)));
+                    case GpuChoice.Chosen _ -> Optional.empty();
+                };
+            } catch (RefusedException e) {
+                return Optional.of(new Impossible(e::refusal));
+            }
+        }
+    }
+
+    private Rules rules() throws IOException {
+        return new Rules(inventory.gpus(), traits.get(), queue.all(), policy.get());
     }
 
     /**
@@ -201,14 +225,15 @@ public final class PodLeases {
                 case Taken(List<Lease> leases) -> {
                     return leases;
                 }
-                case Blocked(String why, List<Lease> by) -> {
-                    if (ender.end(by, LeaseEnder.Caller.WAITER)) {
+                case Impossible(Supplier<Refusal> why) -> throw new RefusedException(why.get());
+                case Blocked(Supplier<String> why, List<Lease> by) -> {
+                    if (keeper.end(by, Keeper.Caller.WAITER)) {
                         continue;
                     }
                     boolean waits = by.stream().noneMatch(this::isFinal);
                     long left = until - pace.nanos();
                     if (!waits || left <= 0) {
-                        throw new RefusedException(why + ender.remark(by), AT_START);
+                        throw new RefusedException(why.get() + keeper.remark(by), AT_START);
                     }
                     if (held.isPresent()) {
                         pace.sleep(STEP, registry.changes(), seen);
@@ -230,7 +255,10 @@ public final class PodLeases {
     /**
      * @param by the leases that keep the pod from its GPUs; empty when other things do
      */
-    private record Blocked(String why, List<Lease> by) implements Attempt {}
+    private record Blocked(Supplier<String> why, List<Lease> by) implements Attempt {}
+
+    /** Nothing that ends would change it. */
+    private record Impossible(Supplier<Refusal> why) implements Attempt {}
 
     /** The leases of others. */
     private static Optional<Blocked> held(Start start, Holdings holdings) {
@@ -240,16 +268,28 @@ public final class PodLeases {
                         .toList();
         return others.isEmpty()
                 ? Optional.empty()
-                : Optional.of(new Blocked(LeaseText.held(claimed(start.gpus()), others), others));
+                : Optional.of(
+                        new Blocked(() -> LeaseText.held(claimed(start.gpus()), others), others));
     }
 
     private Attempt attempt(Start start) throws RefusedException, IOException {
-        // Before the leases are looked at: a process that was seen has one by then, or none.
-        List<GpuUse> uses = unmanagedLook.lookWithoutEngine(inventory.gpus());
+        Rules rules = rules();
+        // Before the leases are read: a process that was seen has one by then, or none.
+        List<GpuUse> uses = unmanagedLook.lookWithoutEngine(rules.host());
         Optional<Processes.Group> group = evidence.pods().group(start.pod().uid());
         evidence.pods().refuseUnseen(start.pod(), group);
         List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
-        return decisions.decide(() -> attempt(start, others, group));
+        while (true) {
+            UnmanagedLook.Seen seen = unmanagedLook.assign(others, registry.live());
+            Optional<Attempt> decided =
+                    registry.decide(leases ->
+                            seen.isOf(leases.holdings())
+                                    ? Optional.of(attempt(start, rules, seen.uses(), group, leases))
+                                    : Optional.empty());
+            if (decided.isPresent()) {
+                return decided.get();
+            }
+        }
     }
 
     /** Why the last pod that was to start can have no lease from a kubelet like this. */
@@ -257,13 +297,16 @@ public final class PodLeases {
         return evidence.pods().fault();
     }
 
-    private Optional<Attempt> attempt(
-            Start start, List<GpuUse> uses, Optional<Processes.Group> group)
-            throws RefusedException, IOException {
-        Holdings holdings = registry.holdings();
+    private Attempt attempt(
+            Start start,
+            Rules rules,
+            Map<String, List<GpuUse>> uses,
+            Optional<Processes.Group> group,
+            LeaseWriter writer) {
+        Holdings holdings = writer.holdings();
         Optional<Blocked> held = held(start, holdings);
         if (held.isPresent()) {
-            return Optional.of(held.get());
+            return held.get();
         }
         List<Gpu> open =
                 start.gpus().stream()
@@ -271,75 +314,68 @@ public final class PodLeases {
                         .toList();
         for (Gpu gpu : open) {
             if (!gpu.isSound()) {
-                throw new RefusedException(GpuText.sick(gpu));
+                return new Impossible(() -> GpuText.sick(gpu));
             }
         }
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(uses, holdings, policy.get());
-        Optional<Blocked> blocked = blocked(open, holdings, unmanaged);
-        if (blocked.isPresent()) {
-            return Optional.of(blocked.get());
-        }
-        List<Claim> claims =
-                free(start.gpus(), holdings).stream()
-                        .map(gpu -> PodReport.claim(gpu, start.pod(), holdings))
-                        .toList();
-        Holder.Pod holder =
-                new Holder.Pod(
-                        start.kubelet(),
-                        group.map(Processes.Group::folder),
-                        start.container().stream().toList());
-        Optional<List<Lease>> leases =
-                decisions.write(() ->
-                        registry.pods()
-                                .take(
-                                        holdings,
-                                        start.pod(),
-                                        holder,
-                                        leases(start.gpus(), holdings),
-                                        claims));
-        return leases.map(Taken::new);
-    }
-
-    /** What no lease tells: other users of GPUs that a pod has not had yet, and rules. */
-    private Optional<Blocked> blocked(List<Gpu> open, Holdings all, UnmanagedUses unmanaged)
-            throws RefusedException, IOException {
-        List<Gpu> free = free(open, all);
+        UnmanagedUses unmanaged = new UnmanagedUses(uses, rules.policy().allowUnmanaged());
         for (Gpu gpu : open) {
             if (unmanaged.bars(gpu.uuid())) {
-                return Optional.of(
-                        new Blocked(
+                return new Blocked(
+                        () ->
                                 LeaseText.name(gpu.number(), gpu.uuid())
                                         + " "
                                         + LeaseText.used(unmanaged.first(gpu.uuid()).orElseThrow()),
-                                List.of()));
+                        List.of());
             }
         }
-        if (free.isEmpty()) {
-            return Optional.empty();
+        return rules.refuse(free(open, holdings), holdings, unmanaged)
+                .orElseGet(() -> new Taken(take(start, group, writer)));
+    }
+
+    private static List<Lease> take(
+            Start start, Optional<Processes.Group> group, LeaseWriter writer) {
+        Holder holder =
+                PodKind.holder(
+                        start.kubelet(),
+                        group.map(Processes.Group::folder),
+                        start.container().stream().toList());
+        List<Lease> taken = new ArrayList<>();
+        for (Lease lease : leases(start.gpus(), writer.holdings())) {
+            taken.add(goesOn(lease, start.pod(), holder, writer));
         }
-        return switch (choose(free, all, unmanaged)) {
-            case GpuChoice.Busy busy ->
-                    Optional.of(new Blocked(ChoiceText.reason(busy), busy.leases()));
-            case GpuChoice.Impossible why -> throw new RefusedException(ChoiceText.refusal(why));
-            case GpuChoice.Chosen _ -> Optional.empty();
-        };
+        for (Gpu gpu : free(start.gpus(), writer.holdings())) {
+            Claim claim = PodReport.claim(gpu, start.pod(), writer.holdings());
+            writer.add(claim, Optional.empty());
+            taken.add(writer.begin(claim, holder));
+        }
+        return List.copyOf(taken);
+    }
+
+    private static Lease goesOn(Lease lease, Origin.Pod pod, Holder next, LeaseWriter writer) {
+        if (lease.isReservation()) {
+            writer.rename(lease, pod);
+            Lease taken = writer.hold(lease, next).orElseThrow().of(pod);
+            writer.granted(taken);
+            return taken;
+        }
+        Holder before = lease.holder();
+        Set<String> containers = new LinkedHashSet<>(before.details());
+        containers.addAll(next.details());
+        Holder merged =
+                PodKind.holder(
+                        before.process(),
+                        next.cgroup().or(before::cgroup),
+                        List.copyOf(containers));
+        return merged.equals(before) ? lease : writer.hold(lease, merged).orElseThrow();
     }
 
     /** Whether a pod has a lease, or may make it its own. */
     private static boolean isOf(Origin.Pod pod, Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Kubelet _ -> true;
-            case Holder.Pod _ ->
-                    PodReport.pod(lease)
-                            .filter(its -> !its.uid().isEmpty() && its.uid().equals(pod.uid()))
-                            .isPresent();
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _ ->
-                    false;
-        };
+        return PodKind.pod(lease)
+                .filter(its ->
+                        lease.isReservation()
+                                || !its.uid().isEmpty() && its.uid().equals(pod.uid()))
+                .isPresent();
     }
 
     /** A pod whose lease was lost has its own processes. */
@@ -396,7 +432,7 @@ public final class PodLeases {
                 ? List.of()
                 : registry.live().stream()
                         .filter(lease ->
-                                PodReport.pod(lease).filter(it -> it.uid().equals(uid)).isPresent())
+                                PodKind.pod(lease).filter(it -> it.uid().equals(uid)).isPresent())
                         .toList();
     }
 }

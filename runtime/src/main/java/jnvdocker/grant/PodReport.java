@@ -10,6 +10,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -23,32 +24,20 @@ final class PodReport {
     private final LeaseRegistry registry;
     private final Evidence evidence;
     private final PodSights sights;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ClaimVolumes.Inventory inventory;
 
     PodReport(
             LeaseRegistry registry,
             Evidence evidence,
             PodSights sights,
-            LeaseEnder ender,
+            Keeper keeper,
             ClaimVolumes.Inventory inventory) {
         this.registry = registry;
         this.evidence = evidence;
         this.sights = sights;
-        this.ender = ender;
+        this.keeper = keeper;
         this.inventory = inventory;
-    }
-
-    /** The pod that a lease is of. */
-    static Optional<Origin.Pod> pod(Lease lease) {
-        return switch (lease.claim().origin()) {
-            case Origin.Pod pod -> Optional.of(pod);
-            case Origin.DockerContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _,
-                    Origin.OciContainer _ ->
-                    Optional.empty();
-        };
     }
 
     /** A new claim of one GPU. */
@@ -67,18 +56,10 @@ final class PodReport {
      * to a known pod has been checked by nobody yet.
      */
     static boolean hasStarted(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Pod pod ->
-                    !pod.containers().isEmpty()
-                            || pod(lease).filter(it -> it.uid().isEmpty()).isPresent();
-            case Holder.Kubelet _ -> false;
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _ ->
-                    true;
-        };
+        Optional<Origin.Pod> pod = PodKind.pod(lease);
+        return pod.isEmpty()
+                || !lease.isReservation()
+                        && (!lease.holder().details().isEmpty() || pod.get().uid().isEmpty());
     }
 
     /** See {@link PodLeases#told}. */
@@ -87,15 +68,15 @@ final class PodReport {
         Map<String, Processes.Group> groups = evidence.pods().groups();
         List<Lease> pods = new ArrayList<>();
         for (Lease lease : registry.live()) {
-            Optional<Origin.Pod> pod = pod(lease);
+            Optional<Origin.Pod> pod = PodKind.pod(lease);
             if (pod.isPresent()) {
                 pods.add(lease);
                 learn(lease, pod.get(), answer, groups);
             }
         }
-        ender.end(pods, LeaseEnder.Caller.WAITER);
+        keeper.end(pods, Keeper.Caller.WAITER);
         // Most have waited for those that have just ended; one whose lease was lost looks the same.
-        give(answer.listed(), groups, registry.pods()::grant);
+        give(answer.listed(), groups, LeaseWriter::begin);
     }
 
     private void learn(
@@ -113,22 +94,18 @@ final class PodReport {
         Origin.Pod known = its.size() == 1 ? merged(pod, its.getFirst()) : pod;
         Optional<String> group =
                 Optional.ofNullable(groups.get(known.uid())).map(it -> it.folder());
-        if (!known.equals(pod) || group.isPresent() && cgroup(lease).isEmpty()) {
-            registry.pods().learn(lease, known, group.or(() -> cgroup(lease)));
+        Holder holder = lease.holder();
+        if (!known.equals(pod) || group.isPresent() && holder.cgroup().isEmpty()) {
+            Holder found =
+                    PodKind.holder(holder.process(), group.or(holder::cgroup), holder.details());
+            registry.decide(leases -> {
+                if (leases.isStill(lease)) {
+                    leases.rename(lease, known);
+                    leases.hold(lease, found);
+                }
+                return null;
+            });
         }
-    }
-
-    private static Optional<String> cgroup(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Pod pod -> pod.cgroup();
-            case Holder.Kubelet _,
-                    Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _ ->
-                    Optional.empty();
-        };
     }
 
     private static Origin.Pod merged(Origin.Pod one, Origin.Pod other) {
@@ -140,20 +117,20 @@ final class PodReport {
     /** See {@link PodLeases#stop}. */
     void stop() throws IOException {
         sights.stop();
-        ender.end(
-                registry.live().stream().filter(lease -> pod(lease).isPresent()).toList(),
-                LeaseEnder.Caller.WAITER);
+        keeper.end(
+                registry.live().stream().filter(lease -> PodKind.pod(lease).isPresent()).toList(),
+                Keeper.Caller.WAITER);
     }
 
     /** See {@link PodLeases#restore}. */
     void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
-        give(remembered, evidence.pods().groups(), registry.pods()::recover);
+        give(remembered, evidence.pods().groups(), LeaseWriter::recover);
     }
 
     /** How a pod gets a lease. */
     @FunctionalInterface
-    private interface Gift {
-        void give(Claim claim, Holder.Pod holder) throws IOException;
+    interface Gift {
+        Lease give(LeaseWriter leases, Claim claim, Holder holder);
     }
 
     /**
@@ -172,10 +149,28 @@ final class PodReport {
             if (holdings.of(gpu).isEmpty() && running.isPresent()) {
                 Origin.Pod pod = running.get();
                 Processes.Group group = groups.get(pod.uid());
-                gift.give(
+                give(
+                        registry,
                         claim(gpu, pod, holdings),
-                        new Holder.Pod(group.process(), Optional.of(group.folder()), List.of()));
+                        PodKind.holder(group.process(), Optional.of(group.folder()), List.of()),
+                        gift);
             }
         }
+    }
+
+    /**
+     * A pod that runs without a lease has its GPU all the same: gives it one, unless another has
+     * the GPU, or the pod's own lease of it was released by force.
+     */
+    static void give(LeaseRegistry registry, Claim claim, Holder holder, Gift gift)
+            throws IOException {
+        registry.decide(leases -> {
+            if (leases.liveOn(claim).isEmpty()
+                    && !leases.wasReleased(claim.origin(), claim.gpus().getFirst().uuid())) {
+                leases.add(claim, Optional.empty());
+                gift.give(leases, claim, holder);
+            }
+            return null;
+        });
     }
 }

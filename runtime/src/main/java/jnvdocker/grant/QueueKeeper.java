@@ -15,7 +15,6 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
-import jnvdocker.registry.Changes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -40,37 +39,26 @@ import java.util.function.Supplier;
 public final class QueueKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(QueueKeeper.class);
 
-    /** How often holders and waiting clients are checked for being alive. */
+    /** How often holders are checked for being alive. */
     private static final Duration A_WHILE = Duration.ofMillis(100);
 
     /** How soon everything is checked again, though nothing is known to have changed. */
     private static final Duration PERIOD = Duration.ofSeconds(1);
 
-    /** How many of the clients far back are checked each time. */
-    private static final int SOME = 8;
-
-    /** Clients further back do not hear of each change before them. */
-    private static final int NEAR = 20;
-
     /** How many times as long as a look for unmanaged uses took, the pause after it is. */
     private static final int LOOK_SHARE = 50;
 
-    private static final Duration SELDOM = Duration.ofSeconds(5);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
     private final Cancellation cancellation;
     private final WaitingQueue queue;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
     private final Supplier<GpuTraits> traits;
-    private final Decisions decisions;
     private final Pace pace;
-
-    /** Counts each possible end of a holder that is to be checked. */
-    private final Changes ends = new Changes();
 
     /** The leases of the GPUs that are waited for. */
     private volatile List<Lease> waitedFor = List.of();
@@ -80,8 +68,6 @@ public final class QueueKeeper {
     private long changesSeen = -1;
     private long looked;
     private long lookedAfter;
-    private long toldAll;
-    private boolean toTell;
 
     /** Of GPUs without a lease, when it was looked last. */
     private List<GpuUse> seen = List.of();
@@ -93,27 +79,24 @@ public final class QueueKeeper {
             LeaseRegistry registry,
             Cancellation cancellation,
             WaitingQueue queue,
-            LeaseEnder ender,
+            Keeper keeper,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
-            Decisions decisions,
             Pace pace) {
         this.registry = registry;
         this.cancellation = cancellation;
         this.queue = queue;
-        this.ender = ender;
+        this.keeper = keeper;
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.traits = traits;
-        this.decisions = decisions;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
         lookedForUses = pace.nanos() - PERIOD.toNanos();
-        lookedAfter = pace.nanos() - A_WHILE.toNanos();
-        toldAll = pace.nanos() - SELDOM.toNanos();
+        lookedAfter = pace.nanos() - PERIOD.toNanos();
     }
 
     /** All that decides which client is served. As long as it is the same, so is the outcome. */
@@ -145,30 +128,21 @@ public final class QueueKeeper {
             last = Optional.empty();
             return;
         }
-        if (pace.nanos() - lookedAfter >= A_WHILE.toNanos()) {
+        if (pace.nanos() - lookedAfter >= PERIOD.toNanos()) {
             lookedAfter = pace.nanos();
-            queue.lookAfter(SOME);
+            queue.lookAfter();
         }
+        keeper.wake(waitedFor.stream().filter(lease -> !lease.isOfContainer()).toList());
         long changes = registry.changes().count();
-        boolean over = ender.isOver(waitedFor);
-        if (over) {
-            ends.add();
-        }
-        if (over
-                || changes != changesSeen
+        if (changes != changesSeen
                 || pace.nanos() - looked >= PERIOD.toNanos()
                 || stopped.isPresent()) {
             changesSeen = changes;
+            if (pace.nanos() - looked >= PERIOD.toNanos()) {
+                keeper.wake(waitedFor);
+            }
             looked = pace.nanos();
             look();
-        }
-    }
-
-    /** Ends the leases of GPUs that are waited for whose holders are gone. It may take its time. */
-    void end() throws IOException {
-        List<Lease> leases = waitedFor;
-        if (!leases.isEmpty()) {
-            ender.end(leases, LeaseEnder.Caller.CLIENT);
         }
     }
 
@@ -293,18 +267,14 @@ public final class QueueKeeper {
                         places,
                         places.stream().filter(Place::isStopped).toList(),
                         rules);
-        boolean all = pace.nanos() - toldAll >= SELDOM.toNanos();
-        if (last.equals(Optional.of(sight)) && !(toTell && all)) {
+        if (last.equals(Optional.of(sight))) {
             return Walk.NOBODY;
         }
         GpuChoice choice = new GpuChoice(gpus, known, holdings, unmanaged, List.of(), rules);
         Map<Long, Lease> busy = new TreeMap<>();
         int number = 0;
-        boolean told = true;
         for (Place place : places) {
             number++;
-            boolean tell = all || number <= NEAR || place.standing().isEmpty();
-            told &= tell;
             if (place.isStopped()) {
                 stopped(place, number);
                 continue;
@@ -324,25 +294,21 @@ public final class QueueKeeper {
                     case GpuChoice.Busy others -> {
                         others.leases().forEach(lease -> busy.put(lease.id(), lease));
                         boolean can = choice.keep(place.ticket());
-                        if (tell && can) {
-                            place.stand(Place.Standing.inTurn(number, others));
-                        } else if (tell) {
-                            place.stand(
-                                    Place.Standing.passed(
-                                            number, others, choice.obstacles(place.ticket())));
-                        }
+                        place.stand(
+                                can
+                                        ? Place.Standing.inTurn(number, others)
+                                        : Place.Standing.passed(
+                                                number, others, choice.obstacles(place.ticket())));
                     }
                     case GpuChoice.Impossible why ->
-                            refuse(place, number, ChoiceText.refusal(why), tell, choice);
+                            refuse(place, number, ChoiceText.refusal(why), choice);
                 }
             } catch (RefusedException e) {
-                refuse(place, number, e.refusal(), tell, choice);
+                refuse(place, number, e.refusal(), choice);
             }
         }
         waitedFor = List.copyOf(busy.values());
         last = Optional.of(sight);
-        toTell = !told;
-        toldAll = all ? pace.nanos() : toldAll;
         return Walk.NOBODY;
     }
 
@@ -353,11 +319,10 @@ public final class QueueKeeper {
     }
 
     /** Unless the configuration forbids it, the obstacles may go away. */
-    private static void refuse(
-            Place place, int number, Refusal why, boolean tell, GpuChoice choice) {
+    private static void refuse(Place place, int number, Refusal why, GpuChoice choice) {
         if (choice.isForbidden(place.ticket())) {
             place.refuse(why);
-        } else if (tell) {
+        } else {
             place.stand(Place.Standing.passed(number, why, choice.obstacles(place.ticket())));
         }
     }
@@ -376,16 +341,14 @@ public final class QueueKeeper {
                         holdings.now(),
                         Optional.empty());
         boolean reserved =
-                decisions.write(() ->
-                        stopped.isEmpty()
-                                && registry.reserve(
-                                        holdings,
-                                        new LeaseRegistry.Reservation(
-                                                claim,
-                                                new Holder.Client(ticket.client()),
-                                                LeaseRequest.kept(
-                                                        ticket.origin(), ticket.request()),
-                                                Optional.empty())));
+                registry.decide(leases -> {
+                    boolean same = stopped.isEmpty() && leases.holdings().decidesLike(holdings);
+                    if (same) {
+                        leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()));
+                        leases.begin(claim, Holder.reserved(ticket.client()));
+                    }
+                    return same;
+                });
         if (reserved && !place.give(claim)) {
             cancellation.of(claim, "its client no longer waits");
         }
@@ -393,38 +356,26 @@ public final class QueueKeeper {
 
     /** Does all of that by itself, until it is closed. */
     public AutoCloseable start() {
-        Thread serving =
-                PermanentThread.platform("queue", () -> repeat(this::tick, registry.changes()));
-        Thread ending = PermanentThread.platform("ends", () -> repeat(this::end, ends));
-        serving.start();
-        ending.start();
+        Thread thread = PermanentThread.platform("queue", this::repeat);
+        thread.start();
         return () -> {
-            for (Thread thread : List.of(serving, ending)) {
-                thread.interrupt();
-            }
-            for (Thread thread : List.of(serving, ending)) {
-                thread.join(PATIENCE);
-            }
+            thread.interrupt();
+            thread.join(PATIENCE);
         };
     }
 
-    private interface Task {
-        void perform() throws IOException;
-    }
-
-    private void repeat(Task task, Changes changes) {
+    private void repeat() {
         while (!Thread.currentThread().isInterrupted()) {
-            long seen = changes.count();
+            long seenChanges = registry.changes().count();
             long begun = pace.nanos();
             try {
-                task.perform();
+                tick();
             } catch (IOException e) {
                 LOG.warn("those who wait for GPUs: {}", FileErrors.describe(e));
             }
             // Of a storm of changes half the time at most is spent on the queue.
             pace.sleep(Duration.ofNanos(pace.nanos() - begun));
-            boolean idle = queue.isEmpty();
-            pace.sleep(idle || changes == ends ? PERIOD : A_WHILE, changes, seen);
+            pace.sleep(queue.isEmpty() ? PERIOD : A_WHILE, registry.changes(), seenChanges);
         }
     }
 }

@@ -20,6 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -29,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Brings the registry into line with the facts: with this machine's processes before anything is
@@ -42,7 +44,7 @@ public final class Reconciler {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Evidence evidence;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final ContainerEngine engine;
     private final ClaimVolumes.Inventory inventory;
     private final Unleased unleased;
@@ -55,7 +57,7 @@ public final class Reconciler {
             LeaseRegistry registry,
             ClaimFiles files,
             Evidence evidence,
-            LeaseEnder ender,
+            Keeper keeper,
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             Unleased unleased,
@@ -65,7 +67,7 @@ public final class Reconciler {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
-        this.ender = ender;
+        this.keeper = keeper;
         this.engine = engine;
         this.inventory = inventory;
         this.unleased = unleased;
@@ -73,6 +75,7 @@ public final class Reconciler {
         this.remover = remover;
         this.leftovers = leftovers;
         this.unmanagedLook = unmanagedLook;
+        keeper.after(this::tidy);
     }
 
     /** Whether every claim is known that an engine may ask for. */
@@ -85,7 +88,12 @@ public final class Reconciler {
         new LostClaims(registry, files, evidence, unleased).restore();
         // First: in a registry that was put back, what runs may have a lease that is long over.
         endGone(lease -> !lease.boot().equals(registry.boot()));
-        meetProcesses();
+        try {
+            meetProcesses();
+        } catch (UncheckedIOException e) {
+            // Nothing is given out while mounts cannot be read, and what is held stays.
+            LOG.warn("running containers are met later: {}", FileErrors.describe(e.getCause()));
+        }
         new LostProcesses(registry, files, evidence, unleased).restore();
         // Whether a container is about to start again, the engine knows; it is asked later.
         endGone(lease -> !lease.isOfContainer());
@@ -93,8 +101,8 @@ public final class Reconciler {
 
     private void endGone(Predicate<Lease> which) throws IOException {
         for (Lease lease : registry.live()) {
-            if (which.test(lease) && evidence.of(lease) instanceof Evidence.Gone(String why)) {
-                ender.endNow(lease, why);
+            if (which.test(lease) && evidence.of(lease) instanceof Life.Gone(String why)) {
+                keeper.end(lease, why, false);
             }
         }
     }
@@ -115,7 +123,7 @@ public final class Reconciler {
                         claim.get().origin().isKnownToDocker()
                                 ? cgroup.map(_ -> process)
                                 : Optional.of(process);
-                runs(claim.get(), lease, new Holder.Container(process, init, cgroup), live);
+                runs(claim.get(), lease, Holder.of(process, init, cgroup), live);
             }
         }
     }
@@ -141,7 +149,7 @@ public final class Reconciler {
             meet(carrier, id, present);
         }
         meetProcesses();
-        ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
+        keeper.end(registry.live(), Keeper.Caller.CLIENT);
         known.removeIf(claim -> !claim.origin().isKnownToDocker());
         for (Claim claim : known) {
             // Another engine's volumes are not ours to remove through this one.
@@ -163,25 +171,25 @@ public final class Reconciler {
      * goes.
      */
     public void sweep() throws IOException {
-        for (String claim : ender.removeGroups()) {
+        keeper.sweep();
+        boolean unclear =
+                registry.live().stream()
+                        .anyMatch(lease -> !(evidence.of(lease) instanceof Life.Running));
+        if (unclear || !isComplete() || hasUnused() || !unleased.running().isEmpty()) {
+            reconcile();
+        }
+    }
+
+    /** What is left of holders that have ended, and of those that may have left something. */
+    private void tidy(List<Lease> live) throws IOException {
+        Set<String> claims = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
+        for (String claim : evidence.programs().removeGroups(claims)) {
             files.delete(claim);
         }
-        List<Lease> live = registry.live();
         leftovers.look(live);
-        if (ender.keepsAny(live)) {
+        if (keeper.keepsAny(live)) {
             // Has what its holder left behind closed the GPU meanwhile?
             unmanagedLook.lookWithoutEngine(inventory.gpus());
-        }
-        boolean unclear =
-                live.stream().anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
-        if (!unclear && isComplete() && !hasUnused() && unleased.running().isEmpty()) {
-            return;
-        }
-        try {
-            reconcile();
-        } catch (IOException e) {
-            ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
-            throw e;
         }
     }
 
@@ -243,7 +251,7 @@ public final class Reconciler {
         Optional<ProcessId> init = evidence.process(found.get().pid());
         if (init.isPresent()) {
             Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
-            runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup), live);
+            runs(known.get(), lease, Holder.of(init.get(), init, cgroup), live);
         }
         return false;
     }
@@ -272,9 +280,9 @@ public final class Reconciler {
             return;
         }
         Optional<Lease> lease = registry.liveOf(claim);
-        if (lease.isPresent() && evidence.of(lease.get()) instanceof Evidence.Gone(String why)) {
+        if (lease.isPresent() && evidence.of(lease.get()) instanceof Life.Gone(String why)) {
             // It cannot start again, so nobody need wait for that.
-            ender.endNow(lease.get(), why);
+            keeper.end(lease.get(), why, false);
         }
         if (!removeOrUnname(claim)) {
             reconcile();
@@ -283,7 +291,7 @@ public final class Reconciler {
 
     /** Finds out in the background whether the claim's container is gone. */
     public void lookAt(String claim) {
-        ender.lookAt(claim);
+        keeper.lookAt(claim);
     }
 
     /** Restores all claims that containers carry, as far as the engine tells in that time. */
@@ -421,30 +429,16 @@ public final class Reconciler {
     }
 
     /** The claim's container runs. */
-    private void runs(
-            Claim claim, Optional<Lease> lease, Holder.Container holder, Map<String, Lease> before)
+    private void runs(Claim claim, Optional<Lease> lease, Holder holder, Map<String, Lease> before)
             throws IOException {
         if (lease.isEmpty()) {
             adoption.adopt(claim, holder, before);
-        } else if (isClients(lease.get())) {
-            registry.runs(lease.get(), holder);
-        } else if (holder.init().isPresent()
-                && !holder.init().equals(lease.get().holder().init())) {
-            registry.started(lease.get().id(), holder.init().get(), holder.cgroup());
+        } else if (lease.get().isOfClient()
+                || holder.init().isPresent()
+                        && !holder.init().equals(lease.get().holder().init())) {
+            // What has changed since it was seen is newer than this.
+            registry.decide(leases -> leases.hold(lease.get(), holder));
         }
-    }
-
-    private static boolean isClients(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Client _ -> true;
-            case Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    false;
-        };
     }
 
     /** Returns whether it was not known. */
@@ -458,13 +452,15 @@ public final class Reconciler {
             present.put(gpu.uuid(), gpu);
         }
         Optional<Claim> claim =
-                ClaimOptions.read(
-                                id,
-                                engineId,
-                                engine.volumeOptions(ClaimNames.volume(id), limit),
-                                indices,
-                                registry.now())
-                        .or(() -> ofLabel(id, engineId, container.labels(), present));
+                engine.volumeOptions(ClaimNames.volume(id), limit)
+                        .flatMap(options ->
+                                ClaimOptions.read(id, engineId, options, indices, registry.now())
+                                        .or(() ->
+                                                ofLabel(
+                                                        id,
+                                                        engineId,
+                                                        container.labels(),
+                                                        present)));
         if (claim.isEmpty()) {
             LOG.error(
                     "container {} carries the claim {}, but its GPUs are unknown; create it again"
@@ -524,7 +520,7 @@ public final class Reconciler {
     boolean removeUnused(String claim) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent()) {
-            ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
+            keeper.end(List.of(lease.get()), Keeper.Caller.CLIENT);
             if (registry.liveOf(claim).isPresent()) {
                 return false;
             }

@@ -16,8 +16,8 @@ import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
-import jnvdocker.registry.Earlier;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -27,6 +27,7 @@ import jnvdocker.words.Span;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -53,15 +54,14 @@ final class Reservations {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Cancellation cancellation;
-    private final LeaseEnder ender;
+    private final Keeper keeper;
     private final Reconciler reconciler;
     private final WaitingQueue queue;
-    private final QueueKeeper keeper;
+    private final QueueKeeper queueKeeper;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
     private final Supplier<GpuTraits> traits;
-    private final Decisions decisions;
     private final Pace pace;
 
     /** Claims that a daemon before this one has reserved GPUs for. */
@@ -73,29 +73,27 @@ final class Reservations {
             LeaseRegistry registry,
             ClaimFiles files,
             Cancellation cancellation,
-            LeaseEnder ender,
+            Keeper keeper,
             Reconciler reconciler,
             WaitingQueue queue,
-            QueueKeeper keeper,
+            QueueKeeper queueKeeper,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
-            Decisions decisions,
             Pace pace)
             throws IOException {
         this.registry = registry;
         this.files = files;
         this.cancellation = cancellation;
-        this.ender = ender;
+        this.keeper = keeper;
         this.reconciler = reconciler;
         this.queue = queue;
-        this.keeper = keeper;
+        this.queueKeeper = queueKeeper;
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.traits = traits;
-        this.decisions = decisions;
         this.pace = pace;
         registry.live().stream()
                 .filter(Lease::isReservation)
@@ -175,7 +173,7 @@ final class Reservations {
                 case Missed(GpuChoice.Busy busy) -> {
                     if (!queue.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
                         throw UnavailableException.of(
-                                busy, request.creation().isPresent(), ender.remark(busy.leases()));
+                                busy, request.creation().isPresent(), keeper.remark(busy.leases()));
                     }
                 }
             }
@@ -205,7 +203,7 @@ final class Reservations {
 
         /** For how long the ends of leases may be waited for. */
         private Duration patience() {
-            Duration patience = LeaseEnder.Caller.CLIENT.patience;
+            Duration patience = Keeper.Caller.CLIENT.patience;
             if (until.isEmpty()) {
                 return patience;
             }
@@ -223,15 +221,15 @@ final class Reservations {
             }
             long last = newest.orElse(0);
             List<Lease> first = busy.stream().filter(lease -> lease.id() <= last).toList();
-            if (ender.end(first, patience)) {
+            if (keeper.end(first, patience)) {
                 return true;
             }
             List<Lease> others = busy.stream().filter(lease -> lease.id() > last).toList();
-            if (later < TRIES && ender.end(others, LeaseEnder.Caller.WAITER)) {
+            if (later < TRIES && keeper.end(others, Keeper.Caller.WAITER)) {
                 later++;
                 return true;
             }
-            boolean settling = ender.isSettling(first);
+            boolean settling = keeper.isSettling(first);
             if (settling) {
                 pace.sleep(A_MOMENT);
             }
@@ -272,37 +270,52 @@ final class Reservations {
         }
     }
 
+    /** The result of an attempt. */
+    private sealed interface Attempt {}
+
     /** The result of a choice. */
-    private sealed interface Reservable {}
+    private sealed interface Reservable extends Attempt {}
 
     private record Reserved(Claim claim) implements Reservable {}
 
     /** Others have GPUs that are needed. */
     private record Missed(GpuChoice.Busy busy) implements Reservable {}
 
+    /** Nobody who can never have them gets them, whatever ends. */
+    private record Never(Supplier<RefusedException> why) implements Attempt {}
+
     private Reservable reserve(Choice choice) throws RefusedException, IOException {
-        return decisions.decide(() -> attempt(choice));
+        while (true) {
+            choice.look(registry.holdings());
+            Optional<Attempt> done = registry.decide(leases -> attempt(choice, leases));
+            if (done.isPresent()) {
+                return switch (done.get()) {
+                    case Never(Supplier<RefusedException> why) -> throw why.get();
+                    case Reservable result -> result;
+                };
+            }
+        }
     }
 
-    /** Empty when somebody else has had something meanwhile. */
-    private Optional<Reservable> attempt(Choice choice) throws RefusedException, IOException {
-        Holdings holdings = registry.holdings();
-        if (!choice.hasLooked(holdings)) {
+    /** Empty when more must be looked at, for what others have begun or ended meanwhile. */
+    private Optional<Attempt> attempt(Choice choice, LeaseWriter leases) {
+        Holdings holdings = leases.holdings();
+        if (stopped) {
+            return Optional.of(new Never(() -> new RefusedException(STOPPED)));
+        }
+        if (!choice.isReadyFor(holdings)) {
             return Optional.empty();
         }
-        return switch (choice.of(holdings)) {
-            case GpuChoice.Busy busy -> Optional.of(new Missed(busy));
-            case GpuChoice.Impossible why -> throw UnavailableException.of(why);
-            case GpuChoice.Chosen(List<Gpu> gpus) -> {
-                LeaseRegistry.Reservation reservation = choice.reservation(gpus, holdings);
-                boolean done =
-                        decisions.write(() -> {
-                            refuseWhenStopped();
-                            return registry.reserve(holdings, reservation);
-                        });
-                yield done ? Optional.of(new Reserved(reservation.claim())) : Optional.empty();
-            }
-        };
+        try {
+            return switch (choice.of(holdings)) {
+                case GpuChoice.Busy busy -> Optional.of(new Missed(busy));
+                case GpuChoice.Impossible why ->
+                        Optional.of(new Never(() -> UnavailableException.of(why)));
+                case GpuChoice.Chosen(List<Gpu> gpus) -> choice.reserve(gpus, leases);
+            };
+        } catch (RefusedException e) {
+            return Optional.of(new Never(() -> e));
+        }
     }
 
     private void write(Claim claim) throws IOException {
@@ -328,7 +341,7 @@ final class Reservations {
             files.delete(claim.id());
             throw e;
         }
-        if (!registry.becomes(claim.id(), client, cgroup)) {
+        if (!becomes(claim, client, Holder.of(client, cgroup), Optional.empty())) {
             throw new RefusedException(
                     "the reservation of "
                             + LeaseText.command(claim, client)
@@ -342,19 +355,31 @@ final class Reservations {
      * The GPUs that the client has reserved are the Mesos container's, for as long as anything of
      * it lives.
      */
-    void becomes(
-            Claim claim,
-            ProcessId client,
-            Claim.ContainerRef container,
-            Holder.MesosContainer holder)
+    void becomes(Claim claim, ProcessId client, Claim.ContainerRef container, Holder holder)
             throws RefusedException, IOException {
-        if (!registry.becomes(claim.id(), client, container, holder)) {
+        if (!becomes(claim, client, holder, Optional.of(container))) {
             throw new RefusedException(
                     "the reservation of "
                             + LeaseText.command(claim, client)
                             + " was ended before it began (see 'jnvdocker gpu leases --all')",
                     "start it again");
         }
+    }
+
+    private boolean becomes(
+            Claim claim, ProcessId client, Holder holder, Optional<Claim.ContainerRef> container)
+            throws IOException {
+        return registry.decide(leases -> {
+            Optional<Lease> own =
+                    leases.live(claim.id())
+                            .filter(Lease::isOfClient)
+                            .filter(lease -> lease.holder().process().equals(client));
+            own.ifPresent(lease -> {
+                container.ifPresent(it -> leases.name(claim.id(), it));
+                leases.hold(lease, holder);
+            });
+            return own.isPresent();
+        });
     }
 
     /** In the queue. Its place stays when this daemon is stopped meanwhile. */
@@ -428,9 +453,9 @@ final class Reservations {
             List<Ticket> before =
                     queue.all().stream().filter(other -> other.id() < place.id()).toList();
             Choice choice = new Choice(request, before);
-            choice.look();
+            choice.look(registry.holdings());
             return switch (choice.of(registry.holdings())) {
-                case GpuChoice.Busy busy -> ChoiceText.reason(busy) + ender.remark(busy.leases());
+                case GpuChoice.Busy busy -> ChoiceText.reason(busy) + keeper.remark(busy.leases());
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
                 case GpuChoice.Chosen _ -> "the requested GPUs have just been given back";
             };
@@ -454,14 +479,13 @@ final class Reservations {
     /** Refuses claims from now on. Those given before are among the live leases. */
     void stop() {
         stopped = true;
-        keeper.stop(STOPPED);
-        decisions.settle();
+        queueKeeper.stop(STOPPED);
     }
 
     /** Grants claims again. */
     void resume() {
         stopped = false;
-        keeper.resume();
+        queueKeeper.resume();
     }
 
     private void refuseWhenStopped() throws RefusedException {
@@ -490,7 +514,8 @@ final class Reservations {
         private final LeaseRequest request;
         private final List<Ticket> before;
         private final List<Gpu> gpus;
-        private Optional<List<GpuUse>> seen = Optional.empty();
+        private Optional<List<GpuUse>> uses = Optional.empty();
+        private UnmanagedLook.Seen seen = new UnmanagedLook.Seen(Map.of(), Set.of());
         private Set<Ticket> keepers = Set.of();
 
         /**
@@ -501,7 +526,7 @@ final class Reservations {
         }
 
         /**
-         * The same.
+         * Prepares a choice.
          *
          * @param look at the host that was begun after the request came, for its first choice
          */
@@ -511,14 +536,14 @@ final class Reservations {
             this.before = before;
             gpus = look.isPresent() ? look.get().gpus() : inventory.gpus();
             if (look.isPresent()) {
-                seen = Optional.of(look.get().uses());
+                uses = Optional.of(look.get().uses());
             } else if (request.waiting().isEmpty()) {
-                look();
+                scan();
             }
         }
 
-        private void look() throws IOException {
-            seen =
+        private void scan() throws IOException {
+            uses =
                     Optional.of(
                             request.creation().isEmpty()
                                     ? unmanagedLook.look(gpus, UnmanagedLook.LIMIT)
@@ -526,23 +551,31 @@ final class Reservations {
         }
 
         /**
-         * To who waits and cannot have any yet it does not matter who else uses them.
-         *
-         * @return false when it was not looked before the leases were read, and is now
+         * Finds out whose the uses are. To a client that waits and cannot have any GPU yet it does
+         * not matter who else uses them.
          */
-        boolean hasLooked(Holdings holdings) throws IOException {
-            boolean needed = gpus.stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
-            if (seen.isEmpty() && needed) {
-                look();
-                return false;
+        void look(Holdings holdings) throws IOException {
+            if (uses.isEmpty() && isAnyFree(holdings)) {
+                scan();
+                seen = unmanagedLook.assign(uses.get(), registry.live());
+            } else if (uses.isPresent()) {
+                seen = unmanagedLook.assign(uses.get(), holdings.held().values());
             }
-            return true;
+        }
+
+        private boolean isAnyFree(Holdings holdings) {
+            return gpus.stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
+        }
+
+        /** Whether the last look still says whose the uses are. */
+        boolean isReadyFor(Holdings holdings) {
+            return uses.isPresent() ? seen.isOf(holdings) : !isAnyFree(holdings);
         }
 
         GpuChoice.Outcome of(Holdings all) throws RefusedException {
             LeasePolicy rules = policy.get();
-            UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen.orElse(List.of()), all, rules);
-            Optional<Lease> earlier = earlier(all).map(Earlier.Over::lease);
+            UnmanagedUses unmanaged = new UnmanagedUses(seen.uses(), rules.allowUnmanaged());
+            Optional<Lease> earlier = earlier(all).map(LeaseRequest.Over::lease);
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
                 // For waiting clients: these were not given back.
@@ -606,13 +639,21 @@ final class Reservations {
             return keepers;
         }
 
-        LeaseRegistry.Reservation reservation(List<Gpu> chosen, Holdings holdings) {
-            return new LeaseRegistry.Reservation(
-                    claim(chosen, holdings), request.holder(), request.kept(), earlier(holdings));
+        /** Empty when the lease that is to end has become another since it was seen. */
+        Optional<Attempt> reserve(List<Gpu> chosen, LeaseWriter leases) {
+            Optional<LeaseRequest.Over> earlier = earlier(leases.holdings());
+            if (earlier.isPresent()
+                    && !leases.end(earlier.get().lease(), earlier.get().evidence())) {
+                return Optional.empty();
+            }
+            Claim claim = claim(chosen, leases.holdings());
+            leases.add(claim, request.kept());
+            leases.begin(claim, request.holder());
+            return Optional.of(new Reserved(claim));
         }
 
         /** The lease that ends when this begins, unless it has been ended meanwhile. */
-        private Optional<Earlier.Over> earlier(Holdings holdings) {
+        private Optional<LeaseRequest.Over> earlier(Holdings holdings) {
             return request.creation()
                     .flatMap(LeaseRequest.Creation::earlier)
                     .filter(over ->

@@ -21,10 +21,13 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /** The unmanaged uses, of all uses that were seen. */
 final class UnmanagedLook {
@@ -130,39 +133,62 @@ final class UnmanagedLook {
     }
 
     /**
-     * By the UUIDs of the GPUs; each container once, and each process that is in none.
+     * Uses that were assigned to leases.
+     *
+     * @param uses those of no lease, by the UUIDs of the GPUs; each container once, and each
+     *     process that is in none
+     * @param leases the numbers of those that the other uses are of
+     */
+    record Seen(Map<String, List<GpuUse>> uses, Set<Long> leases) {
+        /**
+         * Whether the same uses are of no lease now. One that has begun since does not matter: it
+         * holds the GPU itself.
+         */
+        boolean isOf(Holdings now) {
+            return now.held().values().stream()
+                    .map(Lease::id)
+                    .collect(Collectors.toSet())
+                    .containsAll(leases);
+        }
+    }
+
+    /**
+     * Assigns uses to leases.
      *
      * @param live all leases that GPUs are held under, read after the look
      */
-    Map<String, List<GpuUse>> among(List<GpuUse> seen, Collection<Lease> live) {
+    Seen assign(List<GpuUse> seen, Collection<Lease> live) {
         Map<String, List<GpuUse>> found = new HashMap<>();
+        Set<Long> leases = new HashSet<>();
         for (GpuUse use : seen.stream().sorted(ORDER).toList()) {
-            if (!isOurs(use, live)) {
+            Optional<Lease> its = lease(use, live);
+            its.ifPresent(lease -> leases.add(lease.id()));
+            if (its.isEmpty() && !isGone(use)) {
                 add(found.computeIfAbsent(use.gpu().uuid(), _ -> new ArrayList<>()), use);
             }
         }
-        return found;
+        return new Seen(found, leases);
     }
 
     /** The GPUs that they use, according to a look before the leases were read. */
     UnmanagedUses unmanaged(List<GpuUse> seen, Holdings holdings, LeasePolicy policy) {
-        return new UnmanagedUses(among(seen, holdings.held().values()), policy.allowUnmanaged());
+        return new UnmanagedUses(
+                assign(seen, holdings.held().values()).uses(), policy.allowUnmanaged());
     }
 
-    private boolean isOurs(GpuUse use, Collection<Lease> live) {
-        if (live.stream().anyMatch(lease -> isOfContainer(use, lease) || isOfPod(use, lease))) {
-            return true;
-        }
-        if (use.process().isEmpty()) {
-            return false;
-        }
-        GpuUse.User process = use.process().get();
-        boolean leased =
-                live.stream()
-                        .filter(lease -> isOn(lease, use))
-                        .anyMatch(lease -> isOf(process, lease));
-        // One that is gone may have had a lease that has ended since it was seen.
-        return leased || !evidence.isAlive(process.id());
+    private Optional<Lease> lease(GpuUse use, Collection<Lease> live) {
+        return live.stream()
+                .filter(lease -> isOn(lease, use))
+                .filter(lease ->
+                        isOfContainer(use, lease)
+                                || isOfFirst(use, lease)
+                                || use.process().filter(it -> isOf(it, lease)).isPresent())
+                .findFirst();
+    }
+
+    /** One that is gone may have had a lease that has ended since it was seen. */
+    private boolean isGone(GpuUse use) {
+        return use.process().filter(process -> !evidence.isAlive(process.id())).isPresent();
     }
 
     /** What has left its holder's cgroup since it was seen there is still the holder's. */
@@ -195,18 +221,17 @@ final class UnmanagedLook {
 
     /** The GPUs of a container by its engine's word, which has a lease on them. */
     private static boolean isOfContainer(GpuUse use, Lease lease) {
-        return isOn(lease, use)
-                && id(use).isPresent()
+        return id(use).isPresent()
                 && id(use).equals(lease.claim().container().map(Claim.ContainerRef::id));
     }
 
     /** A kubelet's engine has given a pod's container its nodes: dockerd, behind cri-dockerd. */
-    private boolean isOfPod(GpuUse use, Lease lease) {
-        return isOn(lease, use)
-                && use.container()
-                        .flatMap(RunningContainer::init)
-                        .filter(init -> evidence.pods().isOf(init, lease))
-                        .isPresent();
+    private boolean isOfFirst(GpuUse use, Lease lease) {
+        return use.container()
+                .flatMap(RunningContainer::init)
+                .map(evidence::user)
+                .filter(init -> evidence.isOfHolder(init, lease))
+                .isPresent();
     }
 
     /** A process of a container that is there already says more of it. */

@@ -32,10 +32,7 @@ final class WaitingQueue {
     private static final Duration LATE = Duration.ofSeconds(1);
 
     /** More than any lab has at a time; each has a connection and a message now and then. */
-    private static final int MOST = 4096;
-
-    /** Those next in the queue are looked after each time. */
-    private static final int NEXT = 8;
+    static final int MOST = 256;
 
     private static final Comparator<Place> ORDER = Comparator.comparingLong(Place::id);
 
@@ -47,8 +44,6 @@ final class WaitingQueue {
 
     /** In order of their numbers; replaced by another list whenever a client comes or goes. */
     private volatile List<Place> places;
-
-    private int lookedAfter;
 
     private WaitingQueue(
             LeaseRegistry registry,
@@ -201,22 +196,9 @@ final class WaitingQueue {
         return places().stream().filter(place -> !place.isStopped()).map(Place::ticket).toList();
     }
 
-    /**
-     * Checks whether waiting clients are there and not stopped: the next in the queue, and some of
-     * the others, in turn.
-     */
-    void lookAfter(int some) throws IOException {
-        List<Place> now = places;
-        if (now.size() <= NEXT + some) {
-            dropDead(now);
-            return;
-        }
-        List<Place> those = new ArrayList<>(now.subList(0, NEXT));
-        for (int i = 0; i < some; i++) {
-            those.add(now.get(NEXT + lookedAfter++ % (now.size() - NEXT)));
-        }
-        lookedAfter %= now.size() - NEXT;
-        dropDead(those);
+    /** Checks whether waiting clients are there and not stopped. */
+    void lookAfter() throws IOException {
+        dropDead(places);
     }
 
     /**

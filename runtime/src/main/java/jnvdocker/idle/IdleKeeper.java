@@ -4,7 +4,6 @@ import jnvdocker.grant.ClaimVolumes;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.FileErrors;
@@ -222,16 +221,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     private static boolean hasStarted(Lease lease) {
         return !lease.isReservation()
-                && switch (lease.holder()) {
-                    case Holder.Container container -> container.init().isPresent();
-                    case Holder.Client _,
-                            Holder.OciContainer _,
-                            Holder.Process _,
-                            Holder.MesosContainer _,
-                            Holder.Kubelet _,
-                            Holder.Pod _ ->
-                            true;
-                };
+                && (!lease.isOfContainer() || lease.holder().init().isPresent());
     }
 
     private static boolean isUnder(Lease lease, Key key) {

@@ -48,6 +48,11 @@ public record Claim(
         return ID.matcher(text).matches();
     }
 
+    /** The same claim, of whose origin more is known. */
+    public Claim of(Origin known) {
+        return new Claim(id, known, owner, gpus, created, container);
+    }
+
     /** The name of its container, or its id until it has a name; or the process's program. */
     public String displayName() {
         return container.map(ContainerRef::name).orElse("(" + origin.title() + ")");

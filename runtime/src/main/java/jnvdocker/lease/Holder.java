@@ -5,76 +5,71 @@ import jnvdocker.posix.ProcessId;
 import java.util.List;
 import java.util.Optional;
 
-/** The process or container that a lease depends on. */
-public sealed interface Holder {
+/**
+ * The process or container that a lease depends on. The origin of the claim says of which kind it
+ * is, and so what each part means.
+ *
+ * @param process that the lease depends on as long as nothing better is known: a client, the engine
+ *     that has mounted the claim, our OCI runtime, the kubelet, or the program itself
+ * @param init the first process of a container, once it is known
+ * @param cgroup the directory of the cgroup that all of the holder is in, once it is known
+ * @param details facts that only its kind can read, in an order of its own
+ */
+public record Holder(
+        Stage stage,
+        ProcessId process,
+        Optional<ProcessId> init,
+        Optional<String> cgroup,
+        List<String> details) {
 
-    /** The process that a lease depends on as long as nothing better is known. */
-    ProcessId process();
-
-    /** A container's first process, as far as it is known; empty for every other kind. */
-    default Optional<ProcessId> init() {
-        return Optional.empty();
+    /** How far a holder has come. */
+    public enum Stage {
+        /**
+         * A client that requests its GPUs again before anything uses them, so that they can be
+         * taken from it until then.
+         */
+        RESERVED,
+        /** A container that has been given its GPUs, and whose first process is not known yet. */
+        CREATED,
+        /** The GPUs may be in use. */
+        HELD
     }
 
-    /** A {@code docker run} between our plan and docker's first mount: a reservation. */
-    record Client(ProcessId process) implements Holder {}
+    public Holder {
+        details = List.copyOf(details);
+    }
+
+    /** A client between the choice of its GPUs and their first use. */
+    public static Holder reserved(ProcessId client) {
+        return new Holder(Stage.RESERVED, client, Optional.empty(), Optional.empty(), List.of());
+    }
+
+    /** A holder that needs no more than a process and its cgroup to be known by. */
+    public static Holder of(ProcessId process, String cgroup) {
+        return of(process, Optional.empty(), Optional.of(cgroup));
+    }
+
+    /** A container that may run. */
+    public static Holder of(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup) {
+        return new Holder(Stage.HELD, process, init, cgroup, List.of());
+    }
 
     /**
-     * A process of the host that {@code jnvdocker gpu run} has become, and all that it starts.
+     * A container that is being created.
      *
-     * @param cgroup the directory of the cgroup that it and they are in
+     * @param cgroup that it will have, if that is known
      */
-    record Process(ProcessId process, String cgroup) implements Holder {}
+    public static Holder created(ProcessId runtime, Optional<String> cgroup) {
+        return new Holder(Stage.CREATED, runtime, Optional.empty(), cgroup, List.of());
+    }
 
-    /**
-     * A container of a Mesos agent.
-     *
-     * @param process that the agent has started it with, which ends last
-     * @param runtime the agent's directory of it
-     * @param freezer the directory of its freezer cgroup
-     * @param devices the directory of the devices cgroup of the container that it is nested in, or
-     *     of its own
-     */
-    record MesosContainer(ProcessId process, String runtime, String freezer, String devices)
-            implements Holder {}
+    /** The same holder, whose first process has become known. */
+    public Holder startedAs(ProcessId first, Optional<String> itsCgroup) {
+        return new Holder(Stage.HELD, process, Optional.of(first), itsCgroup, details);
+    }
 
-    /**
-     * A container, from the mount of its claim on.
-     *
-     * @param process the engine that mounted the claim
-     * @param init its first process, once it is known
-     * @param cgroup the directory of its cgroup, once it is known
-     */
-    record Container(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
-            implements Holder {}
-
-    /**
-     * A container that our OCI runtime was told to create.
-     *
-     * @param process our runtime, which has become the real one
-     * @param init its first process, once it is known
-     * @param cgroup the directory of its cgroup, once it is known
-     */
-    record OciContainer(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
-            implements Holder {}
-
-    /**
-     * A kubelet that has reserved GPUs for a pod which it is about to start, or not to start at
-     * all.
-     */
-    record Kubelet(ProcessId process) implements Holder {}
-
-    /**
-     * A pod of Kubernetes, whichever of its containers run.
-     *
-     * @param process the kubelet that has started it
-     * @param cgroup the directory of its cgroup, once it is known
-     * @param containers the names of those that have had the GPU, in order of their first start
-     */
-    record Pod(ProcessId process, Optional<String> cgroup, List<String> containers)
-            implements Holder {
-        public Pod {
-            containers = List.copyOf(containers);
-        }
+    /** The same holder with other details. */
+    public Holder with(List<String> others) {
+        return new Holder(stage, process, init, cgroup, others);
     }
 }

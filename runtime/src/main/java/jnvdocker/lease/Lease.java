@@ -35,43 +35,39 @@ public record Lease(
         return claim.gpus().stream().anyMatch(gpu -> gpu.excludes(other));
     }
 
-    /** For a client that has not yet become the program that is to use the GPUs. */
+    /** For a client or container that does not use the GPUs yet, as far as it is known. */
     public boolean isReservation() {
-        return switch (holder) {
-            case Holder.Client _, Holder.Kubelet _ -> true;
-            case Holder.OciContainer container -> container.init().isEmpty();
-            case Holder.Process _, Holder.MesosContainer _, Holder.Container _, Holder.Pod _ ->
-                    false;
-        };
+        return holder.stage() != Holder.Stage.HELD;
     }
 
     /**
-     * Of a client, which asks for its GPUs again before it uses them: until then they can be taken
+     * Of a client, which requests its GPUs again before it uses them: until then they can be taken
      * from it. A container that is just being created has been given them already.
      */
     public boolean isOfClient() {
-        return switch (holder) {
-            case Holder.Client _, Holder.Kubelet _ -> true;
-            case Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _,
-                    Holder.Pod _ ->
-                    false;
-        };
+        return holder.stage() == Holder.Stage.RESERVED;
     }
 
-    /** Of which docker may have more to say than its processes. */
+    /** Of a container of which docker may have more to say than its processes. */
     public boolean isOfContainer() {
-        return switch (holder) {
-            case Holder.Container _ -> true;
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.OciContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    false;
-        };
+        return holder.stage() == Holder.Stage.HELD && claim.origin().isKnownToDocker();
+    }
+
+    /** The same lease with another holder. */
+    public Lease of(Holder other) {
+        return new Lease(id, claim, other, boot, since, mounts, end);
+    }
+
+    /** The same lease, of whose claim's origin more is known. */
+    public Lease of(Origin known) {
+        return new Lease(id, claim.of(known), holder, boot, since, mounts, end);
+    }
+
+    /** Whether it is still what it was when it was seen: no other process has it by now. */
+    public boolean isStill(Lease seen) {
+        return id == seen.id
+                && holder.equals(seen.holder)
+                && mounts == seen.mounts
+                && claim.origin().equals(seen.claim.origin());
     }
 }

@@ -44,6 +44,7 @@ import java.util.Optional;
 public final class ClaimFiles {
     public static final String FOLDER = "claims";
     public static final String MOUNTED = "mount";
+    private static final String NOTHING = "nothing";
 
     private static final Logger LOG = LoggerFactory.getLogger(ClaimFiles.class);
     private static final String CLAIM = "claim.json";
@@ -54,6 +55,7 @@ public final class ClaimFiles {
     /** Of directories: parts of them are mounted for users who may not look around here. */
     private static final int ENTERED = 0711;
 
+    private static final int EMPTY = 0555;
     private static final int OURS = 0600;
     private static final int ANYBODYS = 0644;
 
@@ -80,6 +82,13 @@ public final class ClaimFiles {
     /** Where a claim's volume is. */
     public Path mounted(String claim) {
         return folder.resolve(claim).resolve(MOUNTED);
+    }
+
+    /** An empty directory for containers that mount a claim and have no part in it. */
+    public Path nothing() throws IOException {
+        Path nothing = Files.createDirectories(folder.resolve(NOTHING));
+        Posix.chmod(nothing, EMPTY);
+        return nothing;
     }
 
     public void write(Claim claim) throws IOException {

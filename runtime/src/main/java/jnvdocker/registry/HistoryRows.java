@@ -32,11 +32,12 @@ final class HistoryRows {
         // A lease has a row for each of its GPUs. The name is of the row with the latest end:
         // beside a single max() SQLite takes plain columns from the row that has it.
         String leases =
-                "SELECT uid, owner, iif(holder = 'client', NULL, lease.id) AS id, iif(holder ="
-                    + " 'container', lease.claim, NULL) AS container, max(since, ?1) AS first_ms,"
-                    + " min(ifnull(until, ?2), ?2) AS last_ms, 0 AS millis, 0 AS idle, until IS"
-                    + " NULL AS live FROM lease JOIN claim ON claim.id = lease.claim JOIN lease_gpu"
-                    + " ON lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
+                "SELECT uid, owner, iif(holder = 'reserved', NULL, lease.id) AS id, iif(holder <>"
+                    + " 'reserved' AND engine IS NOT NULL, lease.claim, NULL) AS container,"
+                    + " max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2) AS last_ms, 0 AS"
+                    + " millis, 0 AS idle, until IS NULL AS live FROM lease JOIN claim ON claim.id"
+                    + " = lease.claim JOIN lease_gpu ON lease_gpu.lease = lease.id WHERE (until IS"
+                    + " NULL OR until > ?1)"
                         + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String reserved =
                 "SELECT uid, owner, NULL, NULL, last, last, millis, 0, 0 FROM reserved"
@@ -162,7 +163,7 @@ final class HistoryRows {
         List<Long> ids =
                 transaction.list(
                         row -> row.getLong(1),
-                        "SELECT id FROM lease WHERE holder = 'client' AND until IS NOT NULL"
+                        "SELECT id FROM lease WHERE holder = 'reserved' AND until IS NOT NULL"
                                 + " AND until < ? AND evidence NOT LIKE 'released by force%'"
                                 + " ORDER BY until LIMIT ?",
                         then.toEpochMilli(),

@@ -2,6 +2,7 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Tenure;
 
@@ -38,13 +39,18 @@ public final class LeaseHistory {
     /** Reads what may be long; nobody who writes waits for that. */
     private <T> T reading(RegistryDatabase.Work<T> work) throws IOException {
         if (time.hasJumped()) {
-            try {
-                database.transaction(_ -> null); // follows the clock
-            } catch (RegistryException e) {
-                LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
-            }
+            followTheClock();
         }
         return database.reading(work);
+    }
+
+    /** Has the times of this boot follow a clock that was set. */
+    void followTheClock() {
+        try {
+            database.transaction(_ -> null); // does that before anything else
+        } catch (RegistryException e) {
+            LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
+        }
     }
 
     /** Leases that have ended, the latest first. */
@@ -58,13 +64,13 @@ public final class LeaseHistory {
     }
 
     /**
-     * The last lease that has ended of a container that our OCI runtime was told to create: the
-     * next start is for what it had.
+     * The last lease that has ended of a container, by the engine or runtime that has it: the next
+     * start is for the GPUs that it had.
      */
-    public Optional<Lease> lastOf(String root, String container) throws IOException {
+    public Optional<Lease> lastOf(Origin origin, String container) throws IOException {
         // A few rows by their index: a connection of its own would take longer.
         return database.transaction(
-                transaction -> LeaseRows.lastOfOci(transaction, root, container));
+                transaction -> LeaseRows.lastOf(transaction, StoredOrigin.of(origin), container));
     }
 
     /** For how long the containers of leases have had GPUs, by the leases' numbers. */

@@ -34,7 +34,7 @@ final class LeaseRows {
 
     private static final String LEASE =
             "SELECT lease.id AS lease_id, holder, boot, pid, start, init_pid, init_start, cgroup,"
-                    + " runtime, devices, containers, since, until, evidence,"
+                    + " details, since, until, evidence,"
                     + " (SELECT count(*) FROM mount WHERE mount.claim = lease.claim) AS mounts, "
                     + CLAIM
                     + " FROM lease JOIN claim ON claim.id = lease.claim ";
@@ -148,16 +148,17 @@ final class LeaseRows {
         return " AND (" + String.join(" OR ", those) + ")";
     }
 
-    /** The last lease that has ended of a container that our OCI runtime was told to create. */
-    static Optional<Lease> lastOfOci(Transaction transaction, String root, String container)
+    /** The last lease that has ended of a container in such a place. */
+    static Optional<Lease> lastOf(Transaction transaction, StoredOrigin origin, String container)
             throws SQLException {
         return transaction.first(
                 LeaseRows::lease,
                 LEASE
-                        + "WHERE claim.container = ? AND claim.origin = 'oci' AND claim.engine = ?"
+                        + "WHERE claim.container = ? AND claim.origin = ? AND claim.engine = ?"
                         + " AND +until IS NOT NULL ORDER BY lease.id DESC LIMIT 1",
                 container,
-                root);
+                origin.kind().word(),
+                origin.engine().orElse(""));
     }
 
     /** Reservations that came to nothing do not count. */
@@ -175,7 +176,7 @@ final class LeaseRows {
                                         row.getInt("leases") - 1),
                         "SELECT min(since) AS first, count(*) AS leases FROM lease JOIN claim ON"
                                 + " claim.id = lease.claim WHERE claim.container = ? AND lease.id"
-                                + " <= ? AND holder <> 'client'",
+                                + " <= ? AND holder <> 'reserved'",
                         container.get().id(),
                         lease.id())
                 .filter(tenure -> tenure.restarts() >= 0)
@@ -202,7 +203,7 @@ final class LeaseRows {
                 .flatMap(kind -> new StoredOrigin(kind, engine, image).origin());
     }
 
-    /** Empty when what was requested cannot be read: a newer version may ask for more. */
+    /** Empty when what was requested cannot be read. */
     static Optional<ClaimStore.Made> made(ResultSet row) throws SQLException {
         try {
             GpuRequest request = GpuRequest.parseOption(row.getString("request"));
@@ -242,93 +243,36 @@ final class LeaseRows {
         return new Lease(
                 row.getLong("lease_id"),
                 claim,
-                holder(row, claim.origin()),
+                holder(row),
                 row.getString("boot"),
                 Instant.ofEpochMilli(row.getLong("since")),
                 row.getInt("mounts"),
                 end(row));
     }
 
-    /** The name of a holder's kind in a row, in small letters. */
-    private enum HolderKind {
-        CLIENT,
-        CONTAINER,
-        MESOS,
-        PROCESS;
-
-        static HolderKind of(String word) throws SQLException {
-            return Arrays.stream(values())
-                    .filter(kind -> kind.word().equals(word))
-                    .findFirst()
-                    .orElseThrow(() -> RegistryLook.damage("a lease has no holder that is known"));
-        }
-
-        String word() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+    /** The name of a stage in a row, in small letters. */
+    static String word(Holder.Stage stage) {
+        return stage.name().toLowerCase(Locale.ROOT);
     }
 
-    /** The name of such a holder in a row. */
-    static String kind(Holder holder) {
-        HolderKind kind =
-                switch (holder) {
-                    case Holder.Client _, Holder.Kubelet _ -> HolderKind.CLIENT;
-                    case Holder.Container _, Holder.OciContainer _, Holder.Pod _ ->
-                            HolderKind.CONTAINER;
-                    case Holder.MesosContainer _ -> HolderKind.MESOS;
-                    case Holder.Process _ -> HolderKind.PROCESS;
-                };
-        return kind.word();
+    private static Holder holder(ResultSet row) throws SQLException {
+        String word = row.getString("holder");
+        String details = row.getString("details");
+        return new Holder(
+                Arrays.stream(Holder.Stage.values())
+                        .filter(stage -> word(stage).equals(word))
+                        .findFirst()
+                        .orElseThrow(
+                                () -> RegistryLook.damage("a lease has no stage that is known")),
+                new ProcessId(row.getInt("pid"), row.getLong("start")),
+                init(row),
+                Optional.ofNullable(row.getString("cgroup")),
+                details == null ? List.of() : List.of(details.split("\n", -1)));
     }
 
-    private static Holder holder(ResultSet row, Origin origin) throws SQLException {
-        ProcessId process = new ProcessId(row.getInt("pid"), row.getLong("start"));
-        Optional<String> cgroup = Optional.ofNullable(row.getString("cgroup"));
-        return switch (HolderKind.of(row.getString("holder"))) {
-            case CLIENT -> client(process, origin);
-            case CONTAINER -> container(row, process, cgroup, origin);
-            case MESOS ->
-                    new Holder.MesosContainer(
-                            process,
-                            row.getString("runtime"),
-                            row.getString("cgroup"),
-                            row.getString("devices"));
-            case PROCESS -> new Holder.Process(process, cgroup.orElse(""));
-        };
-    }
-
-    /** Rows call both kinds the same. */
-    private static Holder client(ProcessId process, Origin origin) {
-        return switch (origin) {
-            case Origin.Pod _ -> new Holder.Kubelet(process);
-            case Origin.DockerContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _,
-                    Origin.OciContainer _ ->
-                    new Holder.Client(process);
-        };
-    }
-
-    /** And these. */
-    private static Holder container(
-            ResultSet row, ProcessId process, Optional<String> cgroup, Origin origin)
-            throws SQLException {
-        return switch (origin) {
-            case Origin.OciContainer _ -> new Holder.OciContainer(process, init(row), cgroup);
-            case Origin.Pod _ ->
-                    new Holder.Pod(process, cgroup, containers(row.getString("containers")));
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
-                    new Holder.Container(process, init(row), cgroup);
-        };
-    }
-
-    /** The names of a pod's containers, which have no comma. */
-    static String containers(List<String> names) {
-        return String.join(",", names);
-    }
-
-    private static List<String> containers(String names) {
-        return names == null || names.isEmpty() ? List.of() : List.of(names.split(","));
+    /** The details of a holder in one text; null when there are none. */
+    static String details(Holder holder) {
+        return holder.details().isEmpty() ? null : String.join("\n", holder.details());
     }
 
     private static Optional<ProcessId> init(ResultSet row) throws SQLException {

@@ -71,10 +71,10 @@ final class RefusedRows {
         } else if (starts) {
             transaction.update(
                     "INSERT INTO refused_start (claim, reasons, what, since) SELECT id, ?, ?, ?"
-                        + " FROM claim WHERE id = ? AND forgotten IS NULL AND NOT stopped AND"
-                        + " EXISTS (SELECT 1 FROM lease WHERE lease.claim = claim.id AND"
-                        + " lease.holder = 'container') AND (SELECT count(*) FROM refused_start) <"
-                        + " ?",
+                            + " FROM claim WHERE id = ? AND forgotten IS NULL AND NOT stopped AND"
+                            + " EXISTS (SELECT 1 FROM lease WHERE lease.claim = claim.id AND"
+                            + " lease.holder = 'held') AND (SELECT count(*) FROM refused_start) <"
+                            + " ?",
                     text,
                     why.what(),
                     now.toEpochMilli(),

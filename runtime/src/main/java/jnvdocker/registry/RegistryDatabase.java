@@ -56,6 +56,7 @@ public final class RegistryDatabase implements AutoCloseable {
     private final RegistryDamage damage;
     private final ReentrantLock lock = new ReentrantLock();
     private Runnable first = () -> {};
+    private Follower follower = _ -> () -> {};
 
     /** Each read has memory of its own outside of Java's, and a thread that it does not let go. */
     private final ExecutorService readers =
@@ -113,6 +114,29 @@ public final class RegistryDatabase implements AutoCloseable {
         first = what;
     }
 
+    /** Keeps in memory a part of what is on disk. */
+    @FunctionalInterface
+    interface Follower {
+        /**
+         * Reads the state that a transaction is about to commit.
+         *
+         * @return makes it the present one, once it is on disk; called before the next transaction
+         */
+        Runnable read(Transaction transaction) throws SQLException;
+    }
+
+    /** From now on a follower reads each state that is committed. */
+    void follow(Follower reader) {
+        follower = reader;
+    }
+
+    /**
+     * @throws RegistryException when damage was found since it was opened
+     */
+    void check() throws RegistryException {
+        damage.check();
+    }
+
     /** Something to do in one transaction. */
     @FunctionalInterface
     interface Work<T> {
@@ -142,24 +166,35 @@ public final class RegistryDatabase implements AutoCloseable {
         lock.lock();
         try {
             first.run();
-            return inTransaction(
-                    statements,
-                    transaction -> {
-                        T result = work.in(transaction);
-                        if (transaction.hasChanged()) {
-                            generation.write(next(transaction, generation));
-                        }
-                        after.addAll(transaction.after());
-                        return result;
-                    });
+            Runnable[] committed = {() -> {}};
+            T result =
+                    inTransaction(
+                            statements,
+                            transaction -> {
+                                T done = work.in(transaction);
+                                if (transaction.hasChanged()) {
+                                    generation.write(next(transaction, generation));
+                                    committed[0] = follower.read(transaction);
+                                }
+                                after.addAll(transaction.after());
+                                return done;
+                            });
+            committed[0].run();
+            return result;
+        } catch (LeaseWriter.FailedStatement e) {
+            throw failed(e.failure());
         } catch (SQLException e) {
-            if (isDamage(e)) {
-                damage.note(e.getMessage());
-            }
-            throw failure(file, "use", e);
+            throw failed(e);
         } finally {
             lock.unlock();
         }
+    }
+
+    private RegistryException failed(SQLException e) {
+        if (isDamage(e)) {
+            damage.note(e.getMessage());
+        }
+        return failure(file, "use", e);
     }
 
     /** One that neither this registry nor another in its place has had. */

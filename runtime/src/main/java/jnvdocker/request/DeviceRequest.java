@@ -32,6 +32,9 @@ public record DeviceRequest(
                     "video",
                     "display");
 
+    /** Those that a GPU has whatever its driver offers. */
+    static final Set<String> ANY_GPU = Set.of("gpu", "nvidia");
+
     private static final Set<String> NOTHING = Set.of("none", GpuRequest.VOID);
 
     public DeviceRequest {

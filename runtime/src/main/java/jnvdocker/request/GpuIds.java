@@ -16,16 +16,25 @@ final class GpuIds {
 
     private static final Pattern RANGE = Pattern.compile("([0-9]{1,4})-([0-9]{1,4})");
 
+    /** What NVIDIA's CDI names of GPUs begin with. */
+    private static final Pattern CDI_KIND = Pattern.compile("(runtime\\.)?nvidia\\.com/gpu=");
+
     private GpuIds() {}
 
     static List<String> split(String list) {
         return expanded(SEPARATORS.splitAsStream(list).filter(id -> !id.isEmpty()).toList());
     }
 
-    /** The ids of a list in which {@code 4-7} means each of these indices, as we print them. */
+    /**
+     * The ids of a list in which {@code 4-7} means each of these indices, as we print them, and
+     * {@code nvidia.com/gpu=0} the same GPU as {@code 0}.
+     */
     static List<String> expanded(List<String> list) {
         List<String> ids = new ArrayList<>();
-        list.forEach(id -> add(id, ids));
+        list.forEach(id -> {
+            Matcher kind = CDI_KIND.matcher(id);
+            add(kind.lookingAt() ? id.substring(kind.end()) : id, ids);
+        });
         return ids;
     }
 

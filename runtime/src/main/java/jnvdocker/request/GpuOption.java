@@ -22,6 +22,7 @@ final class GpuOption {
     private final String value;
     private final Set<String> keys = new HashSet<>();
     private final List<String> ids = new ArrayList<>();
+    private final List<String> capabilities = new ArrayList<>();
     private String count;
     private Optional<MemorySize> memory = Optional.empty();
     private Optional<String> model = Optional.empty();
@@ -44,6 +45,11 @@ final class GpuOption {
             }
         }
         return decided();
+    }
+
+    /** The capabilities that docker puts into {@code NVIDIA_DRIVER_CAPABILITIES}. */
+    List<String> capabilities() {
+        return capabilities.stream().filter(it -> !DeviceRequest.ANY_GPU.contains(it)).toList();
     }
 
     private List<String> fields() throws InvalidGpuRequestException {
@@ -75,7 +81,7 @@ final class GpuOption {
         switch (key) {
             case "count" -> count = text;
             case "device" -> ids.addAll(GpuIds.split(text));
-            case "capabilities" -> checkCapabilities(text);
+            case "capabilities" -> readCapabilities(text);
             case "driver" -> checkDriver(text);
             case "options" -> {} // for NVIDIA's runtime hook, which has no options either
             case "memory" -> memory = Optional.of(memory(text));
@@ -87,7 +93,7 @@ final class GpuOption {
         }
     }
 
-    private static void checkCapabilities(String text) throws InvalidGpuRequestException {
+    private void readCapabilities(String text) throws InvalidGpuRequestException {
         for (String capability : text.split(",", -1)) {
             if (!DeviceRequest.CAPABILITIES.contains(capability)) {
                 throw wrong(
@@ -100,6 +106,7 @@ final class GpuOption {
                                                         .sorted()
                                                         .toList())));
             }
+            capabilities.add(capability);
         }
     }
 

@@ -6,6 +6,7 @@ import jnvdocker.words.Refusal;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -26,6 +27,16 @@ public sealed interface GpuRequest {
     }
 
     /**
+     * The capabilities that such a value requests, which docker would put into {@code
+     * NVIDIA_DRIVER_CAPABILITIES}; empty when the image's decide.
+     */
+    static List<String> parseCapabilities(String value) throws InvalidGpuRequestException {
+        GpuOption option = new GpuOption(value);
+        option.request();
+        return option.capabilities();
+    }
+
+    /**
      * Reads the value of {@code NV_GPU}: ids parted by blanks or commas, {@code all} or {@code
      * none}. Empty when the variable says nothing.
      */
@@ -39,29 +50,37 @@ public sealed interface GpuRequest {
     /** How NVIDIA's runtime is told of GPUs. */
     String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
 
-    /** Its value by which NVIDIA's runtime adds no GPU, whatever the image says. */
-    String VOID = "void";
+    /** How NVIDIA's runtime, and we, are told which parts of the driver a container needs. */
+    String DRIVER_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES";
 
     /**
-     * Reads the value of {@code NVIDIA_VISIBLE_DEVICES} as NVIDIA's runtime does: indexes and UUIDs
-     * with commas between them, {@code all} or {@code none}. Empty for {@code void} and nothing,
-     * which ask for nothing.
+     * The value of {@link #VISIBLE_DEVICES} by which NVIDIA's runtime adds no GPU, whatever the
+     * image says.
+     */
+    String VOID = "void";
+
+    /** Values of {@link #VISIBLE_DEVICES} that ask for nothing. */
+    Set<List<String>> NOTHING = Set.of(List.of(""), List.of(VOID));
+
+    /**
+     * Reads the value of {@code NVIDIA_VISIBLE_DEVICES} as NVIDIA's runtime does: indexes, UUIDs
+     * and NVIDIA's CDI names of GPUs, with commas between them, {@code all} or {@code none}. Empty
+     * for {@code void} and nothing, which ask for nothing.
      */
     static Optional<GpuRequest> parseVisibleDevices(String value)
             throws InvalidGpuRequestException {
-        String stripped = value.strip();
-        if (stripped.isEmpty() || stripped.equals(VOID)) {
+        List<String> ids =
+                GpuIds.expanded(Arrays.stream(value.split(",")).map(String::strip).toList());
+        if (ids.isEmpty() || NOTHING.contains(ids)) {
             return Optional.empty();
         }
-        if (stripped.equals("all")) {
+        if (ids.equals(List.of("all"))) {
             return Optional.of(new All());
         }
-        if (stripped.equals("none")) {
+        if (ids.equals(List.of("none"))) {
             return Optional.of(new None());
         }
-        List<String> ids =
-                GpuIds.expanded(Arrays.stream(stripped.split(",")).map(String::strip).toList());
-        if (ids.isEmpty() || ids.size() > MAX_IDS || !ids.stream().allMatch(Devices::isId)) {
+        if (ids.size() > MAX_IDS || !ids.stream().allMatch(Devices::isId)) {
             throw new InvalidGpuRequestException(
                     new Refusal(
                             VISIBLE_DEVICES

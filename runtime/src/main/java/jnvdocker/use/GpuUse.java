@@ -2,6 +2,7 @@ package jnvdocker.use;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.OtherContainer;
 
 import java.util.Optional;
 
@@ -57,6 +58,18 @@ public record GpuUse(
      * A process that has the GPU's node open, or is by another kind known to use it.
      *
      * @param name which it may have given itself
+     * @param other the container of another engine than Docker that it is in
      */
-    public record User(ProcessId id, String name, int uid, Optional<String> containerId) {}
+    public record User(
+            ProcessId id,
+            String name,
+            int uid,
+            Optional<String> containerId,
+            Optional<OtherContainer> other) {
+
+        /** A process that is in no container of another engine. */
+        public User(ProcessId id, String name, int uid, Optional<String> containerId) {
+            this(id, name, uid, containerId, Optional.empty());
+        }
+    }
 }

@@ -36,24 +36,30 @@ public final class SeenUses implements GpuUses {
     private final DeviceNodes nodes;
     private final GrantedGpus.Paths paths;
     private final Supplier<IgnoredUsers> ignored;
+    private final MemoryUsers drawing;
     private final DriverUse driver;
     private final SharedAnswer<OpenDevices> open = new SharedAnswer<>();
     private final SharedAnswer<List<RunningContainer>> running = new SharedAnswer<>();
     private volatile Optional<Look> last = Optional.empty();
     private volatile boolean knowsContainers;
 
+    /**
+     * @param drawing the processes that draw on a GPU and do not compute
+     */
     public SeenUses(
             Processes processes,
             RunningContainers engine,
             DeviceNodes nodes,
             DriverUse driver,
-            Supplier<IgnoredUsers> ignored) {
+            Supplier<IgnoredUsers> ignored,
+            MemoryUsers drawing) {
         this.processes = processes;
         this.engine = engine;
         this.nodes = nodes;
         this.driver = driver;
         this.paths = new Named(new HostPaths(nodes, PATH_LIMIT));
         this.ignored = ignored;
+        this.drawing = drawing;
     }
 
     @Override
@@ -199,11 +205,18 @@ public final class SeenUses implements GpuUses {
             return List.of();
         }
         GpuUse.User process =
-                new GpuUse.User(user, traits.name(), traits.uid(), traits.container());
+                new GpuUse.User(
+                        user, traits.name(), traits.uid(), traits.container(), traits.other());
         return gpus.stream()
-                .filter(gpu -> gpu.isKnown() && its.test(gpu))
+                .filter(gpu -> gpu.isKnown() && its.test(gpu) && !draws(process, gpu))
                 .map(gpu -> new GpuUse(gpu, kind, container, Optional.of(process)))
                 .toList();
+    }
+
+    /** The programs of a desktop; what draws in a container was started for that. */
+    private boolean draws(GpuUse.User process, Gpu gpu) {
+        return process.containerId().isEmpty()
+                && drawing.of(gpu.wholeUuid()).contains(process.id().pid());
     }
 
     private int major() {

@@ -35,21 +35,19 @@ CREATE TABLE claim_gpu (
   PRIMARY KEY (claim, gpu)
 ) STRICT, WITHOUT ROWID;
 
--- One period of holding a claim's GPUs. The number is never used again. A container of our OCI runtime and a pod hold
--- as 'container', and a kubelet that has reserved as 'client': the claim's origin says which kind it is.
+-- One period of holding a claim's GPUs. The number is never used again. The claim's origin says of which kind the
+-- holder is, and so what its process, cgroup and details are.
 CREATE TABLE lease (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   claim TEXT NOT NULL REFERENCES claim,
-  holder TEXT NOT NULL CHECK (holder IN ('client', 'container', 'mesos', 'process')),
+  holder TEXT NOT NULL CHECK (holder IN ('reserved', 'created', 'held')),
   boot TEXT NOT NULL,                -- pids mean nothing under another boot id
-  pid INTEGER NOT NULL,              -- the client, or the engine that mounted the claim
+  pid INTEGER NOT NULL,              -- the process that the holder is known by as long as nothing better is
   start INTEGER NOT NULL,
   init_pid INTEGER,                  -- a container's first process, as soon as it is known
   init_start INTEGER,
-  cgroup TEXT,                       -- of a Mesos container: its freezer's
-  runtime TEXT,                      -- of a Mesos container: the agent's directory of it
-  devices TEXT,                      -- of a Mesos container: the directory of the outermost container's devices cgroup
-  containers TEXT,                   -- of a pod: the names of the containers that have had the GPU, separated by commas
+  cgroup TEXT,
+  details TEXT,                      -- what only its kind can read: parts separated by line feeds
   since INTEGER NOT NULL,
   since_up INTEGER,                  -- the same in milliseconds since the boot that the lease is of: moves with the clock
   until INTEGER,
@@ -62,10 +60,7 @@ CREATE TABLE lease (
 CREATE UNIQUE INDEX one_lease ON lease (claim) WHERE until IS NULL;
 CREATE INDEX lease_of_claim ON lease (claim);
 CREATE INDEX lease_by_end ON lease (until);
-CREATE INDEX reservation_by_end ON lease (until) WHERE holder = 'client' AND until IS NOT NULL;
--- The cgroups of ended processes that are left: looked for every few seconds, in a history of any length.
-CREATE INDEX group_left ON lease (cgroup)
-  WHERE holder = 'process' AND until IS NOT NULL AND cgroup IS NOT NULL;
+CREATE INDEX reservation_by_end ON lease (until) WHERE holder = 'reserved' AND until IS NOT NULL;
 
 CREATE TABLE lease_gpu (
   lease INTEGER NOT NULL REFERENCES lease,

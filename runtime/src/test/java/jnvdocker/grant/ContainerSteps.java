@@ -146,8 +146,8 @@ final class ContainerSteps {
         return world.daemon.isUp()
                 && container.claim().flatMap(world::liveLease).map(Lease::holder).stream()
                         .anyMatch(holder ->
-                                holder instanceof Holder.Container known
-                                        && known.init().equals(container.init));
+                                holder.stage() == Holder.Stage.HELD
+                                        && holder.init().equals(container.init));
     }
 
     boolean unhang(int index) {

@@ -67,8 +67,7 @@ class LostGroupsTest {
     @Test
     void emptyOnesGoThatNoLeaseTellsOf() throws Exception {
         Claim claim = TestingLeases.claim(Claim.newId(), ALICE, A);
-        registry.reserve(
-                registry.holdings(), new LeaseRegistry.Reservation(claim, TestingLeases.CLIENT));
+        TestingLeases.reserve(registry, claim, TestingLeases.CLIENT);
         Path left = group("jnvdocker-" + Claim.newId(), true);
         Path live = group("jnvdocker-" + claim.id(), true);
         Path young = group("jnvdocker-" + Claim.newId(), false);

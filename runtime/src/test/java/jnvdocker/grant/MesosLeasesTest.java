@@ -73,9 +73,8 @@ class MesosLeasesTest {
         return leases().ofMesosContainer("a").orElseThrow();
     }
 
-    private Holder.MesosContainer holder() {
-        return new Holder.MesosContainer(
-                helper, "/var/run/mesos/containers/a", FREEZER, devices.toString());
+    private Holder holder() {
+        return MesosKind.holder(helper, "/var/run/mesos/containers/a", FREEZER, devices.toString());
     }
 
     private void restart() throws IOException {

@@ -11,7 +11,6 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTraits;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
@@ -178,9 +177,7 @@ final class ModelCheck {
                             .orElseThrow(() -> new AssertionError("lost: " + lease));
             String evidence = ended.end().orElseThrow().evidence();
             assertTrue(!evidence.isBlank(), () -> "no evidence: " + ended);
-            boolean waiting =
-                    ended.holder() instanceof Holder.Client(var process)
-                            && world.machine.lives(process);
+            boolean waiting = ended.isOfClient() && world.machine.lives(ended.holder().process());
             assertTrue(
                     !waiting
                             || evidence.startsWith("released by force")
@@ -254,8 +251,11 @@ final class ModelCheck {
                         new Leftovers(evidence, MemoryUsers.UNKNOWN));
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
-                        unmanagedLook.among(
-                                unmanagedLook.lookWithoutEngine(gpus), holdings.held().values()),
+                        unmanagedLook
+                                .assign(
+                                        unmanagedLook.lookWithoutEngine(gpus),
+                                        holdings.held().values())
+                                .uses(),
                         false);
         GpuChoice choice =
                 new GpuChoice(
@@ -361,8 +361,8 @@ final class ModelCheck {
     }
 
     private boolean isHeld(Lease lease) {
-        if (lease.holder() instanceof Holder.Client(var process)) {
-            return world.machine.lives(process);
+        if (lease.isOfClient()) {
+            return world.machine.lives(lease.holder().process());
         }
         if (world.runtime.lives(lease.claim().id())) {
             return true;

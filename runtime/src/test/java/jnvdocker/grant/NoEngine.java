@@ -59,7 +59,8 @@ final class NoEngine implements ContainerEngine {
     }
 
     @Override
-    public Map<String, String> volumeOptions(String volume, Duration limit) throws IOException {
+    public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
+            throws IOException {
         throw away();
     }
 

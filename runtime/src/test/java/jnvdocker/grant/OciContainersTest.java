@@ -446,7 +446,8 @@ class OciContainersTest {
         assertEquals(List.of(), live());
         assertEquals(List.of(), parts().registry().claims().all());
         world.machine.end(init);
-        parts().ociKeeper().sweepOnce();
+        parts().keeper().sweep();
+        parts().ociKeeper().tidy();
         assertTrue(Files.notExists(parts().oci().folder(lease.claim())));
     }
 

@@ -9,7 +9,6 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.registry.Earlier;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
@@ -75,7 +74,7 @@ class OciPatienceTest {
                                                 world.engine().id, Optional.of("cuda")),
                                         Optional.empty()))
                         .orElseThrow();
-        parts().registry().mount(claim, "use", engine, new Earlier.Unknown(), Optional.empty());
+        TestingLeases.mount(parts().registry(), claim, "use", engine);
         world.engine().mood = SimulatedEngine.Mood.FAILING;
         world.machine.end(engine);
     }

@@ -15,6 +15,7 @@ import jnvdocker.process.DeviceUser;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.IgnoredUsers;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.use.RunningContainer;
 import jnvdocker.use.RunningContainers;
 import jnvdocker.use.SeenUses;
@@ -54,7 +55,8 @@ class OpenFilesTest {
                         new Engine(),
                         new DeviceNodes(host),
                         new DriverUse(host),
-                        () -> new IgnoredUsers(List.of()));
+                        () -> new IgnoredUsers(List.of()),
+                        MemoryUsers.UNKNOWN);
     }
 
     private final class Engine implements RunningContainers {

@@ -15,6 +15,7 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
+import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
@@ -121,10 +122,10 @@ class PodLeasesTest {
 
     private Claim program(ProcessId client, Gpu gpu) throws Exception {
         Claim claim = docker(client, gpu);
-        world.daemon
-                .parts()
-                .registry()
-                .becomes(claim.id(), client, "/sys/fs/cgroup/jnvdocker-" + claim.id());
+        LeaseRegistry registry = world.daemon.parts().registry();
+        Lease lease = registry.liveOf(claim.id()).orElseThrow();
+        Holder holder = Holder.of(client, "/sys/fs/cgroup/jnvdocker-" + claim.id());
+        registry.decide(leases -> leases.hold(lease, holder));
         return claim;
     }
 
@@ -156,9 +157,7 @@ class PodLeasesTest {
         Lease second = start(OLD, "main", gpu(0), gpu(1)).getFirst();
         assertEquals(first.id(), second.id());
         assertEquals(2, live().size());
-        assertTrue(
-                second.holder() instanceof Holder.Pod pod
-                        && pod.containers().equals(List.of("init", "main")));
+        assertEquals(List.of("init", "main"), second.holder().details());
         assertEquals(2, start(OLD, "main", gpu(0), gpu(1)).size());
         assertEquals(2, live().size());
     }
@@ -509,7 +508,7 @@ class PodLeasesTest {
         GpuUse anothers = given(gpu(0), world.machine.spawn());
         assertEquals(
                 Map.of(gpu(0).uuid(), List.of(anothers)),
-                look.among(List.of(its, anothers), live()));
+                look.assign(List.of(its, anothers), live()).uses());
     }
 
     @Test

@@ -231,7 +231,7 @@ class PodModelTest {
         }
 
         private static boolean isOfPod(Lease lease) {
-            return PodReport.pod(lease).isPresent();
+            return PodKind.pod(lease).isPresent();
         }
 
         /**

@@ -139,7 +139,7 @@ class QueueKeeperTest {
     }
 
     private QueueKeeper keeper() {
-        return parts.keeper();
+        return parts.queueKeeper();
     }
 
     private LeaseRequest request(
@@ -370,7 +370,7 @@ class QueueKeeperTest {
                 parts.leases().waiting().getFirst().obstacle());
         machine.stopped.clear();
         release(passing);
-        Thread.sleep(100); // it is looked at ten times a second
+        Thread.sleep(1000); // it is looked at once a second
         keeper().tick();
         keeper().tick();
         assertEquals(2, first.claim().get().gpus().size());

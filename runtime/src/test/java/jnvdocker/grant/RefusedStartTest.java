@@ -8,7 +8,6 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.registry.Earlier;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.words.Refusal;
@@ -145,10 +144,9 @@ class RefusedStartTest {
 
     /** The claim had a lease, which has ended. */
     private void ran(boolean said) throws IOException {
-        registry.reserve(
-                registry.holdings(), new LeaseRegistry.Reservation(CLAIM, TestingLeases.CLIENT));
+        TestingLeases.reserve(registry, CLAIM, TestingLeases.CLIENT);
         registry.claims().created(CLAIM.id());
-        registry.mount(CLAIM, "use", ENGINE, new Earlier.Unknown(), Optional.empty());
+        TestingLeases.mount(registry, CLAIM, "use", ENGINE);
         registry.unmounted(CLAIM.id(), "use");
         registry.end(registry.liveOf(CLAIM.id()).orElseThrow(), "it is gone", said);
     }

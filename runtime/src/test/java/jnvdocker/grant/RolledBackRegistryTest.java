@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.grant.SimulatedClients.RunOptions;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
@@ -199,10 +198,7 @@ class RolledBackRegistryTest {
         stop(train);
         start(train);
         putBack();
-        assertEquals(
-                train.init,
-                lease(train)
-                        .map(lease -> ((Holder.Container) lease.holder()).init().orElseThrow()));
+        assertEquals(train.init, lease(train).map(lease -> lease.holder().init().orElseThrow()));
         stop(train);
         world.check();
     }

@@ -527,8 +527,11 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
 
         @Override
-        public Map<String, String> volumeOptions(String volume, Duration limit) throws IOException {
-            return ask(limit, () -> world.engine().volumes.getOrDefault(volume, Map.of()));
+        public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
+                throws IOException {
+            return ask(
+                    limit,
+                    () -> Optional.of(world.engine().volumes.getOrDefault(volume, Map.of())));
         }
 
         @Override

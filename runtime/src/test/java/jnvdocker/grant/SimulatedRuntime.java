@@ -244,7 +244,12 @@ final class SimulatedRuntime {
 
     /** The daemon looks whether any has ended. */
     boolean sweep() throws IOException {
-        return world.daemon.perform("look at ends", () -> parts().ociKeeper().sweepOnce());
+        return world.daemon.perform(
+                "look at ends",
+                () -> {
+                    parts().keeper().sweep();
+                    parts().ociKeeper().tidy();
+                });
     }
 
     /** A lease was released by force. */

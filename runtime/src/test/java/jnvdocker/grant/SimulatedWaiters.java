@@ -209,16 +209,12 @@ final class SimulatedWaiters {
         }
     }
 
-    /** Does the work of the threads that serve all waiters: ends leases, and serves the queue. */
+    /** Does the work of the thread that serves all waiters. */
     boolean lookAtTheQueue() throws IOException {
         if (!world.daemon.isUp() || world.daemon.isBusy()) {
             return false;
         }
-        QueueKeeper keeper = world.daemon.parts().keeper();
-        world.daemon.perform("ends", keeper::end);
-        if (!world.daemon.isUp()) {
-            return true;
-        }
+        QueueKeeper keeper = world.daemon.parts().queueKeeper();
         GrantCheck.Before before = world.grants.before();
         world.daemon.perform("queue", keeper::tick);
         if (world.daemon.isUp()) {

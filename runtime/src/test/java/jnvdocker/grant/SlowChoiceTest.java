@@ -136,10 +136,7 @@ class SlowChoiceTest {
         Future<Claim> chosen = choose();
         Claim other = TestingLeases.claim("111111111111", BOB, A);
         LeaseRegistry registry = parts.registry();
-        assertTrue(
-                registry.reserve(
-                        registry.holdings(),
-                        new LeaseRegistry.Reservation(other, machine.spawn())));
+        TestingLeases.reserve(registry, other, machine.spawn());
         machine.end(unleased);
         told.countDown();
         assertEquals(List.of(ClaimedGpu.of(B)), chosen.get().gpus());

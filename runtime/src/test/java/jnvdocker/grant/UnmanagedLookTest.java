@@ -220,6 +220,8 @@ class UnmanagedLookTest {
     private Map<String, List<GpuUse>> among(List<Lease> live, GpuUse... uses) throws IOException {
         seen.clear();
         seen.addAll(List.of(uses));
-        return unmanagedLook.among(unmanagedLook.look(List.of(A, B), Duration.ofSeconds(1)), live);
+        return unmanagedLook
+                .assign(unmanagedLook.look(List.of(A, B), Duration.ofSeconds(1)), live)
+                .uses();
     }
 }

@@ -4,6 +4,7 @@ import static jnvdocker.lease.TestingLeases.ALICE;
 import static jnvdocker.lease.TestingLeases.BOB;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
@@ -215,20 +216,32 @@ class WaitingQueueTest {
     }
 
     @Test
-    void deadClientIsFoundHoweverFewAreLookedAfterAtATime() throws IOException {
+    void deadClientIsFound() throws IOException {
         List<Place> places = new ArrayList<>();
         for (int i = 0; i < 30; i++) {
             places.add(enter(request(machine.spawn(), ALICE)));
         }
         machine.end(places.getLast().ticket().client());
-        int before = looks.get();
-        queue.lookAfter(2);
-        assertEquals(10, looks.get() - before);
-        for (int i = 0; i < 11; i++) {
-            queue.lookAfter(2);
-        }
+        queue.lookAfter();
         assertEquals(29, queue.all().size());
         assertEquals(29, registry.tickets().size());
+    }
+
+    @Test
+    void queueIsBounded() throws Exception {
+        // Pids of this machine are few, and a place is its process's.
+        Owner root = new Owner(0, "root");
+        for (int i = 0; i < WaitingQueue.MOST; i++) {
+            queue.enter(request(new ProcessId(100_000 + i, 1), root), Optional.empty());
+        }
+        var refused =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                queue.enter(
+                                        request(new ProcessId(200_000, 1), root),
+                                        Optional.empty()));
+        assertEquals("256 clients already wait for GPUs, the maximum", refused.refusal().what());
     }
 
     /** Its process is stopped, and cannot be told so. */

@@ -20,7 +20,6 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.registry.Earlier;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
@@ -133,19 +132,16 @@ class IdleKeeperTest {
 
     private Lease reserve(Gpu... gpus) throws IOException {
         Claim claim = TestingLeases.claim("%012x".formatted(++claims), ALICE, gpus);
-        assertTrue(
-                registry.reserve(
-                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
+        TestingLeases.reserve(registry, claim, CLIENT);
         return registry.liveOf(claim.id()).orElseThrow();
     }
 
     /** A container has started with them. */
     private Lease hold(Gpu... gpus) throws IOException {
         Claim claim = reserve(gpus).claim();
-        registry.mount(
-                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        TestingLeases.mount(registry, claim, "use", DOCKERD);
         Lease lease = registry.liveOf(claim.id()).orElseThrow();
-        registry.started(lease.id(), INIT, Optional.empty());
+        TestingLeases.start(registry, lease.claim(), INIT, Optional.empty());
         return lease;
     }
 
@@ -240,11 +236,10 @@ class IdleKeeperTest {
         Claim claim = reserve(A).claim();
         pass(Duration.ofHours(1));
         assertEquals("", idle());
-        registry.mount(
-                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        TestingLeases.mount(registry, claim, "use", DOCKERD);
         pass(Duration.ofMinutes(10));
         assertEquals("", idle());
-        registry.started(registry.liveOf(claim.id()).orElseThrow().id(), INIT, Optional.empty());
+        TestingLeases.start(registry, claim, INIT, Optional.empty());
         pass(Duration.ofMinutes(6));
         assertEquals("0 no process has had it open for 5m", idle());
     }

@@ -55,13 +55,14 @@ final class TestingBoard {
     /** A lease of a pod. */
     static Lease pod(long id, Gpu... gpus) {
         Origin.Pod pod = new Origin.Pod("67fa988c5de6f713e0a8a764c9909af8", "default", "train-7");
-        Holder.Pod holder = new Holder.Pod(KUBELET, Optional.empty(), List.of("main"));
+        Holder holder =
+                Holder.of(KUBELET, Optional.empty(), Optional.empty()).with(List.of("main"));
         return lease(id, pod, holder, gpus);
     }
 
     /** What a kubelet has reserved. */
     static Lease promised(long id, Gpu... gpus) {
-        return lease(id, Origin.Pod.UNKNOWN, new Holder.Kubelet(KUBELET), gpus);
+        return lease(id, Origin.Pod.UNKNOWN, Holder.reserved(KUBELET), gpus);
     }
 
     private static Lease lease(long id, Origin origin, Holder holder, Gpu... gpus) {

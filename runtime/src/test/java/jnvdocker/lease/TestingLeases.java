@@ -3,10 +3,12 @@ package jnvdocker.lease;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Part;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.RunningContainer;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -88,14 +90,14 @@ public final class TestingLeases {
                         claim.gpus(),
                         claim.created(),
                         Optional.of(new Claim.ContainerRef("c".repeat(64), container)));
-        Holder holder = new Holder.Container(DOCKERD, Optional.empty(), Optional.empty());
+        Holder holder = Holder.of(DOCKERD, Optional.empty(), Optional.empty());
         return new Lease(id, named, holder, "boot", THEN, 1, Optional.empty());
     }
 
     /** A lease that a client has reserved. */
     public static Lease reserved(long id, Owner owner, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
-        return new Lease(id, claim, new Holder.Client(CLIENT), "boot", THEN, 0, Optional.empty());
+        return new Lease(id, claim, Holder.reserved(CLIENT), "boot", THEN, 0, Optional.empty());
     }
 
     /** A policy that allows everything but to take GPUs that others use. */
@@ -157,5 +159,38 @@ public final class TestingLeases {
     /** A place in the queue. */
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
         return new Ticket(id, CLIENT, owner, request, THEN, CUDA, Set.of());
+    }
+
+    /** Makes a claim and reserves its GPUs; fails where others have them. */
+    public static void reserve(LeaseRegistry registry, Claim claim, ProcessId client)
+            throws IOException {
+        registry.decide(leases -> {
+            leases.add(claim, Optional.empty());
+            return leases.begin(claim, Holder.reserved(client));
+        });
+    }
+
+    /** Docker mounts a claim: its lease begins, or goes on. */
+    public static Lease mount(LeaseRegistry registry, Claim claim, String use, ProcessId engine)
+            throws IOException {
+        Holder holder = Holder.of(engine, Optional.empty(), Optional.empty());
+        registry.decide(leases -> {
+            if (leases.live(claim.id()).isEmpty()) {
+                leases.begin(claim, holder);
+            } else {
+                leases.hold(leases.live(claim.id()).get(), holder);
+            }
+            leases.mount(claim, use);
+            return null;
+        });
+        return registry.liveOf(claim.id()).orElseThrow();
+    }
+
+    /** The first process of a claim's container becomes known. */
+    public static void start(
+            LeaseRegistry registry, Claim claim, ProcessId init, Optional<String> cgroup)
+            throws IOException {
+        Lease lease = registry.liveOf(claim.id()).orElseThrow();
+        registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
     }
 }

@@ -19,6 +19,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
 
 import org.junit.jupiter.api.Test;
 
@@ -109,12 +110,7 @@ class GpuTimeTest extends OneRegistryTest {
         at(1);
         registry.end(first, "seen");
         at(2);
-        registry.mount(
-                first.claim(),
-                "use",
-                DOCKERD,
-                new Earlier.Unknown(),
-                Optional.of(registry.holdings()));
+        TestingLeases.mount(registry, first.claim(), "use", DOCKERD);
         at(4);
         assertEquals(List.of(use(ALICE, 3, 2, 1, 1, 4)), since(0).users());
     }
@@ -304,12 +300,7 @@ class GpuTimeTest extends OneRegistryTest {
         at(100);
         assertEquals(1, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
         assertEquals(old.claim(), registry.claims().claim(old.claim().id()).orElseThrow());
-        registry.mount(
-                old.claim(),
-                "use",
-                DOCKERD,
-                new Earlier.Unknown(),
-                Optional.of(registry.holdings()));
+        TestingLeases.mount(registry, old.claim(), "use", DOCKERD);
         Lease next = registry.liveOf(old.claim().id()).orElseThrow();
         assertTrue(next.id() > old.id(), "a lease's number is never used again");
     }
@@ -392,7 +383,7 @@ class GpuTimeTest extends OneRegistryTest {
                             + numbers);
             statement.executeUpdate(
                     "INSERT INTO lease (id, claim, holder, boot, pid, start, since, until,"
-                        + " evidence) SELECT i + 1, printf('%012x', i), 'container', 'boot', 1, 1, "
+                            + " evidence) SELECT i + 1, printf('%012x', i), 'held', 'boot', 1, 1, "
                             + START.toEpochMilli()
                             + " + i * 60000, "
                             + START.toEpochMilli()
@@ -507,9 +498,7 @@ class GpuTimeTest extends OneRegistryTest {
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {
         Claim claim = claim("%012x".formatted(++claims), owner, gpus);
-        assertTrue(
-                registry.reserve(
-                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
+        TestingLeases.reserve(registry, claim, CLIENT);
         return claim;
     }
 
@@ -517,8 +506,7 @@ class GpuTimeTest extends OneRegistryTest {
     private Lease mounted(int from, Owner owner, Gpu... gpus) throws IOException {
         at(from);
         Claim claim = reserve(owner, gpus);
-        registry.mount(
-                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        TestingLeases.mount(registry, claim, "use", DOCKERD);
         return registry.liveOf(claim.id()).orElseThrow();
     }
 

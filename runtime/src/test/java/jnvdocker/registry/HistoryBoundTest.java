@@ -79,8 +79,7 @@ class HistoryBoundTest extends OneRegistryTest {
         Claim forced = reserve(ALICE, A);
         registry.end(registry.liveOf(forced.id()).orElseThrow(), "released by force: root");
         Claim claim = reserve(BOB, B);
-        registry.mount(
-                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        TestingLeases.mount(registry, claim, "use", DOCKERD);
         registry.end(registry.liveOf(claim.id()).orElseThrow(), "seen");
         reserve(BOB, B);
         now = now.plus(Duration.ofHours(2));
@@ -118,9 +117,7 @@ class HistoryBoundTest extends OneRegistryTest {
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {
         Claim claim = TestingLeases.claim("%012x".formatted(++claims), owner, gpus);
-        assertTrue(
-                registry.reserve(
-                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
+        TestingLeases.reserve(registry, claim, CLIENT);
         return claim;
     }
 

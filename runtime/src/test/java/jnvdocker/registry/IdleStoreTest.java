@@ -37,7 +37,7 @@ class IdleStoreTest {
 
     private static Lease reserve(LeaseRegistry registry) throws IOException {
         var claim = claim("000000000001", ALICE, A, B);
-        registry.reserve(registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT));
+        TestingLeases.reserve(registry, claim, CLIENT);
         return registry.liveOf(claim.id()).orElseThrow();
     }
 

@@ -6,21 +6,17 @@ import static jnvdocker.lease.TestingLeases.B;
 import static jnvdocker.lease.TestingLeases.BOB;
 import static jnvdocker.lease.TestingLeases.C;
 import static jnvdocker.lease.TestingLeases.CLIENT;
-import static jnvdocker.lease.TestingLeases.D;
 import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static jnvdocker.lease.TestingLeases.claim;
 import static jnvdocker.lease.TestingLeases.part;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
-import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
@@ -39,8 +35,6 @@ import java.util.Optional;
 class LeaseRegistryTest extends OneRegistryTest {
     private static final Claim ONE = claim("111111111111", ALICE, A);
     private static final Claim TWO = claim("222222222222", BOB, A, B);
-    private static final Earlier NOT_KNOWN = new Earlier.Unknown();
-    private static final Earlier GOES_ON = new Earlier.GoesOn();
     private static final ProcessId INIT = new ProcessId(5000, 200);
 
     LeaseRegistryTest() {
@@ -51,7 +45,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     void aReservationHoldsAllOfItsGpus() throws Exception {
         reserve(TWO);
         Lease lease = registry.liveOf(TWO.id()).orElseThrow();
-        assertEquals(new Holder.Client(CLIENT), lease.holder());
+        assertEquals(Holder.reserved(CLIENT), lease.holder());
         assertEquals(TWO, lease.claim());
         assertEquals(now, lease.since());
         assertEquals("boot", lease.boot());
@@ -84,7 +78,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         now = now.plusSeconds(60);
         registry.end(lease, "gone");
         registry.end(lease, "gone");
-        registry.adopt(ONE, lease.holder());
+        registry.decide(leases -> leases.recover(ONE, lease.holder()));
         assertEquals(
                 List.of(
                         "granted " + ONE.id(),
@@ -113,16 +107,14 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertThrows(RegistryException.class, () -> reserve(ONE));
         assertEquals(
                 List.of(lease, registry.liveOf(second.id()).orElseThrow()),
-                registry.adopt(ONE, lease.holder()));
+                registry.decide(leases -> leases.liveOn(ONE)));
         registry.end(lease, "gone");
         registry.end(registry.liveOf(second.id()).orElseThrow(), "gone");
         registry.claims().restore(ONE, true);
-        assertInstanceOf(
-                MountResult.Granted.class,
-                registry.mount(ONE, "use", DOCKERD, NOT_KNOWN, Optional.of(registry.holdings())));
+        granted(ONE, "use");
         assertEquals(
-                new MountResult.Blocked(List.of(registry.liveOf(ONE.id()).orElseThrow())),
-                registry.mount(first, "use", DOCKERD, NOT_KNOWN, Optional.of(registry.holdings())));
+                List.of(registry.liveOf(ONE.id()).orElseThrow()),
+                registry.decide(leases -> leases.liveOn(first)));
     }
 
     /** Each decides on the same facts, and one alone may write what it has decided. */
@@ -132,13 +124,18 @@ class LeaseRegistryTest extends OneRegistryTest {
         for (int i = 0; i < 8; i++) {
             claims.add(claim("%012x".formatted(i), BOB, i % 2 == 0 ? A : part(A, 0)));
         }
-        Holdings nobody = registry.holdings();
         long granted =
                 claims.parallelStream()
                         .filter(claim -> {
                             try {
-                                return registry.reserve(
-                                        nobody, new LeaseRegistry.Reservation(claim, CLIENT));
+                                return registry.decide(leases -> {
+                                    boolean free = leases.liveOn(claim).isEmpty();
+                                    if (free) {
+                                        leases.add(claim, Optional.empty());
+                                        leases.begin(claim, Holder.reserved(CLIENT));
+                                    }
+                                    return free;
+                                });
                             } catch (IOException e) {
                                 throw new UncheckedIOException(e);
                             }
@@ -146,41 +143,6 @@ class LeaseRegistryTest extends OneRegistryTest {
                         .count();
         assertEquals(1, granted);
         assertEquals(1, registry.live().size());
-    }
-
-    @Test
-    void decisionOnOtherHoldingsIsNotWritten() throws Exception {
-        Holdings nobody = registry.holdings();
-        reserve(ONE);
-        Claim other = claim("0123456789ac", BOB, C);
-        var reservation = new LeaseRegistry.Reservation(other, CLIENT);
-        assertFalse(registry.reserve(nobody, reservation));
-        assertEquals(List.of(ONE), registry.claims().all());
-        Holdings uncordoned = registry.holdings();
-        registry.cordon(D.uuid(), BOB, "");
-        assertFalse(registry.reserve(uncordoned, reservation));
-        assertTrue(registry.reserve(registry.holdings(), reservation));
-    }
-
-    @Test
-    void aMountIsANewLeaseOnlyAsThePolicyWasAskedAboutIt() throws Exception {
-        registry.claims().restore(ONE, true);
-        Holdings before = registry.holdings();
-        registry.cordon(D.uuid(), BOB, "");
-        Holdings now = registry.holdings();
-        assertNotEquals(before, now);
-        for (Optional<Holdings> basis : List.of(Optional.<Holdings>empty(), Optional.of(before))) {
-            assertEquals(
-                    new MountResult.Undecided(now),
-                    registry.mount(ONE, "use", DOCKERD, NOT_KNOWN, basis));
-        }
-        assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
-        Lease lease = granted(ONE, "use");
-        // The earlier container has ended, and no other can have had its GPU in between.
-        var over = new Earlier.Over(lease, "seen");
-        assertInstanceOf(
-                MountResult.Granted.class,
-                registry.mount(ONE, "use", DOCKERD, over, Optional.empty()));
     }
 
     @Test
@@ -197,8 +159,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         long reserved = registry.liveOf(ONE.id()).orElseThrow().id();
         Lease lease = granted(ONE, "use");
         assertEquals(reserved, lease.id());
-        assertEquals(
-                new Holder.Container(DOCKERD, Optional.empty(), Optional.empty()), lease.holder());
+        assertEquals(Holder.of(DOCKERD, Optional.empty(), Optional.empty()), lease.holder());
         assertEquals(1, lease.mounts());
     }
 
@@ -206,7 +167,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     void mountsAreCountedByTheirNames() throws Exception {
         reserve(ONE);
         granted(ONE, "use");
-        assertInstanceOf(MountResult.Granted.class, mount(ONE, "use", GOES_ON));
+        granted(ONE, "use");
         assertEquals(2, live(ONE).mounts());
         registry.unmounted(ONE.id(), "another");
         assertEquals(2, live(ONE).mounts());
@@ -218,49 +179,17 @@ class LeaseRegistryTest extends OneRegistryTest {
     }
 
     @Test
-    void whetherAMountContinuesALeaseIsForOthersToSay() throws Exception {
-        reserve(ONE);
-        Lease lease = granted(ONE, "use");
-        assertEquals(new MountResult.Another(lease, true), mount(ONE, "use", NOT_KNOWN));
-        assertEquals(new MountResult.Another(lease, false), mount(ONE, "other", NOT_KNOWN));
-        assertEquals(1, live(ONE).mounts());
-        assertInstanceOf(MountResult.Granted.class, mount(ONE, "other", GOES_ON));
-        assertEquals(lease.id(), live(ONE).id());
-        assertEquals(2, live(ONE).mounts());
-    }
-
-    @Test
-    void aLeaseThatIsOverIsFollowedByTheNextAtOnce() throws Exception {
-        reserve(ONE);
-        Lease first = granted(ONE, "use");
-        mount(ONE, "other", new Earlier.Over(first, "seen"));
-        assertTrue(live(ONE).id() > first.id());
-        assertEquals(1, live(ONE).mounts());
-        assertEquals("seen", registry.history().past(1).getFirst().end().orElseThrow().evidence());
-    }
-
-    @Test
     void evidenceOfAnEarlierStateDoesNotEndALease() throws Exception {
         reserve(ONE);
         Lease reservation = live(ONE);
         Lease mounted = granted(ONE, "use");
         assertFalse(registry.end(reservation, "seen"));
-        mount(ONE, "use", GOES_ON);
+        granted(ONE, "use");
         assertFalse(registry.end(mounted, "seen"));
         registry.unmounted(ONE.id(), "use");
-        registry.started(mounted.id(), INIT, Optional.empty());
+        TestingLeases.start(registry, ONE, INIT, Optional.empty());
         assertFalse(registry.end(mounted, "seen"));
         assertTrue(registry.end(live(ONE), "seen"));
-    }
-
-    @Test
-    void aMountIsRefusedWhileAnotherClaimHasOneOfTheGpus() throws Exception {
-        registry.claims().restore(TWO, true);
-        reserve(ONE);
-        assertEquals(new MountResult.Blocked(List.of(live(ONE))), mount(TWO, "use", NOT_KNOWN));
-        assertEquals(Optional.empty(), registry.liveOf(TWO.id()));
-        registry.end(live(ONE), "seen");
-        assertEquals(2, granted(TWO, "use").claim().gpus().size());
     }
 
     @Test
@@ -308,27 +237,16 @@ class LeaseRegistryTest extends OneRegistryTest {
     void theFirstProcessIsNotedOfALiveLeaseAlone() throws Exception {
         reserve(ONE);
         Lease lease = granted(ONE, "use");
-        registry.started(lease.id(), INIT, Optional.of("/sys/fs/cgroup/c"));
+        TestingLeases.start(registry, ONE, INIT, Optional.of("/sys/fs/cgroup/c"));
         assertEquals(
-                new Holder.Container(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
+                Holder.of(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
                 live(ONE).holder());
         registry.end(live(ONE), "seen");
-        registry.started(lease.id(), CLIENT, Optional.empty());
+        Holder late = lease.holder().startedAs(CLIENT, Optional.empty());
+        assertEquals(Optional.empty(), registry.decide(leases -> leases.hold(lease, late)));
         assertEquals(
-                new Holder.Container(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
+                Holder.of(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
                 registry.history().past(1).getFirst().holder());
-    }
-
-    @Test
-    void runningContainerIsAdoptedUnlessOthersHaveItsGpus() throws Exception {
-        registry.claims().restore(ONE, true);
-        registry.claims().restore(TWO, true);
-        var holder = new Holder.Container(INIT, Optional.of(INIT), Optional.empty());
-        assertEquals(List.of(), registry.adopt(ONE, holder));
-        assertEquals(holder, live(ONE).holder());
-        assertEquals(List.of(), registry.adopt(ONE, holder));
-        assertEquals(List.of(live(ONE)), registry.adopt(TWO, holder));
-        assertEquals(Optional.empty(), registry.liveOf(TWO.id()));
     }
 
     @Test
@@ -372,7 +290,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         registry.claims().created(ONE.id());
         registry.claims().named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
         Lease lease = granted(ONE, "use");
-        registry.started(lease.id(), INIT, Optional.of("/sys/fs/cgroup/c"));
+        TestingLeases.start(registry, ONE, INIT, Optional.of("/sys/fs/cgroup/c"));
         registry.claims().reconciled();
         List<Lease> before = registry.live();
         close();
@@ -383,17 +301,11 @@ class LeaseRegistryTest extends OneRegistryTest {
     }
 
     private void reserve(Claim claim) throws IOException {
-        assertTrue(
-                registry.reserve(
-                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
-    }
-
-    private MountResult mount(Claim claim, String use, Earlier earlier) throws IOException {
-        return registry.mount(claim, use, DOCKERD, earlier, Optional.of(registry.holdings()));
+        TestingLeases.reserve(registry, claim, CLIENT);
     }
 
     private Lease granted(Claim claim, String use) throws IOException {
-        return assertInstanceOf(MountResult.Granted.class, mount(claim, use, NOT_KNOWN)).lease();
+        return TestingLeases.mount(registry, claim, use, DOCKERD);
     }
 
     private Lease live(Claim claim) throws IOException {

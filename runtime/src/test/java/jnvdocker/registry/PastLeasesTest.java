@@ -56,7 +56,7 @@ class PastLeasesTest {
             statement.execute(
                     "INSERT INTO lease (claim, holder, boot, pid, start, since, until, evidence) "
                             + numbers
-                            + "SELECT format('%012x', i), 'client', 'b', 1, 1, i, i + 1, 'it is"
+                            + "SELECT format('%012x', i), 'reserved', 'b', 1, 1, i, i + 1, 'it is"
                             + " gone' FROM n");
             statement.execute(
                     "INSERT INTO lease_gpu (lease, gpu, live) SELECT id,"

@@ -192,12 +192,8 @@ class RegistryClockTest {
 
     private Lease held(Gpu gpu) throws IOException {
         Claim claim = TestingLeases.claim("%012x".formatted(++claims), ALICE, gpu);
-        assertTrue(
-                registry.reserve(
-                        registry.holdings(),
-                        new LeaseRegistry.Reservation(claim, new ProcessId(4711, claims))));
-        registry.mount(
-                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        TestingLeases.reserve(registry, claim, new ProcessId(4711, claims));
+        TestingLeases.mount(registry, claim, "use", DOCKERD);
         return registry.liveOf(claim.id()).orElseThrow();
     }
 

@@ -384,7 +384,7 @@ class RegistryDatabaseTest {
                         id);
                 transaction.update(
                         "INSERT INTO lease (claim, holder, boot, pid, start, since, until,"
-                                + " evidence) VALUES (?, 'client', 'boot', 1, 1, 0, 1, 'seen')",
+                                + " evidence) VALUES (?, 'reserved', 'boot', 1, 1, 0, 1, 'seen')",
                         id);
             }
             return null;
@@ -405,7 +405,7 @@ class RegistryDatabaseTest {
     private void hold(int claim, String gpu) throws Exception {
         sql(
                 "INSERT INTO lease (claim, holder, boot, pid, start, since)"
-                        + " VALUES ('%012x', 'client', 'boot', 1, 1, 0)".formatted(claim - 1));
+                        + " VALUES ('%012x', 'reserved', 'boot', 1, 1, 0)".formatted(claim - 1));
         sql("INSERT INTO lease_gpu (lease, gpu) SELECT max(id), '" + gpu + "' FROM lease");
     }
 

@@ -33,7 +33,7 @@ class RegistrySchemaTest {
                     id);
             sql(
                     "INSERT INTO lease (id, claim, holder, boot, pid, start, since)"
-                            + " VALUES (%d, 'claim%d', 'client', 'b', 1, 1, 0)",
+                            + " VALUES (%d, 'claim%d', 'reserved', 'b', 1, 1, 0)",
                     id, id);
         }
     }
@@ -109,7 +109,7 @@ class RegistrySchemaTest {
                 () ->
                         sql(
                                 "INSERT INTO lease (claim, holder, boot, pid, start, since)"
-                                        + " VALUES ('claim1', 'client', 'b', 1, 1, 0)"));
+                                        + " VALUES ('claim1', 'reserved', 'b', 1, 1, 0)"));
     }
 
     @Test
@@ -194,7 +194,7 @@ class RegistrySchemaTest {
         sql("DELETE FROM lease WHERE id = 3");
         sql(
                 "INSERT INTO lease (claim, holder, boot, pid, start, since)"
-                        + " VALUES ('claim3', 'client', 'b', 1, 1, 0)");
+                        + " VALUES ('claim3', 'reserved', 'b', 1, 1, 0)");
         assertEquals(List.of("4"), column("SELECT max(id) FROM lease"));
     }
 

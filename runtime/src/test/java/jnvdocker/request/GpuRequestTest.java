@@ -153,6 +153,32 @@ final class GpuRequestTest {
     }
 
     @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "runtime.nvidia.com/gpu=all | all",
+                "nvidia.com/gpu=none | none",
+                "nvidia.com/gpu=0,nvidia.com/gpu=1 | \"device=0,1\"",
+                "runtime.nvidia.com/gpu=GPU-a,2-3 | \"device=GPU-a,2,3\"",
+                "`0, 1` | \"device=0,1\"",
+                "-1 | device=-1",
+            })
+    void visibleDevicesMayBeNamesOfCdi(String value, String request) throws Exception {
+        assertEquals(
+                Optional.of(request),
+                GpuRequest.parseVisibleDevices(value).map(GpuRequest::toString));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0 1", "nvidia.com/mig=0", "all,nvidia.com/gds=0", "0,,1"})
+    void otherVisibleDevicesAreRefused(String value) {
+        assertTrue(
+                message(() -> GpuRequest.parseVisibleDevices(value))
+                        .contains("does not name GPUs"));
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"", " ", ",", " , "})
     void emptyVariableIsNotSet(String value) throws Exception {
         assertEquals(Optional.empty(), GpuRequest.parseVariable(value));

@@ -13,6 +13,7 @@ import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.process.OtherContainer;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -192,7 +193,9 @@ final class Explanation {
                         .orElseGet(() ->
                                 use.kind() == GpuUse.Kind.OTHER_CLAIM
                                         ? "stop it with its own engine's docker"
-                                        : "kill" + pid(use))
+                                        : LeaseText.other(use)
+                                                .map(it -> Quote.shown(it.toStop()))
+                                                .orElseGet(() -> "kill" + pid(use)))
                 + "; to ignore such use, add it to ignore in the configuration.";
     }
 
@@ -338,10 +341,7 @@ final class Explanation {
         }
         return switch (claim.origin()) {
             case Origin.DockerContainer _ ->
-                    "To free it: docker stop "
-                            + claim.container()
-                                    .map(it -> Quote.shown(it.name()))
-                                    .orElse("CONTAINER")
+                    toStop(lease)
                             + "; if that is gone already: jnvdocker gpu release "
                             + claim.id();
             case Origin.HostProcess _ ->
@@ -359,27 +359,36 @@ final class Explanation {
                                     + Quote.shown(pod.namespace())
                                     + " "
                                     + Quote.shown(pod.name());
-            case Origin.OciContainer _ ->
-                    "To free it: docker stop "
-                            + claim.container()
-                                    .map(it -> Quote.shown(it.name()))
-                                    .orElse("CONTAINER");
+            case Origin.OciContainer _ -> toStop(lease);
         };
+    }
+
+    private static String toStop(Lease lease) {
+        String name =
+                lease.claim().container().map(it -> Quote.shown(it.name())).orElse("CONTAINER");
+        Optional<String> cgroup =
+                switch (lease.holder()) {
+                    case Holder.OciContainer oci -> oci.cgroup();
+                    case Holder.Client _,
+                            Holder.Process _,
+                            Holder.Container _,
+                            Holder.MesosContainer _,
+                            Holder.Kubelet _,
+                            Holder.Pod _ ->
+                            Optional.empty();
+                };
+        return "To free it: "
+                + (cgroup.flatMap(OtherContainer::ofPodman).isPresent()
+                        ? OtherContainer.podmanStop(name)
+                        : "docker stop " + name);
     }
 
     /**
      * Formats the pids for a shell: the first process may have ended before those that it started.
      */
     private static String pids(Holder holder) {
-        return switch (holder) {
-            case Holder.Process(_, String cgroup) -> "$(cat " + cgroup + "/cgroup.procs)";
-            case Holder.Client _,
-                    Holder.Container _,
-                    Holder.MesosContainer _,
-                    Holder.OciContainer _,
-                    Holder.Kubelet _,
-                    Holder.Pod _ ->
-                    String.valueOf(holder.process().pid());
-        };
+        return holder.cgroup()
+                .map(cgroup -> "$(cat " + cgroup + "/cgroup.procs)")
+                .orElseGet(() -> String.valueOf(holder.process().pid()));
     }
 }

@@ -3,6 +3,7 @@ package jnvdocker.command.gpu;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.grant.Leases;
+import jnvdocker.grant.WithheldGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -161,6 +162,17 @@ final class GpuWhy implements Callable<Integer> {
                                     it.lease().filter(its -> its.id() == lease.id()).isPresent())
                             .limit(1)
                             .toList());
+            return;
+        }
+        Optional<WithheldGpus.Withheld> withheld = leases.withheld().of(id);
+        if (!json && withheld.isPresent()) {
+            spec.commandLine()
+                    .getOut()
+                    .println(
+                            "Container "
+                                    + Quote.shown(withheld.get().name())
+                                    + " runs without a GPU: "
+                                    + withheld.get().reason().message());
             return;
         }
         List<Lease> past = new ArrayList<>();

@@ -101,14 +101,15 @@ final class Holding {
 
     /** Returns the process whose end frees the GPUs, as far as it is known. */
     static Optional<ProcessId> process(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Client(ProcessId client) -> Optional.of(client);
-            case Holder.Process process -> Optional.of(process.process());
-            case Holder.MesosContainer container -> Optional.of(container.process());
-            case Holder.Container container -> container.init();
-            case Holder.OciContainer container ->
-                    container.init().or(() -> Optional.of(container.process()));
-            case Holder.Kubelet _, Holder.Pod _ -> Optional.empty();
+        Holder holder = lease.holder();
+        return switch (lease.claim().origin()) {
+            case Origin.Pod _ -> Optional.empty();
+            case Origin.DockerContainer _ when !lease.isReservation() -> holder.init();
+            case Origin.DockerContainer _,
+                    Origin.OciContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _ ->
+                    holder.init().or(() -> Optional.of(holder.process()));
         };
     }
 }

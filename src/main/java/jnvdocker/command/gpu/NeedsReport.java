@@ -30,6 +30,7 @@ final class NeedsReport {
     private final AskedFor asked;
     private final Optional<DriverFacts> driver;
     private final boolean gpus;
+    private final boolean implied;
     private final boolean checkDisabled;
     private final List<NamedRequirement> requirements;
     private final List<String> reasons;
@@ -62,6 +63,7 @@ final class NeedsReport {
         this.asked = AskedFor.of(image.config());
         this.driver = driver;
         this.gpus = needs.gpus();
+        this.implied = needs.implied();
         this.checkDisabled = needs.requireDisabled();
         this.requirements = checkDisabled ? disabled(image.config()) : needs.requirements();
         this.reasons = List.copyOf(reasons);
@@ -78,6 +80,7 @@ final class NeedsReport {
         this.asked = AskedFor.of(image.config());
         this.driver = driver;
         this.gpus = true;
+        this.implied = false;
         this.checkDisabled = false;
         this.requirements = List.of();
         this.reasons = List.of(misunderstanding);
@@ -105,7 +108,7 @@ final class NeedsReport {
     List<String> lines(Screen screen) {
         List<String> lines = new ArrayList<>();
         lines.add("Image:         " + name());
-        lines.add("GPUs:          " + (gpus ? "yes (" + shown(asked.by()) + ")" : "no"));
+        lines.add("GPUs:          " + (gpus ? "yes (" + shown(asked.by()) + ")" : no()));
         asked.cuda()
                 .ifPresent(
                         cuda -> lines.add("CUDA version:  " + Quote.shown(cuda) + labelRemark()));
@@ -128,6 +131,10 @@ final class NeedsReport {
                             : "Met: the image needs no GPU");
         }
         return lines;
+    }
+
+    private String no() {
+        return implied ? "no; by the OCI runtime, for it has CUDA_VERSION" : "no";
     }
 
     private String name() {

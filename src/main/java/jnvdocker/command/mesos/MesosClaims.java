@@ -4,10 +4,10 @@ import jnvdocker.command.caller.GpuWait;
 import jnvdocker.container.Allocation;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
+import jnvdocker.grant.MesosKind;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Owners;
@@ -149,7 +149,7 @@ public final class MesosClaims {
                     claim,
                     process,
                     new Claim.ContainerRef(share.owner().id(), name),
-                    new Holder.MesosContainer(
+                    MesosKind.holder(
                             share.isInherited() ? processOf(share.owner()) : process,
                             share.owner().path().toString(),
                             cgroups.freezer(),

@@ -6,20 +6,30 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.oci.install.CdiDevices;
+import jnvdocker.oci.install.ForeignRuntimes;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
-/** The parts of this host that our CDI file offers. */
+/** The parts of this host that our CDI files offer. */
 public record CdiHost(
         Host host,
         GpuInventory inventory,
         DeviceNodes nodes,
         DriverVolumeStore store,
-        ServedVolumes served) {
+        ServedVolumes served,
+        BooleanSupplier wantsNvidias) {
+
+    /**
+     * Whether our devices are to have NVIDIA's names as well, and no file of NVIDIA's has these.
+     */
+    boolean offersNvidias() throws IOException {
+        return wantsNvidias.getAsBoolean() && new ForeignRuntimes(host).nvidiasCdiFiles().isEmpty();
+    }
 
     CdiDevices devices() throws IOException {
         HostDriver driver = inventory.read();

@@ -6,23 +6,28 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.WithheldGpus;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.oci.root.CudaCompat;
 import jnvdocker.oci.root.DriverNames;
 import jnvdocker.oci.spec.DockerContainer;
+import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
+import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.volume.GraphicsFile;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -35,10 +40,11 @@ import java.util.regex.Pattern;
 /**
  * The data that our runtime has sent about a container that it is to create.
  *
- * @param bundle the directory of its {@code config.json}
+ * @param bundle the engine's directory for it
  * @param pidFile the file to which the real runtime is to write the pid of the first process
  * @param docker empty for a container of another engine
  * @param image the image's own configuration, if that is known
+ * @param monitor conmon, which has called our runtime for podman or CRI-O
  */
 record CreateCall(
         OciContainers.Container container,
@@ -47,11 +53,21 @@ record CreateCall(
         RuntimeSpec spec,
         Optional<DockerContainer> docker,
         Optional<ImageConfig> image,
+        Optional<StartedProgram> monitor,
         ClientRequest request,
         ClientConnection client) {
-    private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Logger LOG = LoggerFactory.getLogger(CreateCall.class);
+    private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
+
+    static final String PRIVILEGED =
+            "it is privileged and gets no GPU; podman gives it every node, so a GPU's node that its"
+                    + " user names cannot be told from the others";
+
+    /** Calls the runtime for podman and CRI-O, which calls a hook. */
+    private static final String MONITOR = "conmon";
+
+    private static final Pattern INFRA = Pattern.compile("[0-9a-f]{12}-infra");
 
     /** The length of an id by which people know a container without another name. */
     private static final int SHORT = 12;
@@ -60,12 +76,47 @@ record CreateCall(
     private static final String DOCKERS_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+    static Optional<StartedProgram> monitor(
+            Optional<DockerContainer> docker, ClientRequest request) {
+        return docker.isPresent()
+                ? Optional.empty()
+                : request.process().flatMap(it -> StartedProgram.ancestor(it, MONITOR));
+    }
+
     String name() {
         return docker.map(DockerContainer::name)
+                .or(this::podmansName)
                 .orElseGet(() ->
                         HASH.matcher(container.id()).matches()
                                 ? container.id().substring(0, SHORT)
                                 : container.id());
+    }
+
+    /** Has everybody see why it runs without a GPU. */
+    void withhold(Refusal reason, WithheldGpus withheld) throws IOException {
+        LOG.warn("container {}: {}", Quote.shown(name()), reason.message());
+        client.message(reason.message());
+        withheld.add(
+                new WithheldGpus.Withheld(
+                        container.id(), Quote.shown(name()), bundle, reason, Instant.now()));
+    }
+
+    private Optional<String> podmansName() {
+        return monitor.filter(_ -> !spec.isOfCrio()).flatMap(it -> it.value("-n"));
+    }
+
+    /**
+     * Whether it keeps the namespaces of a pod of podman's, which gives it the pod's devices, too.
+     * Nothing but its name says so.
+     */
+    boolean isPodmansInfra() {
+        return podmansName().filter(INFRA.asMatchPredicate()).isPresent();
+    }
+
+    boolean isPodmansPrivileged(Majors majors) {
+        return monitor.isPresent()
+                && spec.allowsAllDevices()
+                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty();
     }
 
     /**

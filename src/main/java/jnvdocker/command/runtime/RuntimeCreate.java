@@ -5,6 +5,7 @@ import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.MigVariables;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.FirstLook;
@@ -169,15 +170,14 @@ public final class RuntimeCreate {
         // Twice: docker's files have the same variables, mounts and devices.
         client.take(2 * spec.weight());
         Optional<DockerContainer> docker = DockerContainer.parse(spec, words.get(6), words.get(7));
-        Optional<Path> pidFile =
-                Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of);
         return new CreateCall(
                 new OciContainers.Container(words.get(4), words.get(1)),
                 Path.of(words.get(2)),
-                pidFile,
+                Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of),
                 spec,
                 docker,
                 docker.flatMap(images::of),
+                CreateCall.monitor(docker, request),
                 request,
                 client);
     }
@@ -188,6 +188,10 @@ public final class RuntimeCreate {
         Optional<RuntimeSpec.Pod> pod = pods.of(call);
         if (pod.isPresent()) {
             createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, seen);
+            return;
+        }
+        if (call.isPodmansInfra()) {
+            startWithout(call, majors);
             return;
         }
         GpuWish wish =
@@ -207,14 +211,19 @@ public final class RuntimeCreate {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Withheld(Refusal reason) -> {
-                LOG.warn("container {}: {}", Quote.shown(call.name()), reason.message());
-                call.client().message(reason.message());
+                call.withhold(reason, leases.withheld());
                 startWithout(call, majors);
             }
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
                     give(creation(call, NamedNodes.of(minors, gpus)), call, source, seen);
-            case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
-                    give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
+            case GpuWish.Gpus(
+                            GpuRequest request,
+                            GpuWish.Source source,
+                            Set<Integer> named,
+                            List<String> capabilities) -> {
+                SpecEdits.setCapabilities(call.spec(), capabilities);
+                give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
+            }
             case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
                     give(
                             claimed(claim, call, NamedNodes.with(request, named, gpus)),
@@ -244,6 +253,9 @@ public final class RuntimeCreate {
     /** Privileged containers see all GPUs only if the configuration allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
+        if (!seesAll && call.isPodmansPrivileged(majors)) {
+            LOG.info("container {}: {}", Quote.shown(call.name()), CreateCall.PRIVILEGED);
+        }
         if (!seesAll && call.spec().hasNvidia(majors)) {
             SpecEdits.withoutGpus(call.spec(), majors, call.docker());
             call.client().print(call.spec().toString());
@@ -290,6 +302,7 @@ public final class RuntimeCreate {
             throws RefusedException, IOException {
         // Refuses when none is loaded.
         HostDriver driver = seen.driver().isPresent() ? seen.driver().get() : inventory.read();
+        MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
         Set<String> candidates =
                 needsCheck.check(
                         GpuNeeds.withGpus(call.merged(), Map.of()),

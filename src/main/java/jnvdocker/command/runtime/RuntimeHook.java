@@ -111,6 +111,7 @@ public final class RuntimeHook {
                             texts.spec(),
                             texts.docker(),
                             texts.docker().flatMap(images::of),
+                            CreateCall.monitor(texts.docker(), request),
                             request,
                             client);
             try {

@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
@@ -39,6 +40,7 @@ public record RuntimeHost(
         Reload reload) {
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeHost.class);
     private static final Duration LIMIT = Duration.ofSeconds(5);
+    private static final Duration PAUSE = Duration.ofMillis(100);
 
     /** Reads our configuration again. */
     @FunctionalInterface
@@ -84,6 +86,20 @@ public record RuntimeHost(
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {
             LOG.warn("the CDI file stays as it is: {}", FileErrors.describe(e));
+        }
+    }
+
+    /** Waits until the engine, which was just reloaded, has a runtime of that name. */
+    boolean awaitRuntime(String name) {
+        long deadline = System.nanoTime() + LIMIT.toNanos();
+        while (true) {
+            if (runtimes().filter(it -> it.paths().containsKey(name)).isPresent()) {
+                return true;
+            }
+            if (System.nanoTime() > deadline) {
+                return false;
+            }
+            LockSupport.parkNanos(PAUSE.toNanos());
         }
     }
 

@@ -5,6 +5,7 @@ import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
+import jnvdocker.oci.install.RunningDockerd;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.install.RuntimeInstaller.Plan;
 import jnvdocker.oci.install.SwarmResources;
@@ -30,10 +31,12 @@ import java.util.concurrent.Callable;
         name = "install",
         description = {
             "Install jnvdocker's OCI runtime and register it with an engine (root only).",
-            "The engine is neither reloaded nor restarted. After an upgrade, jnvdocker replaces the"
-                    + " runtime by itself."
+            "Docker is reloaded, and not restarted; other engines are left alone. After an upgrade,"
+                    + " jnvdocker replaces the runtime by itself."
         })
 final class RuntimeInstall implements Callable<Integer> {
+    private static final String NVIDIAS_FILE = "jnvdocker-nvidia.json";
+
     private final RuntimeHost host;
     private final ClientRequest request;
 
@@ -111,29 +114,64 @@ final class RuntimeInstall implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "lay out an OCI runtime");
-        Plan plan = host.installer().plan(wanted());
+        EngineKind kind = EngineWord.parse(engine, spec);
+        Optional<RunningDockerd> running =
+                kind == EngineKind.DOCKER
+                        ? RunningDockerd.at(host.engine().socket())
+                        : Optional.empty();
+        Path file = config != null ? path(config) : configOf(kind, running);
+        Optional<RunningDockerd> dockerd = running.filter(it -> it.reads(file));
+        if (dockerd.isPresent()) {
+            dockerd.get().refuseUnfit();
+        }
+        RuntimeInstaller.Wanted wanted = wanted(kind, file);
+        Plan first = host.installer().plan(wanted);
+        if (dockerd.isPresent() && first.changesConfig()) {
+            dockerd.get().refuseConflict(first.after(), file);
+        }
+        List<Plan> plans = new ArrayList<>(List.of(first));
+        if (kind == EngineKind.CDI && host.cdi().offersNvidias()) {
+            plans.add(host.installer().plan(nvidias(wanted)));
+        }
         OwnConfig own = new OwnConfig(host.config());
         Optional<String> need = standard ? own.imageNeed() : Optional.of("");
         if (!dryRun) {
-            host.installer().carryOut(plan);
+            for (Plan plan : plans) {
+                host.installer().carryOut(plan);
+            }
             if (need.isEmpty()) {
                 own.giveImagesNone();
             }
         }
         PrintWriter out = spec.commandLine().getOut();
-        report(plan, need).forEach(out::println);
-        remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        for (Plan plan : plans) {
+            report(plan, need, dockerd).forEach(out::println);
+            remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        }
         if (!dryRun && need.isEmpty()) {
             host.reload().perform();
+        }
+        if (!dryRun && dockerd.isPresent() && first.changesConfig()) {
+            dockerd.get().reload();
+            out.println(
+                    host.awaitRuntime(name)
+                            ? "docker has the runtime '" + name + "' now"
+                            : "docker does not have the runtime '"
+                                    + name
+                                    + "' yet; see 'jnvdocker runtime status' and docker's log");
         }
         return ExitCode.OK.code();
     }
 
-    private RuntimeInstaller.Wanted wanted() throws IOException, RefusedException {
-        EngineKind kind = EngineWord.parse(engine, spec);
+    private static Path configOf(EngineKind kind, Optional<RunningDockerd> running) {
+        return running.map(RunningDockerd::config).orElse(kind.config());
+    }
+
+    private RuntimeInstaller.Wanted wanted(EngineKind kind, Path file)
+            throws IOException, RefusedException {
         return new RuntimeInstaller.Wanted(
                 kind,
-                config == null ? kind.config() : path(config),
+                file,
                 kind == EngineKind.CDI ? RuntimeInstaller.CDI_KIND : name,
                 folder == null ? Path.of(RuntimeInstaller.FOLDER, kind.word()) : path(folder),
                 Optional.ofNullable(real).map(this::path).or(host.real()),
@@ -143,11 +181,26 @@ final class RuntimeInstall implements Callable<Integer> {
                 kind == EngineKind.CDI ? Optional.of(host.cdi().devices()) : Optional.empty());
     }
 
+    /** The same devices by NVIDIA's names, in a file of their own. */
+    private static RuntimeInstaller.Wanted nvidias(RuntimeInstaller.Wanted ours) {
+        return new RuntimeInstaller.Wanted(
+                ours.engine(),
+                ours.config().resolveSibling(NVIDIAS_FILE),
+                RuntimeInstaller.NVIDIAS_CDI_KIND,
+                ours.folder(),
+                ours.real(),
+                false,
+                List.of(),
+                Optional.empty(),
+                ours.devices());
+    }
+
     private Path path(String text) throws ParameterException {
         return CallersFolder.of(text, request, spec);
     }
 
-    private List<String> report(Plan plan, Optional<String> need) {
+    private List<String> report(
+            Plan plan, Optional<String> need, Optional<RunningDockerd> dockerd) {
         Registration registration = plan.registration();
         List<String> lines = new ArrayList<>();
         boolean cdi = registration.engine() == EngineKind.CDI;
@@ -180,7 +233,10 @@ final class RuntimeInstall implements Callable<Integer> {
             plan.after().lines().forEach(line -> lines.add("    " + line));
         }
         if (!dryRun) {
-            lines.addAll(next(plan));
+            lines.addAll(next(plan, dockerd.isPresent()));
+            dockerd.filter(_ -> plan.changesConfig())
+                    .ifPresent(
+                            it -> lines.add("reloading docker (SIGHUP to pid " + it.pid() + ")"));
         }
         return lines;
     }
@@ -189,9 +245,9 @@ final class RuntimeInstall implements Callable<Integer> {
         return (dryRun ? "would " + would : did) + " ";
     }
 
-    private List<String> next(Plan plan) {
+    private List<String> next(Plan plan, boolean reloads) {
         List<String> commands = new ArrayList<>();
-        if (plan.changesConfig()) {
+        if (plan.changesConfig() && !reloads) {
             plan.registration().engine().reload().ifPresent(commands::add);
         }
         if (plan.registration().hook().isPresent() && plan.changesConfig()) {
@@ -200,7 +256,7 @@ final class RuntimeInstall implements Callable<Integer> {
                             + " --gpus' fails, if it did before");
         }
         if (commands.isEmpty()) {
-            return List.of("nothing is left to do");
+            return reloads && plan.changesConfig() ? List.of() : List.of("nothing is left to do");
         }
         commands.replaceAll(command -> "    " + command);
         commands.addFirst("now run:");

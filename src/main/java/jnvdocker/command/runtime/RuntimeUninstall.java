@@ -116,8 +116,7 @@ final class RuntimeUninstall implements Callable<Integer> {
                             + ", then 'jnvdocker runtime uninstall' again");
         } else if (dryRun) {
             out.println("would remove " + registration.program());
-        } else {
-            host.installer().removePrograms(registration);
+        } else if (host.installer().removePrograms(registration)) {
             out.println("removed " + registration.program());
         }
     }

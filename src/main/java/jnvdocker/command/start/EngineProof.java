@@ -10,7 +10,9 @@ import jnvdocker.container.VolumeMount;
 import jnvdocker.docker.cli.DockerArguments;
 import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineProduct;
+import jnvdocker.docker.engine.TrialContainer;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.lease.Claim;
@@ -25,11 +27,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -42,7 +47,15 @@ final class EngineProof {
             "{\"mounts\":{{json .Mounts}},\"devices\":{{json .HostConfig.Devices}}}";
 
     private static final int KEPT = 64;
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    /** In place of a runtime's name. */
+    private static final String DEFAULT_RUNTIME = "";
+
     private static final int MAX_REASON = 400;
+
+    /** The daemon's variable that names its engine. */
+    private static final String DAEMONS_SOCKET = "JNVDOCKER_DOCKER_SOCKET";
 
     private final DockerEngine engine;
     private final Leases leases;
@@ -82,7 +95,11 @@ final class EngineProof {
                 List<String> ask = docker(run, request, "version", "--format", "{{json .Server}}");
                 CallResult version = client.captureQuietly(ask);
                 EngineProduct product = EngineProduct.parse(version.output());
-                if (!product.isDocker()) {
+                if (product.isDocker()) {
+                    List<String> info =
+                            docker(run, request, "info", "--format", "{{json .SecurityOptions}}");
+                    product = product.withSecurity(client.captureQuietly(info).output());
+                } else {
                     refusePodmanProgram(request, client);
                 }
                 if (!version.succeeded()) {
@@ -120,6 +137,16 @@ final class EngineProof {
                                     : ", but '" + Quote.shown(product.name()) + "'"),
                     "let DOCKER_HOST name the socket of Docker's engine");
         }
+        if (product.rootless()) {
+            throw new RefusedException(
+                    "the engine at "
+                            + Quote.lines(address)
+                            + " runs without root, and nothing would keep its containers from GPUs"
+                            + " of others",
+                    "use the engine of root (DOCKER_HOST=unix://"
+                            + UserEngine.DEFAULT_SOCKET
+                            + "), or leave GPUs out");
+        }
     }
 
     /**
@@ -143,7 +170,7 @@ final class EngineProof {
     }
 
     /**
-     * Has an engine of which nothing is known create a container with these additions, and looks
+     * Has an engine of which nothing is known create a container with these additions, and checks
      * whether it has them. The container is removed, and never runs.
      *
      * @throws RefusedException unless it has all of them
@@ -156,17 +183,91 @@ final class EngineProof {
             ClientRequest request,
             ClientConnection client)
             throws IOException, RefusedException {
-        if (!(where instanceof UserEngine.OtherSocket(String url))) {
-            return; // the daemon sees the containers of its own engine, and what they have
+        // Without its label: else the claim ends with this container.
+        ContainerEdits added =
+                new ContainerEdits(edits.devices(), edits.mounts(), Map.of(), Map.of());
+        switch (where) {
+            case UserEngine.Ours _ -> {
+                TrialContainer trial =
+                        new TrialContainer(
+                                run.image(),
+                                run.platform(),
+                                added.mounts(),
+                                added.devices(),
+                                Optional.empty(),
+                                Map.of());
+                refuseDropping(trial, claim);
+            }
+            case UserEngine.OtherSocket(String url) ->
+                    refuseDropping(url, run, claim, added, request, client);
+            case UserEngine.Remote _, UserEngine.Unknown _ -> {} // refused before
         }
+    }
+
+    private void refuseDropping(TrialContainer trial, Claim claim)
+            throws IOException, RefusedException {
+        try {
+            refuseDropping(trial, DEFAULT_RUNTIME);
+        } catch (IOException | RefusedException e) {
+            leases.cancel(claim); // whose volume stays while it has GPUs
+            engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
+            throw e;
+        }
+    }
+
+    /**
+     * Has the daemon's engine create a container with our runtime, likewise.
+     *
+     * @throws RefusedException unless it has the runtime, and a label
+     */
+    void refuseWithoutRuntime(RunCommand run, String name) throws IOException, RefusedException {
+        TrialContainer trial =
+                new TrialContainer(
+                        run.image(),
+                        run.platform(),
+                        List.of(),
+                        List.of(),
+                        Optional.of(name),
+                        Map.of(ClaimNames.GPUS_LABEL, "none"));
+        refuseDropping(trial, name);
+    }
+
+    /** One at a time: those who come while the first is checked need no check of their own. */
+    private synchronized void refuseDropping(TrialContainer trial, String runtime)
+            throws IOException, RefusedException {
+        Map<String, Object> identity = new HashMap<>(identity(engine.socket()));
+        identity.put("runtime", runtime);
+        if (proven.containsKey(identity)) {
+            return;
+        }
+        String url = "unix://" + engine.socket();
+        List<String> missing;
+        try {
+            missing = engine.leavesOut(trial);
+        } catch (EngineException e) {
+            throw refused(DAEMONS_SOCKET, url, "refuses it: " + Quote.lines(e.refusal().what()));
+        }
+        if (!missing.isEmpty()) {
+            throw refused(DAEMONS_SOCKET, url, "leaves out " + String.join(", ", missing));
+        }
+        if (identity.size() > 1) {
+            proven.put(identity, true);
+        }
+    }
+
+    private void refuseDropping(
+            String url,
+            RunCommand run,
+            Claim claim,
+            ContainerEdits added,
+            ClientRequest request,
+            ClientConnection client)
+            throws IOException, RefusedException {
         Map<String, Object> identity = identity(url);
         if (proven.containsKey(identity)) {
             return;
         }
         String name = "jnvdocker-check-" + claim.id();
-        // Without its label: else the claim ends with this container.
-        ContainerEdits added =
-                new ContainerEdits(edits.devices(), edits.mounts(), Map.of(), Map.of());
         List<String> create = new ArrayList<>(List.of("create", "--pull=never", "--name=" + name));
         run.platform().ifPresent(platform -> create.add("--platform=" + platform));
         create.addAll(DockerArguments.of(added));
@@ -182,10 +283,11 @@ final class EngineProof {
             String volume = ClaimNames.volume(claim.id());
             client.captureQuietly(docker(run, request, "volume", "rm", volume));
             throw refused(
+                    "DOCKER_HOST",
                     url,
                     created.succeeded()
                             ? "leaves out " + String.join(", ", missing)
-                            : "refuses them: " + lastLine(created.output()));
+                            : "refuses it: " + lastLine(created.output()));
         }
         if (!identity.isEmpty()) {
             proven.put(identity, true);
@@ -195,21 +297,27 @@ final class EngineProof {
     /** Empty if it is not there, or not to be seen from here. */
     private static Map<String, Object> identity(String url) {
         try {
-            Path socket = Path.of(url.substring("unix://".length()));
-            return Files.readAttributes(socket, "unix:dev,ino,ctime");
-        } catch (IOException | InvalidPathException e) {
+            return identity(Path.of(url.substring("unix://".length())));
+        } catch (InvalidPathException e) {
             return Map.of();
         }
     }
 
-    private static RefusedException refused(String url, String what) {
+    private static Map<String, Object> identity(Path socket) {
+        try {
+            return Files.readAttributes(socket, "unix:dev,ino,ctime");
+        } catch (IOException e) {
+            return Map.of();
+        }
+    }
+
+    private static RefusedException refused(String variable, String url, String what) {
         return new RefusedException(
-                "a container with GPUs needs volumes of jnvdocker and device nodes, and the engine"
-                        + " at "
+                "a container with GPUs needs what jnvdocker adds to it, and the engine at "
                         + Quote.lines(url)
                         + " "
                         + what,
-                "let DOCKER_HOST name the socket of this host's Docker engine itself");
+                "let " + variable + " name the socket of this host's Docker engine itself");
     }
 
     /** Docker's reason. */

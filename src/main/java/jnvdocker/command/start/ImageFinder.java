@@ -46,7 +46,7 @@ final class ImageFinder {
     /** No such image; docker itself gives the best message when it is run. */
     record Absent() implements Answer {}
 
-    /** No such image, and docker has told the user that it could not be pulled. */
+    /** No such image, and docker could not pull it. */
     record NotPulled() implements Answer {}
 
     ImageFinder(DockerEngine engine, ClientRequest request, ClientConnection client) {
@@ -108,9 +108,10 @@ final class ImageFinder {
         }
         pull.add("--");
         pull.add(tagged(run.image()));
-        // A quiet docker pull prints only the image's name, which a quiet docker run does not
-        // print.
-        CallResult pulled = run.quiet() ? client.capture(pull) : client.show(pull);
+        // The last line that docker pull prints, and the only one of a quiet pull, is the image's
+        // name, which docker run does not print.
+        CallResult pulled =
+                run.quiet() ? client.captureQuietly(pull) : client.showWithoutLastLine(pull);
         if (!pulled.succeeded()) {
             return new NotPulled();
         }

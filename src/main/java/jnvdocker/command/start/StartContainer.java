@@ -7,6 +7,7 @@ import jnvdocker.command.caller.UserVariables;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.MigVariables;
 import jnvdocker.container.UserSettings;
 import jnvdocker.docker.cli.DockerArguments;
 import jnvdocker.docker.cli.DockerCommandLine;
@@ -38,6 +39,7 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -152,6 +154,22 @@ public final class StartContainer {
         }
     }
 
+    /**
+     * Refuses an engine that has no volumes of jnvdocker's.
+     *
+     * @param globals docker's global options, which may choose an engine
+     */
+    void refuseOtherEngine(List<String> globals, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        List<String> words = new ArrayList<>(globals);
+        words.addAll(List.of(Verb.RUN.word(), "image"));
+        if (DockerCommandLine.parse(words, verb -> help(verb, request, client))
+                instanceof RunCommand run) {
+            UserEngine where = UserEngine.of(run, request, client, engine.socket());
+            proof.refuseOther(run, where, request, client);
+        }
+    }
+
     private void startOrNamePodman(
             RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
             throws IOException, RefusedException {
@@ -184,7 +202,7 @@ public final class StartContainer {
         }
         switch (new ImageFinder(engine, request, client).find(run, where)) {
             case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
-            case ImageFinder.NotPulled _ -> client.exit(run.verb() == Verb.RUN ? 125 : 1);
+            case ImageFinder.NotPulled _ -> client.exec(request.dockerWith(run.pulledInVain()));
             case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
                     startImage(rest, image, typed, where, request, client, ending);
         }
@@ -203,6 +221,12 @@ public final class StartContainer {
         GpuNeeds needs = GpuNeeds.of(image, variables);
         Optional<Wanted> wanted = wanted(run, typed, request, variables, needs, client);
         if (wanted.isEmpty()) {
+            if (needs.implied() && runtime.isPlain(run, where)) {
+                client.message(
+                        "the image "
+                                + run.image()
+                                + " has CUDA_VERSION and requests no GPU; request one with --gpus");
+            }
             ending.become(request.dockerWith(run.with(List.of())));
             return;
         }
@@ -213,12 +237,16 @@ public final class StartContainer {
         if (withGpus) {
             ContainerPlanner.refuseMountAt(Leases.FOLDER, userSettings);
         }
+        Map<String, String> environment = new HashMap<>(image.environment());
+        environment.putAll(variables);
+        MigVariables.refuse(environment, !withGpus || run.privileged());
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
         Set<String> candidates = needsCheck.check(checked, wanted.get().request(), driver, client);
         Optional<String> ours = runtime.ours(run, where);
         if (ours.isPresent()) {
+            proof.refuseWithoutRuntime(run, ours.get());
             startWithRuntime(ours.get(), run, wanted.get(), candidates, request, waiting, ending);
             return;
         }

@@ -5,6 +5,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.volume.DriverVolume;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.util.List;
@@ -22,13 +23,16 @@ public final class VolumeSetup {
 
     private final Host host;
     private final String volumeDriver;
+    private final StartContainer start;
 
     /**
      * @param volumeDriver the name of our volume plugin
+     * @param start refuses engines that have no volumes of it
      */
-    public VolumeSetup(Host host, String volumeDriver) {
+    public VolumeSetup(Host host, String volumeDriver, StartContainer start) {
         this.host = host;
         this.volumeDriver = volumeDriver;
+        this.start = start;
     }
 
     /**
@@ -40,13 +44,17 @@ public final class VolumeSetup {
 
     /**
      * @throws IOException also without a driver
+     * @throws RefusedException where {@code run} refuses the engine
      */
-    public void run(ClientRequest request, ClientConnection client) throws IOException {
-        String volume = DriverVolume.KIND + "_" + HostDriver.readVersion(host).text();
+    public void run(ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
         List<String> typed = request.arguments();
+        List<String> globals = typed.subList(0, typed.size() - WORDS.size());
+        start.refuseOtherEngine(globals, request, client);
+        String volume = DriverVolume.KIND + "_" + HostDriver.readVersion(host).text();
         List<String> create =
                 Stream.concat(
-                                typed.subList(0, typed.size() - WORDS.size()).stream(),
+                                globals.stream(),
                                 Stream.of(GROUP, "create", "--driver", volumeDriver, volume))
                         .toList();
         client.exec(request.dockerWith(create));

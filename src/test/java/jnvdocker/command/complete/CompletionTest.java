@@ -78,7 +78,7 @@ class CompletionTest {
         return new Lease(
                 id,
                 claim,
-                new Holder.Client(new ProcessId(4711, 5)),
+                Holder.reserved(new ProcessId(4711, 5)),
                 "boot",
                 Instant.EPOCH,
                 1,

@@ -28,6 +28,7 @@ import jnvdocker.idle.IdleHolder;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
@@ -45,7 +46,6 @@ import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.Deadlines;
 import jnvdocker.protocol.FrameMemory;
-import jnvdocker.registry.Earlier;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
@@ -152,7 +152,7 @@ class JsonDocumentsTest {
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));
-        queue = parts.keeper().start();
+        queue = parts.queueKeeper().start();
         hold(gpus);
         waitForAll();
     }
@@ -183,8 +183,8 @@ class JsonDocumentsTest {
     private void hold(List<Gpu> gpus) throws Exception {
         Claim container = claim("0", ALICE);
         LeaseRegistry registry = parts.registry();
-        registry.mount(
-                container, "use", self, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        Holder holder = Holder.of(self, Optional.empty(), Optional.empty());
+        registry.decide(leases -> leases.hold(leases.live(container.id()).orElseThrow(), holder));
         claim("1", BOB);
         parts.leases().cancel(claim("2", BOB));
         parts.leases().cordon(List.of(gpus.get(2)), ALICE, "fan is loud");

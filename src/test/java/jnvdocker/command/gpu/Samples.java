@@ -37,14 +37,13 @@ final class Samples {
 
     /** Alice's lease, of a running container. */
     static Lease held(long id, String name, int... gpus) {
-        Holder holder =
-                new Holder.Container(ENGINE, Optional.of(new ProcessId(4711, 5)), Optional.empty());
+        Holder holder = Holder.of(ENGINE, Optional.of(new ProcessId(4711, 5)), Optional.empty());
         return lease(id, Optional.of(name), holder, Optional.empty(), gpus);
     }
 
     /** Alice's lease, for a docker run that has not started its container yet. */
     static Lease reserved(long id, int... gpus) {
-        Holder client = new Holder.Client(new ProcessId(4700, 4));
+        Holder client = Holder.reserved(new ProcessId(4700, 4));
         return lease(id, Optional.empty(), client, Optional.empty(), gpus);
     }
 

@@ -13,7 +13,9 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 
+import jnvdocker.lease.Lease;
 import jnvdocker.posix.PermanentThread;
+import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.Test;
@@ -169,6 +171,38 @@ class ArchitectureTest {
                     "WebServer",
                     "WebThreads");
 
+    /**
+     * A lease begins, changes and ends by one class, in the transaction of one decision; and
+     * holders that are gone are seen to be so by one thread.
+     */
+    @Test
+    void leasesAreWrittenInOnePlace() throws IOException {
+        Map<String, Set<String>> writers = new TreeMap<>();
+        Pattern write = Pattern.compile("\"(INSERT INTO|UPDATE|DELETE FROM) (lease|lease_gpu)\\b");
+        try (Stream<Path> files =
+                Files.walk(Project.source("runtime").resolve("src/main/java").normalize())) {
+            for (Path file : files.filter(it -> it.toString().endsWith(".java")).toList()) {
+                Matcher found = write.matcher(Files.readString(file));
+                while (found.find()) {
+                    writers.computeIfAbsent(found.group(1), _ -> new TreeSet<>())
+                            .add(file.getFileName().toString());
+                }
+            }
+        }
+        assertEquals(Set.of("LeaseWriter.java"), writers.get("INSERT INTO"));
+        // Times follow a clock that is set; what has ended is history, which is deleted in time.
+        assertEquals(Set.of("BootTime.java", "LeaseWriter.java"), writers.get("UPDATE"));
+        assertEquals(Set.of("HistoryRows.java"), writers.get("DELETE FROM"));
+        ArchRuleDefinition.noClasses()
+                .that()
+                .doNotHaveSimpleName("Keeper")
+                .and()
+                .resideInAPackage("jnvdocker.grant..")
+                .should()
+                .callMethod(LeaseRegistry.class, "end", Lease.class, String.class, boolean.class)
+                .check(OURS);
+    }
+
     /** A loop that has ended is noticed by nobody: leases would end no more, say. */
     @Test
     void threadsThatNeverEndSurviveAnyFailure() {
@@ -198,12 +232,10 @@ class ArchitectureTest {
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
                     Map.entry("DockerEngine.java", "one method for each call"),
                     Map.entry("GpuChoice.java", "one decision, with what it may come to"),
-                    Map.entry(
-                            "LeaseRegistry.java", "one method for each thing that befalls a lease"),
+                    Map.entry("Keeper.java", "all that ends a lease"),
                     Map.entry("Leases.java", "the front door"),
                     Map.entry("PodLeases.java", "one method for each moment of a pod"),
                     Map.entry("ProcFolder.java", "one method for each question"),
-                    Map.entry("QueueKeeper.java", "one walk along the queue"),
                     Map.entry("Reconciler.java", "one comparison"),
                     Map.entry("RegistryDatabase.java", "one file's life"),
                     Map.entry("Reservations.java", "one request's way"),

@@ -105,7 +105,10 @@ class CdiDevicesTest {
                                 "--name=" + name,
                                 "--network=none",
                                 "--stop-signal=KILL",
-                                "--device=jnvdocker/gpu=" + device));
+                                "--device="
+                                        + (device.contains("=")
+                                                ? device
+                                                : "jnvdocker/gpu=" + device)));
         words.addAll(Arrays.asList(more));
         words.addAll(List.of("plain", "sleep", "1000"));
         return lab.docker(words.toArray());
@@ -149,6 +152,23 @@ class CdiDevicesTest {
         start("two", "2").ok();
         Command.Result back = lab.docker("start", "one");
         assertTrue(back.exitCode() != 0 && back.err().contains("container two"), back::toString);
+    }
+
+    /** As users of NVIDIA's toolkit name them, and podman's {@code --gpus}. */
+    @Test
+    void devicesHaveNvidiasNamesToo() {
+        for (String runtime : List.of("--runtime=runc", "--runtime=nvidia")) {
+            start("one", "nvidia.com/gpu=1", runtime).ok();
+            awaitHolders(Map.of(1, "one"));
+            String table = lab.jnvdocker("gpu", "ls").ok().out();
+            assertFalse(table.contains("used by"), table);
+            Command.Result second = start("two", "nvidia.com/gpu=1", "--runtime=runc");
+            assertTrue(second.err().contains("is held by"), second::toString);
+            lab.engine().removeContainers();
+            awaitHolders(Map.of());
+        }
+        start("all", "nvidia.com/gpu=all").ok();
+        awaitHolders(Map.of(0, "all", 1, "all", 2, "all", 3, "all"));
     }
 
     @Test

@@ -447,6 +447,32 @@ class DoctorTest extends EachEngineTest {
         assertWell();
     }
 
+    /** Docker makes it for a user who mounts the driver's volume without naming the plugin. */
+    @Test
+    void volumeOfAnotherDriverIsNamedWithItsUsers() {
+        String volume = "nvidia_driver_" + lab.host().version();
+        lab.docker("volume", "rm", volume);
+        lab.docker("volume", "create", volume).ok();
+        lab.docker("create", "--name=old", "--volume=" + volume + ":/x", "plain", "true").ok();
+        String what =
+                "wrong: the engine has a volume "
+                        + volume
+                        + " of the driver 'local', so that no container gets the one of"
+                        + " nvidia-docker";
+        String remove = "docker volume rm " + volume;
+        assertEquals(
+                List.of(
+                        what
+                                + "; it is used by old; remove these containers when they are not"
+                                + " needed, then "
+                                + remove),
+                found("plugin"));
+        lab.docker("rm", "old").ok();
+        assertEquals(List.of(what + "; if its files are not needed: " + remove), found("plugin"));
+        lab.docker("volume", "rm", volume).ok();
+        assertEquals(List.of(), found("plugin"));
+    }
+
     /** The engine lists only volumes that the plugin lists. */
     @Test
     void containerThatNvidiaDockerHasMade() {

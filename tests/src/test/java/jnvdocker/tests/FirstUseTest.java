@@ -46,10 +46,10 @@ class FirstUseTest extends OneHostTest {
     }
 
     @Test
-    void versionIsOursThenDockers() {
+    void versionIsDockersThenOurs() {
         Command.Result result = typed("version").run().ok();
         assertTrue(
-                result.out().matches("(?s)jnvdocker: [0-9.]+\n\npid=.*argument=version\n.*"),
+                result.out().matches("(?s)pid=.*argument=version\n.*\n\njnvdocker: [0-9.]+\n"),
                 result::toString);
     }
 
@@ -60,23 +60,33 @@ class FirstUseTest extends OneHostTest {
                 "version --format=json",
                 "version -f json",
                 "version -fjson",
-                "--debug version --format json"
+                "--debug version --format json",
+                "version --help",
+                "version foo"
             })
-    void versionInAFormatIsDockersAlone(String line) {
+    void versionWithAnArgumentIsDockersAlone(String line) {
         Command.Result result = typed((Object[]) line.split(" ")).run().ok();
         assertTrue(result.out().startsWith("pid="), result::toString);
+        assertFalse(result.out().contains("jnvdocker: "), result::toString);
         assertEquals("", result.err());
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "-h", "help", "--debug --help", ""})
+    @ValueSource(strings = {"--help", "-h", "help", "--debug --help"})
     void helpIsDockersThenOurs(String line) {
-        Object[] words = line.isEmpty() ? new Object[0] : line.split(" ");
-        Command.Result result = typed(words).run().ok();
+        Command.Result result = typed((Object[]) line.split(" ")).run().ok();
         assertTrue(
                 result.out().matches("(?s)pid=.*\n\njnvdocker adds:\n.*\n  gpu   .*"),
                 result::toString);
         assertFalse(daemon.pid().isPresent(), "nobody was asked");
+    }
+
+    /** Docker prints its help as an error when no command is given. */
+    @Test
+    void nothingTypedIsAnsweredOnStandardError() {
+        Command.Result result = typed().run().ok();
+        assertFalse(result.out().contains("jnvdocker adds"), result::toString);
+        assertTrue(result.err().startsWith("\njnvdocker adds:\n"), result::toString);
     }
 
     @ParameterizedTest
@@ -99,10 +109,13 @@ class FirstUseTest extends OneHostTest {
     }
 
     @Test
-    void helpThatDockerRefusesIsNotFollowedByOurs() throws IOException {
+    void textThatDockerRefusesIsNotFollowedByOurs() throws IOException {
         var script = Files.writeString(daemon.state().resolveSibling("refuse"), "exit 7\n");
-        Command.Result result = typed("--help").with("FAKE_DOCKER", script).run();
-        assertEquals("", result.out());
+        for (String word : List.of("--help", "version")) {
+            Command.Result result = typed(word).with("FAKE_DOCKER", script).run();
+            assertEquals("", result.out());
+            assertEquals(7, result.exitCode());
+        }
     }
 
     /** Linux before 5.9, and some sandboxes, have no close_range. */

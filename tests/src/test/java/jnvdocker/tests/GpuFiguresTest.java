@@ -70,6 +70,24 @@ class GpuFiguresTest {
         await(() -> ls().get(2).contains("12%"));
     }
 
+    /** A workstation's desktop has its GPU open all day. */
+    @Test
+    void programThatOnlyDrawsDoesNotTakeAGpu() throws Exception {
+        Path holdopen = host.folder().resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        Process browser = Command.of(holdopen, node(0)).start();
+        try {
+            await(() -> ls().get(1).contains("UNMANAGED"));
+            nvml.add("0000:07:00.0", "graphics " + browser.pid() + " 1000000");
+            await(() -> ls().get(1).contains("FREE"));
+            daemon.jnvdocker("gpu", "run", "--gpus", "device=0", "true").run().ok();
+            nvml.add("0000:07:00.0", "process " + browser.pid() + " 1000000");
+            await(() -> ls().get(1).contains("UNMANAGED"));
+        } finally {
+            browser.destroy();
+        }
+    }
+
     @Test
     void topHasTheProcessesOfEachGpu() throws Exception {
         Path holdopen = host.folder().resolve("holdopen");

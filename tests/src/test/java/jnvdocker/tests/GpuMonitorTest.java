@@ -47,6 +47,7 @@ class GpuMonitorTest {
     private static final class World implements GpuMonitor.Source {
         private volatile Optional<Path> library = Optional.empty();
         private volatile List<Gpu> gpus = List.of();
+        private volatile Set<String> asleep = Set.of();
 
         @Override
         public Optional<Path> library() {
@@ -61,6 +62,11 @@ class GpuMonitorTest {
         @Override
         public String load() {
             return "1";
+        }
+
+        @Override
+        public boolean isAsleep(String pciAddress) {
+            return asleep.contains(pciAddress);
         }
     }
 
@@ -111,6 +117,19 @@ class GpuMonitorTest {
 
     private void awaitTemperature(String address, int celsius) {
         await(() -> temperature(address).equals(OptionalInt.of(celsius)));
+    }
+
+    /** A question would switch it on. */
+    @Test
+    void gpuThatSleepsIsAskedNothing() {
+        String awake = "0000:07:00.0";
+        String asleep = "0000:0f:00.0";
+        world.asleep = Set.of(asleep);
+        start("a100x8", awake, asleep);
+        await(() -> temperature(awake).isPresent() && trouble(asleep).equals("it sleeps"));
+        assertTrue(temperature(asleep).isEmpty());
+        world.asleep = Set.of(awake);
+        await(() -> temperature(asleep).isPresent() && trouble(awake).equals("it sleeps"));
     }
 
     @Test

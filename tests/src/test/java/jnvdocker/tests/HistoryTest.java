@@ -72,7 +72,7 @@ class HistoryTest extends OneEngineTest {
         lab.registry()
                 .change(
                         ("INSERT INTO lease (claim, holder, boot, pid, start, since, until,"
-                                        + " evidence) VALUES ('%s', 'container', 'b', 1, 1, %d, %d,"
+                                        + " evidence) VALUES ('%s', 'held', 'b', 1, 1, %d, %d,"
                                         + " 'it is gone')")
                                 .formatted(claim, end - length.toMillis(), end));
         lab.registry()

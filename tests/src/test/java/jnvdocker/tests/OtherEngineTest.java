@@ -8,6 +8,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DockerProxy;
 import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.Test;
@@ -68,6 +69,46 @@ class OtherEngineTest extends OneEngineTest {
             String plain = run(proxy.url(), "--rm").ok().out().strip();
             assertEquals(plain, lab.docker("ps", "-q", "--no-trunc").ok().out().strip());
         }
+    }
+
+    /** The daemon's own engine is behind it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"Mounts", "Devices"})
+    void proxyBeforeTheDaemonIsRefusedLikewise(String dropped) {
+        try (DockerProxy proxy = new DockerProxy(lab.engine().socket(), dropped)) {
+            assertRefusedBeforeTheDaemon(proxy);
+        } finally {
+            putDaemonBehind(lab.engine().socket());
+        }
+    }
+
+    @Test
+    void proxyBeforeTheDaemonThatDropsOurRuntimeIsRefusedLikewise() {
+        try (DockerProxy proxy = new DockerProxy(lab.engine().socket(), "Runtime");
+                RuntimeInstallation runtime = RuntimeInstallation.planned(lab)) {
+            runtime.install().ok();
+            lab.engine().reload();
+            assertRefusedBeforeTheDaemon(proxy);
+            lab.jnvdocker("runtime", "uninstall").ok();
+        } finally {
+            putDaemonBehind(lab.engine().socket());
+            lab.engine().reload();
+        }
+    }
+
+    private static void assertRefusedBeforeTheDaemon(DockerProxy proxy) {
+        putDaemonBehind(proxy.socket());
+        for (int attempt = 1; attempt <= 2; attempt++) {
+            assertRefused(run(proxy.url(), "--gpus=device=1"), proxy.url(), "leaves out");
+        }
+        String plain = run(proxy.url()).ok().out().strip();
+        assertEquals(plain, lab.docker("ps", "-q", "--no-trunc").ok().out().strip());
+    }
+
+    private static void putDaemonBehind(Path socket) {
+        lab.daemon().stop();
+        lab.daemon().with("JNVDOCKER_DOCKER_SOCKET", socket);
+        lab.startDaemon();
     }
 
     /** Docker follows each of them, and so do we: none is taken for the daemon's own engine. */

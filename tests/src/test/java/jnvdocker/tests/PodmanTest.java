@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -85,11 +86,6 @@ class PodmanTest {
         return lab.registry().holders().keySet();
     }
 
-    /** Its first line is the container's id. */
-    private static String shortId(Command.Result started) {
-        return started.ok().out().substring(0, 12);
-    }
-
     private static Command.Result assertRefused(Command.Result result, String... parts) {
         assertEquals(126, result.exitCode(), result::toString);
         for (String part : parts) {
@@ -105,17 +101,18 @@ class PodmanTest {
 
     @Test
     void nodeIsLeasedOrRefusedByItsHoldersName() {
-        String one = shortId(podman.start("one", RUNTIME, device(1)));
+        podman.start("one", RUNTIME, device(1)).ok();
         awaitHeld(Set.of(1));
+        String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("To free it: podman stop one"), why);
         String variables = podman.command("exec", "one", "env").run().ok().out();
         assertTrue(variables.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), variables);
         String stays =
                 lab.jnvdocker("runtime", "uninstall", "--engine=podman", "--dry-run").ok().out();
-        assertTrue(stays.contains("removed first; these run: one; when"), stays);
+        assertTrue(stays.contains("stays: podman runs these containers with it: one; when"), stays);
         assertRefused(
                 podman.start("two", RUNTIME, device(1)),
-                "nvidia: jnvdocker: GPU 1 (GPU-5c1a1003) is held by",
-                one);
+                "nvidia: jnvdocker: GPU 1 (GPU-5c1a1003) is held by somebody's container one ");
         String mount =
                 lab.daemon().state()
                         + "/claims/"
@@ -123,7 +120,79 @@ class PodmanTest {
                         + "/mount";
         assertRefused(
                 podman.start("three", RUNTIME, device(1), "--volume=" + mount + ":/run/jnvdocker"),
-                one);
+                "container one ");
+    }
+
+    /** Podman gives it the pod's devices, too; each member has a lease of its own. */
+    @Test
+    void infraContainerOfAPodHasNoGpu() {
+        podman.command(
+                        RUNTIME,
+                        "pod",
+                        "create",
+                        "--name=p",
+                        "--network=none",
+                        device(1),
+                        "--infra-image=plain",
+                        "--infra-command=sleep 1000")
+                .run()
+                .ok();
+        try {
+            member("one").ok();
+            awaitHeld(Set.of(1));
+            assertRefused(member("two"), "is held by somebody's container one ");
+        } finally {
+            podman.command("pod", "rm", "-f", "-t", "0", "p").run();
+        }
+    }
+
+    private static Command.Result member(String name) {
+        return podman.command(
+                        RUNTIME,
+                        "run",
+                        "-d",
+                        "--pod=p",
+                        "--name=" + name,
+                        "--ulimit=nofile=1024:1024",
+                        "--ulimit=nproc=1000:1000",
+                        "plain",
+                        "sleep",
+                        "1000")
+                .run();
+    }
+
+    @Test
+    void variableOfOursIsRefusedSinceItMayBeTheImages() {
+        assertRefused(
+                podman.start("one", RUNTIME, "--env=JNVDOCKER_GPUS=1"), "may come from its image");
+    }
+
+    @Test
+    void privilegedContainerHasNoGpuAndTheLogSaysSo() throws IOException {
+        podman.start("one", RUNTIME, "--privileged", device(1)).ok();
+        assertEquals(Set.of(), held());
+        String log = Files.readString(lab.daemon().log());
+        assertTrue(log.contains("container one: it is privileged and gets no GPU"), log);
+    }
+
+    @Test
+    void refusedInstallLaysOutNothing() throws IOException {
+        Path open = Files.createDirectory(folder.resolve("open"));
+        Command.of("chmod", "777", open).run().ok();
+        Path program = folder.resolve("refused");
+        Command.Result refused =
+                lab.jnvdocker(
+                        "runtime",
+                        "install",
+                        "--engine=podman",
+                        "--config",
+                        open.resolve("podman.conf"),
+                        "--runtime-dir",
+                        program);
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertFalse(Files.exists(program), refused::toString);
+        String status = lab.jnvdocker("runtime", "status").ok().out();
+        assertFalse(status.contains(open.toString()), status);
     }
 
     /** Only its processes are seen: the daemon does not list podman's containers. */
@@ -170,10 +239,11 @@ class PodmanTest {
             assertRefused(first, "may come from its image", "or use podman 5");
             return;
         }
-        String one = shortId(first);
-        String two = shortId(podman.start("two", RUNTIME, TWO));
+        first.ok();
+        podman.start("two", RUNTIME, TWO).ok();
         awaitHeld(Set.of(0, 1, 2, 3));
-        assertRefused(podman.start("three", RUNTIME, TWO), "jnvdocker: 2 GPUs requested", one, two);
+        assertRefused(
+                podman.start("three", RUNTIME, TWO), "jnvdocker: 2 GPUs requested", "one", "two");
     }
 
     /** Its Docker API ignores volume plugins and runtimes: there is nothing to begin a lease. */

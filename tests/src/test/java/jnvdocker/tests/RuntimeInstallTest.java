@@ -88,15 +88,9 @@ class RuntimeInstallTest {
     void engineHasItFromAReloadOnAndTakesGpusFromARestartOn() throws Exception {
         lab.engine().restart();
         Command.Result installed = runtime.install().ok();
-        assertTrue(installed.out().contains("    systemctl reload docker\n"), installed.out());
-        JsonNode status = status();
-        assertFalse(status.path("works").asBoolean(), status::toString);
-        assertEquals("systemctl reload docker", status.path("remedy").asText());
-        lab.engine().reload();
-        Lab.await(() -> {
-            Command.Result now = lab.jnvdocker("runtime", "status");
-            return now.exitCode() == 0 ? List.of() : List.of(now.toString());
-        });
+        assertTrue(installed.out().contains("\nreloading docker (SIGHUP to pid "), installed.out());
+        assertTrue(installed.out().endsWith("\ndocker has the runtime 'nvidia' now\n"));
+        lab.jnvdocker("runtime", "status").ok();
         Command.Result run = lab.docker("run", "--rm", "--gpus=1", "--runtime=nvidia", "plain");
         assertTrue(run.err().contains("could not select device driver"), run::toString);
         lab.engine().restart();
@@ -313,6 +307,32 @@ class RuntimeInstallTest {
             assertEquals(before, Files.readString(config));
         }
         Folders.remove(folder);
+    }
+
+    /** With both of a kind, dockerd would not start again. */
+    @Test
+    void configurationThatTheRunningEngineRefusesIsNotWritten() throws Exception {
+        lab.engine().restart("--default-runtime=runc");
+        try {
+            Command.Result refused = runtime.install("--default");
+            assertEquals(125, refused.exitCode(), refused::toString);
+            assertTrue(
+                    refused.err().contains("was started with --default-runtime, and does not"),
+                    refused::toString);
+            runtime.install().ok();
+        } finally {
+            lab.engine().restart(new String[0]);
+        }
+        lab.jnvdocker("runtime", "uninstall");
+        String wrong = "{\"debug\": false, \"no-such-key\": 1}";
+        Files.writeString(runtime.config(), wrong);
+        Command.Result refused = runtime.install();
+        if (TestEngine.Release.wanted() == TestEngine.Release.NEWEST) {
+            assertTrue(refused.err().contains("dockerd does not accept"), refused::toString);
+            assertTrue(refused.err().contains("no-such-key"), refused::toString);
+            assertEquals(wrong, Files.readString(runtime.config()));
+        }
+        Files.writeString(runtime.config(), BEFORE);
     }
 
     @Test

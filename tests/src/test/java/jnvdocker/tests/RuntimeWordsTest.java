@@ -15,6 +15,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,6 +26,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** What users, images and the lab say of containers with our OCI runtime, and what comes of it. */
 @Tag("docker")
@@ -230,5 +234,96 @@ class RuntimeWordsTest {
                 sealed
                 """,
                 out);
+    }
+
+    /** As docker has them reach a container that its own driver gives GPUs. */
+    @Test
+    void capabilitiesOfTheRequestReachTheContainer() {
+        String request = "device=1,\"capabilities=graphics,utility\"";
+        Object[] words = {"sh", "-c", "echo $NVIDIA_DRIVER_CAPABILITIES; ls /usr/share/glvnd"};
+        String label = "--label=jnvdocker.gpus=" + request;
+        String expected = "graphics,utility\negl_vendor.d\n";
+        assertEquals(expected, run(lab::docker, "--runtime=nvidia", label, words));
+        assertEquals(expected, run(lab::jnvdocker, "--gpus", request, words));
+    }
+
+    private static String run(
+            Function<Object[], Command.Result> program,
+            String option,
+            String value,
+            Object... words) {
+        List<Object> all = new ArrayList<>(List.of("run", "--rm", option, value, "plain"));
+        all.addAll(Arrays.asList(words));
+        return program.apply(all.toArray()).ok().out();
+    }
+
+    @Test
+    void nobodyRunsWithoutARequestedGpuUnseen() {
+        lab.configure("[runtime]\nimage_need = \"none\"\n");
+        lab.engine()
+                .image(
+                        "asks",
+                        "--small",
+                        "--env",
+                        "PATH=/bin",
+                        "--env",
+                        "NVIDIA_VISIBLE_DEVICES=all");
+        String[] start = {"run", "-d", "--runtime=nvidia", "--stop-signal=KILL"};
+        lab.docker(with(start, "--name=one", "asks", "sleep", "1000")).ok();
+        assertEquals(Map.of(), lab.registry().holders());
+        String why = "one runs without a GPU: this container has no GPU: its image asks for GPUs";
+        String explained = lab.jnvdocker("gpu", "why", "one").ok().out();
+        assertTrue(explained.contains(why), explained);
+        String found = lab.jnvdocker("gpu", "doctor").out();
+        assertTrue(found.contains("container one runs without a GPU since "), found);
+        String log = lab.docker("logs", "one").err();
+        assertTrue(log.contains("jnvdocker: this container has no GPU: "), log);
+        lab.docker("rm", "-f", "one").ok();
+        assertTrue(!lab.jnvdocker("gpu", "doctor").out().contains("runs without a GPU"));
+
+        String all = "NVIDIA_VISIBLE_DEVICES=all";
+        lab.docker(with(start, "--name=two", "-e", all, "asks", "sleep", "1000")).ok();
+        awaitHolders(Map.of(0, "two", 1, "two", 2, "two", 3, "two"));
+    }
+
+    private static Object[] with(String[] start, String... more) {
+        return Stream.concat(Arrays.stream(start), Arrays.stream(more)).toArray();
+    }
+
+    /** As NVIDIA's toolkit reads them. */
+    @Test
+    void wordsOfNvidiasToolkitCount() {
+        lab.engine().image("first", "--small", "--env", "CUDA_VERSION=99.0.176");
+        Command.Result refused = lab.docker("run", "--rm", "--runtime=nvidia", "first", "true");
+        assertRefused(refused, "unsupported CUDA version");
+        refused = lab.jnvdocker("run", "--rm", "--gpus=1", "first", "true");
+        assertRefused(refused, "unsupported CUDA version");
+        lab.engine().image("second", "--small", "--env", "CUDA_VERSION=9.0.176");
+        Object[] second = {"run", "-d", "--runtime=nvidia", "--name=all", "second", "sleep", "99"};
+        lab.docker(second).ok();
+        awaitHolders(Map.of(0, "all", 1, "all", 2, "all", 3, "all"));
+        lab.docker("rm", "-f", "all").ok();
+        start("named", "-e", "NVIDIA_VISIBLE_DEVICES=runtime.nvidia.com/gpu=1,2").ok();
+        awaitHolders(Map.of(1, "named", 2, "named"));
+        String mig = "NVIDIA_MIG_CONFIG_DEVICES=all";
+        String why = "requests the MIG configuration of GPUs, for which a container must be";
+        assertRefused(start("mig", "--gpus=1", "-e", mig), why);
+        assertRefused(lab.jnvdocker("run", "--gpus=1", "-e", mig, "plain", "true"), why);
+    }
+
+    /** One answer, whichever way they reach us. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "0,0 | GPU 0 is named twice",
+                "-1 | invalid device: -1",
+                "0 1 | NVIDIA_VISIBLE_DEVICES is '0 1', which does not name GPUs",
+                "all,0 | invalid device: all",
+            })
+    void idsAreReadInOneWay(String ids, String why) {
+        String variable = "NVIDIA_VISIBLE_DEVICES=" + ids;
+        assertRefused(start("one", "-e", variable), why);
+        assertRefused(lab.jnvdocker("run", "--rm", "-e", variable, "plain", "true"), why);
     }
 }

@@ -13,6 +13,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -103,5 +106,22 @@ class SickGpuTest {
         gpu("uncordon", "1").ok();
         gpu("run", "--gpus", "device=1", "true").ok();
         holder.destroy();
+    }
+
+    /** As docker's {@code -v /dev/nvidia0:…} makes one while the driver is not loaded. */
+    @Test
+    void gpuWhoseNodeIsSomethingElseIsShownAndNotChosen() throws IOException {
+        Path node = host.folder().resolve("dev/nvidia0");
+        Files.delete(node);
+        Files.createDirectory(node);
+        String why = node + " is not the character device 195:0 that the driver has now";
+        gpu("run", "--gpus", "3", "true").ok();
+        assertTrue(line(0).contains("SICK"), line(0));
+        assertTrue(gpu("why", "0").ok().out().contains(why), "the reason");
+        Command.Result named = gpu("run", "--gpus", "device=0", "true");
+        assertTrue(named.err().contains(why + "; remove it, it is made again"), named.err());
+        Files.delete(node);
+        gpu("run", "--gpus", "4", "true").ok();
+        assertTrue(line(0).contains("FREE"), line(0));
     }
 }

@@ -241,7 +241,7 @@ class UnprivilegedTest extends OneHostTest {
         registry.change(
                 "INSERT INTO lease (claim, holder, boot, pid, start, since, until, evidence) "
                         + numbers
-                        + "SELECT format('%012x', i), 'container', 'b', 1, 1, 1700000000000 + i,"
+                        + "SELECT format('%012x', i), 'held', 'b', 1, 1, 1700000000000 + i,"
                         + " 1700000100000 + i, 'its first process (pid 4711) is gone' FROM n");
         registry.change(
                 "INSERT INTO lease_gpu (lease, gpu, live) SELECT id, " + gpu + ", 0 FROM lease");

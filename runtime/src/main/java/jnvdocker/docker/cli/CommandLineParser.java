@@ -87,7 +87,8 @@ final class CommandLineParser {
         if (options.operands() >= argv.size() || !mayBeImage(argv.get(options.operands()))) {
             return leaveToDocker(reader);
         }
-        return new RunCommand(argv, globals, verb, options, gpus(options.values("gpus")));
+        List<String> requests = options.values(WordPlace.GPUS);
+        return new RunCommand(argv, globals, verb, options, gpus(requests), capabilities(requests));
     }
 
     private DockerCommandLine leaveToDocker(OptionReader reader) {
@@ -126,6 +127,17 @@ final class CommandLineParser {
             first = request;
         }
         return first;
+    }
+
+    /** Of several requests docker sets the variable several times, of which the last counts. */
+    private static List<String> capabilities(List<String> values)
+            throws InvalidGpuRequestException {
+        List<String> last = List.of();
+        for (String value : values) {
+            List<String> named = GpuRequest.parseCapabilities(value);
+            last = named.isEmpty() ? last : named;
+        }
+        return last;
     }
 
     private Optional<TypedOptions> read(int start, KnownOptions known) throws IOException {

@@ -31,7 +31,8 @@ public final class RunCommand implements DockerCommandLine {
             TypedOptions globals,
             Verb verb,
             TypedOptions options,
-            GpuRequest gpus) {
+            GpuRequest gpus,
+            List<String> capabilities) {
         this(
                 argv,
                 globals,
@@ -39,7 +40,13 @@ public final class RunCommand implements DockerCommandLine {
                 options,
                 gpus,
                 Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT),
-                List.of());
+                capabilities.isEmpty()
+                        ? List.of()
+                        : List.of(
+                                "--env="
+                                        + GpuRequest.DRIVER_CAPABILITIES
+                                        + "="
+                                        + String.join(",", capabilities)));
     }
 
     private RunCommand(
@@ -190,7 +197,10 @@ public final class RunCommand implements DockerCommandLine {
      * has may be of another platform than was requested, and docker would pull it once more.
      */
     public RunCommand pulled() {
-        List<String> never = platform().isPresent() ? List.of("--pull=never") : List.of();
+        List<String> more = new ArrayList<>(instead);
+        if (platform().isPresent()) {
+            more.add("--pull=never");
+        }
         return new RunCommand(
                 argv,
                 globals,
@@ -198,12 +208,30 @@ public final class RunCommand implements DockerCommandLine {
                 options,
                 gpus,
                 Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT, "pull"),
-                never);
+                more);
     }
 
     /**
-     * The command line as typed but for {@code --gpus} and for what has been done already, and with
-     * these arguments behind the last option.
+     * The same command after its pull has failed, for docker to say why in its own words, and with
+     * its own exit code. Should docker succeed, it finds a runtime that does not exist: nothing was
+     * decided about the container's GPUs.
+     */
+    public List<String> pulledInVain() {
+        return new RunCommand(
+                        argv,
+                        globals,
+                        verb,
+                        options,
+                        gpus,
+                        Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT, "pull"),
+                        List.of("--pull=always", "--runtime=try-again"))
+                .with(List.of());
+    }
+
+    /**
+     * The command line as typed but for {@code --gpus}, of which the capabilities become the
+     * variable that docker sets for them, and for what has been done already; with these arguments
+     * behind the last option.
      */
     public List<String> with(List<String> extraArguments) {
         BitSet gone = new BitSet();

@@ -62,6 +62,9 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     /** Each of them is inspected. */
     private static final int MOST_ENDED = 1000;
 
+    /** Serves the volumes that no plugin does. */
+    private static final String OWN_DRIVER = "local";
+
     private static final String START = "start it: systemctl start docker";
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
@@ -139,6 +142,20 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     public EngineProduct product() throws EngineException {
         return memory.product(
                 () -> askForSomebody("report its version", LIMIT, EngineProduct::ask));
+    }
+
+    /** The default runtime, as far as it is known without a question to the engine. */
+    public Optional<String> standard() {
+        return memory.knownRuntimes().map(EngineRuntimes::standard);
+    }
+
+    /**
+     * Has the engine create a container that never runs, and returns what is left out of it.
+     *
+     * @throws EngineException when the engine refuses it, or does not answer
+     */
+    public List<String> leavesOut(TrialContainer trial) throws EngineException {
+        return askForSomebody("create a container of jnvdocker's", LIMIT, trial::missing);
     }
 
     /** So that the engine need not be asked when the next container starts. */
@@ -403,7 +420,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     @Override
-    public Map<String, String> volumeOptions(String volume, Duration limit) throws EngineException {
+    public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
+            throws EngineException {
         return askAboutOne(
                 "inspect volume " + volume,
                 limit,
@@ -411,9 +429,25 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                     try {
                         var found = docker.inspectVolumeCmd(volume).exec();
                         Object options = found.getRawValues().get("Options");
-                        return ContainerRecords.texts(options);
+                        return Optional.of(ContainerRecords.texts(options))
+                                .filter(_ -> !OWN_DRIVER.equals(found.getDriver()));
                     } catch (NotFoundException e) {
-                        return Map.of();
+                        return Optional.of(Map.of());
+                    }
+                });
+    }
+
+    /** The driver of a volume; empty when there is no such volume. */
+    public Optional<String> volumeDriver(String volume, Duration limit) throws EngineException {
+        return askAboutOne(
+                "inspect volume " + volume,
+                limit,
+                docker -> {
+                    try {
+                        return Optional.ofNullable(
+                                docker.inspectVolumeCmd(volume).exec().getDriver());
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
                     }
                 });
     }

@@ -11,10 +11,12 @@ import java.util.Objects;
  * @param version its own, {@code 28.5.2}
  * @param cgroupDriver the maker of its containers' cgroups: {@code systemd} or {@code cgroupfs}
  */
-public record EngineFacts(String version, String cgroupDriver, EngineRuntimes runtimes) {
+public record EngineFacts(
+        EngineProduct product, String version, String cgroupDriver, EngineRuntimes runtimes) {
     static EngineFacts ask(DockerClient docker) {
         Info info = docker.infoCmd().exec();
         return new EngineFacts(
+                EngineProduct.of(docker.versionCmd().exec(), info),
                 Objects.requireNonNullElse(info.getServerVersion(), ""),
                 Objects.requireNonNullElse(info.getCGroupDriver(), ""),
                 EngineRuntimes.of(info));

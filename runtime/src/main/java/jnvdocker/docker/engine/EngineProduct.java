@@ -3,7 +3,11 @@ package jnvdocker.docker.engine;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.model.Info;
+import com.github.dockerjava.api.model.Version;
 import com.github.dockerjava.api.model.VersionComponent;
+
+import jnvdocker.words.Quote;
 
 import java.util.List;
 import java.util.Objects;
@@ -13,16 +17,25 @@ import java.util.Objects;
  *
  * @param name of its main component: {@code Engine} is Docker's, {@code Podman Engine} podman's;
  *     empty when it does not report one
+ * @param rootless whether it runs without root, and so has no plugins of the host's
  */
-public record EngineProduct(String name) {
+public record EngineProduct(String name, boolean rootless) {
     /** What reports no component. */
-    public static final EngineProduct UNKNOWN = new EngineProduct("");
+    public static final EngineProduct UNKNOWN = new EngineProduct("", false);
+
+    /** Among the security options of an engine that runs without root. */
+    private static final String ROOTLESS = "name=rootless";
 
     static EngineProduct ask(DockerClient docker) {
+        return of(docker.versionCmd().exec(), docker.infoCmd().exec());
+    }
+
+    static EngineProduct of(Version version, Info info) {
         List<VersionComponent> components =
-                Objects.requireNonNullElse(docker.versionCmd().exec().getComponents(), List.of());
+                Objects.requireNonNullElse(version.getComponents(), List.of());
         String name = components.isEmpty() ? null : components.getFirst().getName();
-        return new EngineProduct(Objects.requireNonNullElse(name, ""));
+        List<String> options = Objects.requireNonNullElse(info.getSecurityOptions(), List.of());
+        return new EngineProduct(Objects.requireNonNullElse(name, ""), options.contains(ROOTLESS));
     }
 
     /**
@@ -32,10 +45,24 @@ public record EngineProduct(String name) {
     public static EngineProduct parse(String json) {
         try {
             return new EngineProduct(
-                    new JsonMapper().readTree(json).at("/Components/0/Name").asText(""));
+                    new JsonMapper().readTree(json).at("/Components/0/Name").asText(""), false);
         } catch (JsonProcessingException e) {
             return UNKNOWN;
         }
+    }
+
+    /**
+     * The same with the answer to {@code docker info --format '{{json .SecurityOptions}}'}, which
+     * the version does not have.
+     */
+    public EngineProduct withSecurity(String options) {
+        return new EngineProduct(name, options.contains('"' + ROOTLESS + '"'));
+    }
+
+    /** For people: {@code Docker}, {@code podman}, or what it calls itself. */
+    public String title() {
+        String known = isDocker() ? "Docker" : isPodman() ? "podman" : Quote.shown(name);
+        return known.isEmpty() ? "an unknown engine" : known + (rootless ? " without root" : "");
     }
 
     public boolean isDocker() {

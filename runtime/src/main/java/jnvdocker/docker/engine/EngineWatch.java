@@ -71,7 +71,6 @@ public final class EngineWatch implements AutoCloseable {
                 return;
             } catch (IOException | RuntimeException e) {
                 LOG.debug("not watching the engine: {}", e.getMessage());
-                perform("sweep", reconciler::sweep);
             }
             pause();
         }

@@ -11,6 +11,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.OtherContainer;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.RunningContainer;
@@ -242,7 +243,7 @@ public final class LeaseText {
     public static Optional<Owner> owner(GpuUse use) {
         return use.process()
                 .map(GpuUse.User::uid)
-                .filter(uid -> uid != 0 || containerId(use).isEmpty())
+                .filter(uid -> uid != 0 || containerId(use).isEmpty() && other(use).isEmpty())
                 .map(Owners::of);
     }
 
@@ -264,7 +265,16 @@ public final class LeaseText {
     private static String opened(GpuUse use) {
         return use.container().isPresent()
                 ? "opened by its " + use.process().map(LeaseText::process).orElse("processes")
-                : "not in a container";
+                : other(use)
+                        .map(it -> "in " + Quote.shown(it.title()))
+                        .orElse("not in a container");
+    }
+
+    /** The container of another engine than Docker that the process is in. */
+    public static Optional<OtherContainer> other(GpuUse use) {
+        return use.container().isPresent()
+                ? Optional.empty()
+                : use.process().flatMap(GpuUse.User::other);
     }
 
     /** {@code cordoned by root since 09:12 (fan is loud)}. */

@@ -19,8 +19,13 @@ import java.util.Optional;
 final class CdiFile implements EngineSettings {
     static final String KIND = "jnvdocker/gpu";
 
+    /** The kind of NVIDIA's toolkit, which users of podman know. */
+    static final String NVIDIAS = "nvidia.com/gpu";
+
     /** By which our program knows what it is; the C program has it too. */
     private static final String HOOK = "jnvdocker-cdi-hook";
+
+    private static final String HOOKS_FIRST_WORD = "/containerEdits/hooks/0/args/0";
 
     /** Longer than our program waits for the daemon. */
     private static final int TIMEOUT_SECONDS = 30;
@@ -38,7 +43,7 @@ final class CdiFile implements EngineSettings {
                     "leave --default and --swarm out");
         }
         CdiDevices devices = entry.devices().orElseThrow();
-        CdiSpec spec = new CdiSpec(KIND);
+        CdiSpec spec = new CdiSpec(entry.name());
         for (CdiDevices.Device device : devices.gpus()) {
             spec.add(String.valueOf(device.gpu().index()), List.of(device.node()));
             if (device.gpu().hasUuid()) {
@@ -60,6 +65,11 @@ final class CdiFile implements EngineSettings {
         return spec.text();
     }
 
+    /** Whether a file offers NVIDIA's devices, and is not ours. */
+    static boolean isNvidias(String text) {
+        return text.contains(NVIDIAS) && parse(text).isEmpty();
+    }
+
     @Override
     public Optional<String> without(String text, Registration registration) {
         return parse(text).isPresent() ? Optional.empty() : Optional.of(text);
@@ -76,11 +86,14 @@ final class CdiFile implements EngineSettings {
 
     /** Where a file of ours has the driver: an engine that does not see our mounts has a copy. */
     static Optional<Path> driver(String text) {
-        return CdiSpec.driver(text, KIND);
+        return CdiSpec.driver(text, KIND).or(() -> CdiSpec.driver(text, NVIDIAS));
     }
 
     /** Empty if it is not a file of ours. */
     private static Optional<JsonNode> parse(String text) {
-        return CdiSpec.parse(text, KIND);
+        return CdiSpec.parse(text, KIND)
+                .or(() ->
+                        CdiSpec.parse(text, NVIDIAS)
+                                .filter(root -> root.at(HOOKS_FIRST_WORD).asText("").equals(HOOK)));
     }
 }

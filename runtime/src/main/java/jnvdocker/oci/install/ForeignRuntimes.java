@@ -37,6 +37,8 @@ public final class ForeignRuntimes {
     private static final List<String> PODMANS =
             List.of("/usr/share/containers/containers.conf", "/etc/containers/containers.conf");
     private static final String PODMANS_PARTS = "/etc/containers/containers.conf.d";
+    private static final List<String> HOOKS =
+            List.of("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d");
     private static final String CONTAINERDS_PARTS = "/etc/containerd/conf.d";
 
     /** Go writes into a program which modules it is made of. */
@@ -111,6 +113,38 @@ public final class ForeignRuntimes {
             }
         }
         return List.copyOf(places);
+    }
+
+    /** The CDI files that offer NVIDIA's devices without our hook. */
+    public List<Path> nvidiasCdiFiles() throws IOException {
+        Set<Path> found = new LinkedHashSet<>();
+        for (Path folder : cdiFolders()) {
+            for (Path file : files(folder, "*.{json,yaml,yml}")) {
+                if (Files.isRegularFile(file) && CdiFile.isNvidias(beginning(file))) {
+                    found.add(file);
+                }
+            }
+        }
+        return List.copyOf(found);
+    }
+
+    /** The files by which podman and CRI-O run NVIDIA's hook for any container. */
+    public List<Path> nvidiasHooks() throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (String folder : HOOKS) {
+            for (Path file : files(host.resolve(folder), "*.json")) {
+                if (Files.isRegularFile(file) && beginning(file).contains(RuntimeProgram.NAME)) {
+                    found.add(file);
+                }
+            }
+        }
+        return found;
+    }
+
+    private static String beginning(Path file) throws IOException {
+        try (InputStream in = Files.newInputStream(file)) {
+            return new String(in.readNBytes(PART), StandardCharsets.UTF_8);
+        }
     }
 
     private static void addCdi(TomlTable table, Set<String> to) {
@@ -190,7 +224,10 @@ public final class ForeignRuntimes {
     }
 
     private List<Path> parts(String folder, String names) throws IOException {
-        Path path = host.resolve(folder);
+        return files(host.resolve(folder), names);
+    }
+
+    private static List<Path> files(Path path, String names) throws IOException {
         if (!Files.isDirectory(path)) {
             return List.of();
         }

@@ -45,18 +45,12 @@ public final class RunningContainers {
     static List<String> monitored(List<StartedProgram> monitors, Path runtime) {
         Set<String> names = new TreeSet<>();
         for (StartedProgram monitor : monitors) {
-            List<String> words = monitor.arguments();
             if (monitor.user().uid() == 0
-                    && value("-r", words).equals(Optional.of(runtime.toString()))) {
-                value("-n", words).or(() -> value("-c", words)).ifPresent(names::add);
+                    && monitor.value("-r").equals(Optional.of(runtime.toString()))) {
+                monitor.value("-n").or(() -> monitor.value("-c")).ifPresent(names::add);
             }
         }
         return List.copyOf(names);
-    }
-
-    private static Optional<String> value(String option, List<String> words) {
-        int at = words.indexOf(option);
-        return at >= 0 && at + 1 < words.size() ? Optional.of(words.get(at + 1)) : Optional.empty();
     }
 
     private static Path state(Registration registration) throws IOException, RefusedException {

@@ -30,6 +30,9 @@ public final class RuntimeInstaller {
     /** The name of our CDI devices. */
     public static final String CDI_KIND = CdiFile.KIND;
 
+    /** The name of NVIDIA's CDI devices, which a file of ours may offer as well. */
+    public static final String NVIDIAS_CDI_KIND = CdiFile.NVIDIAS;
+
     /** Below it there is a directory for each engine, since each has its own real runtime. */
     public static final String FOLDER = "/usr/libexec/jnvdocker-runtime";
 
@@ -177,6 +180,10 @@ public final class RuntimeInstaller {
     public void carryOut(Plan plan) throws IOException, RefusedException {
         synchronized (ONE_AT_A_TIME) {
             Registration registration = plan.registration();
+            if (plan.changesConfig()) {
+                // What is refused there has laid out nothing.
+                SettingsFile.check(registration.config(), plan.before());
+            }
             Files.createDirectories(registration.folder());
             WholeFile.write(
                     registration.program(),
@@ -305,11 +312,19 @@ public final class RuntimeInstaller {
         }
     }
 
-    /** Removes the installed files. */
-    public void removePrograms(Registration registration) throws IOException, RefusedException {
+    /**
+     * Removes the installed files.
+     *
+     * @return false if another configuration of ours names the same program, which stays
+     */
+    public boolean removePrograms(Registration registration) throws IOException, RefusedException {
         synchronized (ONE_AT_A_TIME) {
             if (registration.hook().isPresent()) {
                 HookLink.remove(registration.hook().get());
+            }
+            if (isShared(registration)) {
+                registrations.remove(registration);
+                return false;
             }
             if (RuntimeProgram.isOursAt(registration.program().toString())) {
                 Files.deleteIfExists(registration.program());
@@ -319,7 +334,14 @@ public final class RuntimeInstaller {
                 deleteIfEmpty(registration.folder().getParent());
             }
             registrations.remove(registration);
+            return true;
         }
+    }
+
+    private boolean isShared(Registration registration) throws IOException, RefusedException {
+        return registered().stream()
+                .filter(each -> !each.config().equals(registration.config()))
+                .anyMatch(each -> each.program().equals(registration.program()));
     }
 
     private static void deleteIfEmpty(Path folder) throws IOException {

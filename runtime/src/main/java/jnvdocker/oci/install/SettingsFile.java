@@ -41,6 +41,20 @@ final class SettingsFile {
     }
 
     /**
+     * Returns the file itself, if it could be written now.
+     *
+     * @throws RefusedException as {@link #write} does
+     */
+    static Path check(Path file, String before) throws IOException, RefusedException {
+        Path real = Files.exists(file) ? file.toRealPath() : file;
+        TrustedFolder.check(real.getParent());
+        if (!read(file).equals(before)) {
+            throw new RefusedException(file + " was just changed by another program", "try again");
+        }
+        return real;
+    }
+
+    /**
      * Writes another text, with mode and owner of the old one. A link to it stays one.
      *
      * @param before its text when that was decided
@@ -48,12 +62,8 @@ final class SettingsFile {
      *     same
      */
     static void write(Path file, String before, String after) throws IOException, RefusedException {
-        Path real = Files.exists(file) ? file.toRealPath() : file;
-        TrustedFolder.check(real.getParent());
+        Path real = check(file, before);
         Files.createDirectories(real.getParent());
-        if (!read(file).equals(before)) {
-            throw new RefusedException(file + " was just changed by another program", "try again");
-        }
         WholeFile.write(
                 real,
                 after.getBytes(StandardCharsets.UTF_8),

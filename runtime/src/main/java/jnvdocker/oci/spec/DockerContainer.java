@@ -10,7 +10,9 @@ import jnvdocker.words.RefusedException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +31,9 @@ import java.util.regex.Pattern;
  * @param manifest the digest of its manifest, where containerd keeps the images
  * @param driver which keeps the images
  * @param dataRoot docker's data directory
+ * @param environment in docker's order: its user's variables first, then those of the image that
+ *     its user does not set
+ * @param runtime the name of its runtime, which is the engine's default if its user named none
  * @param restarting whether a restart policy starts it
  * @param hasPolicy whether it has one
  * @param privileged whether it may open all devices
@@ -46,6 +51,7 @@ public record DockerContainer(
         Optional<Path> dataRoot,
         Map<String, String> labels,
         Map<String, String> environment,
+        String runtime,
         boolean restarting,
         boolean hasPolicy,
         boolean privileged,
@@ -62,7 +68,7 @@ public record DockerContainer(
 
     public DockerContainer {
         labels = Map.copyOf(labels);
-        environment = Map.copyOf(environment);
+        environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));
         devices = Set.copyOf(devices);
         rules = List.copyOf(rules);
         mounted = Set.copyOf(mounted);
@@ -101,6 +107,7 @@ public record DockerContainer(
                                 .or(() -> dataRootOf(spec.rootPath(), driver)),
                         Json.map(config.path("Labels")),
                         Json.environment(config.path("Env")),
+                        settings.path("Runtime").asText(""),
                         known.path("State").path("Restarting").asBoolean(false),
                         !policy.isEmpty() && !policy.equals("no"),
                         settings.path("Privileged").asBoolean(false),

@@ -3,6 +3,7 @@ package jnvdocker.oci.spec;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 
+import java.util.List;
 import java.util.Set;
 
 /** The request of a container. */
@@ -15,10 +16,18 @@ public sealed interface GpuWish {
      * GPUs of a request.
      *
      * @param named minors of those that its user names by nodes or rules besides
+     * @param capabilities that the request names; those of {@code --gpus} docker sets itself
      */
-    record Gpus(GpuRequest request, Source source, Set<Integer> named) implements GpuWish {
+    record Gpus(GpuRequest request, Source source, Set<Integer> named, List<String> capabilities)
+            implements GpuWish {
         public Gpus {
             named = Set.copyOf(named);
+            capabilities = List.copyOf(capabilities);
+        }
+
+        /** With those capabilities that its variable has. */
+        Gpus(GpuRequest request, Source source, Set<Integer> named) {
+            this(request, source, named, List.of());
         }
     }
 

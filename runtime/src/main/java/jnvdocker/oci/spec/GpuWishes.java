@@ -28,6 +28,7 @@ import java.util.function.Supplier;
 public final class GpuWishes {
     private final Supplier<Settings> settings;
     private final String driver;
+    private final Supplier<Optional<String>> standardRuntime;
 
     /**
      * The lab's settings.
@@ -85,10 +86,15 @@ public final class GpuWishes {
 
     /**
      * @param driver the name by which docker knows the driver of claims' volumes
+     * @param standardRuntime the runtime of docker's containers whose user names none, if known
      */
-    public GpuWishes(Supplier<Settings> settings, String driver) {
+    public GpuWishes(
+            Supplier<Settings> settings,
+            String driver,
+            Supplier<Optional<String>> standardRuntime) {
         this.settings = settings;
         this.driver = driver;
+        this.standardRuntime = standardRuntime;
     }
 
     /** Whether a container with GPUs may be privileged, and so see them all. */
@@ -120,7 +126,8 @@ public final class GpuWishes {
         if (spec.isSandbox() && docker.isEmpty() && given.isEmpty()) {
             return new GpuWish.Nothing();
         }
-        UsersWords words = new UsersWords(spec, docker, image, settings.get());
+        UsersWords words =
+                new UsersWords(spec, docker, image, settings.get(), namesRuntime(docker));
         Set<Integer> named =
                 docker.isPresent() ? named(spec, docker.get(), given, world.majors()) : given;
         Optional<GpuWish> wish = asked(docker, words, claims, named);
@@ -145,6 +152,15 @@ public final class GpuWishes {
         }
         return wish.or(() -> withheld(spec, docker, world.majors(), words))
                 .orElseGet(GpuWish.Nothing::new);
+    }
+
+    /**
+     * Whether docker's user has requested our runtime, which every container has as the default.
+     */
+    private boolean namesRuntime(Optional<DockerContainer> docker) {
+        Optional<String> standard = standardRuntime.get();
+        return docker.isPresent()
+                && standard.filter(it -> !it.equals(docker.get().runtime())).isPresent();
     }
 
     /** Of something that is about GPUs, and requests none. */
@@ -181,7 +197,7 @@ public final class GpuWishes {
 
     private static boolean isOfGpus(GpuWish wish) {
         return switch (wish) {
-            case GpuWish.Gpus(GpuRequest request, _, _) -> !(request instanceof GpuRequest.None);
+            case GpuWish.Gpus(GpuRequest request, _, _, _) -> !(request instanceof GpuRequest.None);
             case GpuWish.Claimed(_, GpuRequest request, _) -> !(request instanceof GpuRequest.None);
             case GpuWish.Nodes _, GpuWish.ClaimVolume _ -> true;
             case GpuWish.Nothing _, GpuWish.Withheld _ -> false;
@@ -280,7 +296,12 @@ public final class GpuWishes {
             throws RefusedException {
         try {
             GpuRequest request = GpuRequest.parseOption(value);
-            return Optional.of(new GpuWish.Gpus(settings.get().means(request), source, named));
+            return Optional.of(
+                    new GpuWish.Gpus(
+                            settings.get().means(request),
+                            source,
+                            named,
+                            GpuRequest.parseCapabilities(value)));
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
                     source.words() + " is " + Quote.quoted(value) + ", which is not a valid value",
@@ -303,8 +324,16 @@ public final class GpuWishes {
                         .or(() -> docker.map(DockerContainer::environment))
                         .orElseGet(spec::environment);
         GpuNeeds needs = GpuNeeds.of(new ImageConfig(labels, environment), spec.environment());
-        if (!needs.gpus()) {
+        if (!needs.gpus() && !needs.implied()) {
             return Optional.empty();
+        }
+        if (needs.implied() && spec.allowsAllDevices()) {
+            return Optional.of(
+                    new GpuWish.Withheld(
+                            new Refusal(
+                                    "this container has no GPU: it is privileged, and its image"
+                                            + " requests GPUs by CUDA_VERSION alone",
+                                    words.howToRequest())));
         }
         if (needs.driverAlone()) {
             return Optional.of(

@@ -101,14 +101,16 @@ final class Json {
         return map;
     }
 
-    /** Entries {@code NAME=VALUE}, of a name that comes twice the last, as runc has it. */
+    /**
+     * Entries {@code NAME=VALUE}, of a name that comes twice the last, as runc has it; in the same
+     * order as those of an image.
+     */
     static Map<String, String> environment(JsonNode list) {
         Map<String, String> environment = new LinkedHashMap<>();
         for (String entry : texts(list)) {
             int equals = entry.indexOf('=');
-            if (equals > 0) {
-                environment.put(entry.substring(0, equals), entry.substring(equals + 1));
-            }
+            String name = equals < 0 ? entry : entry.substring(0, equals);
+            environment.put(name, equals < 0 ? "" : entry.substring(equals + 1));
         }
         return environment;
     }

@@ -101,7 +101,8 @@ public final class RuntimeSpec {
         return SANDBOXES.stream().map(annotations::get).anyMatch("sandbox"::equals);
     }
 
-    boolean isOfCrio() {
+    /** Whether it is CRI-O's, which has the same monitors as podman. */
+    public boolean isOfCrio() {
         return cgroupsPath().filter(path -> CRIO_CGROUP.matcher(path).matches()).isPresent();
     }
 

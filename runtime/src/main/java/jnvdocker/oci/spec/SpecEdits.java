@@ -11,6 +11,7 @@ import jnvdocker.volume.GraphicsFile;
 
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -95,6 +96,13 @@ public final class SpecEdits {
                     Json.listIn(Json.objectIn(linux, "resources"), "devices"),
                     majors,
                     spec.isInSystemdsCgroup());
+        }
+    }
+
+    /** Sets the capabilities that a request names, as docker does for those of {@code --gpus}. */
+    public static void setCapabilities(RuntimeSpec spec, List<String> capabilities) {
+        if (!capabilities.isEmpty()) {
+            set(spec.root(), GpuRequest.DRIVER_CAPABILITIES, String.join(",", capabilities));
         }
     }
 

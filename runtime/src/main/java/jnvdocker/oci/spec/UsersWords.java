@@ -9,6 +9,7 @@ import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,7 +18,8 @@ import java.util.Set;
 /**
  * The requests of a container's user in labels, annotations and variables. Docker keeps those of
  * the image and of the user together: as long as the image's own are not known, they all count as
- * the image's.
+ * the image's. A user who sets the same as the image is recognized by the order of the variables;
+ * labels have none.
  */
 final class UsersWords {
     static final String VARIABLE = "JNVDOCKER_GPUS";
@@ -29,16 +31,22 @@ final class UsersWords {
     private final Optional<DockerContainer> docker;
     private final Optional<ImageConfig> image;
     private final GpuWishes.Settings settings;
+    private final boolean namesRuntime;
 
+    /**
+     * @param namesRuntime whether its user has requested our runtime
+     */
     UsersWords(
             RuntimeSpec spec,
             Optional<DockerContainer> docker,
             Optional<ImageConfig> image,
-            GpuWishes.Settings settings) {
+            GpuWishes.Settings settings,
+            boolean namesRuntime) {
         this.spec = spec;
         this.docker = docker;
         this.image = image;
         this.settings = settings;
+        this.namesRuntime = namesRuntime;
     }
 
     Optional<String> label(String name) {
@@ -80,7 +88,8 @@ final class UsersWords {
      *     do that
      */
     Optional<String> variable(String name) throws RefusedException {
-        Optional<String> value = others(environment(), imagesVariables(), name);
+        refuseUnclear(name);
+        Optional<String> value = usersVariable(name);
         if (value.filter(UsersWords::says).isPresent() && !settings.envSelects()) {
             throw new RefusedException(
                     "a variable does not select GPUs here (env_selects in "
@@ -92,8 +101,67 @@ final class UsersWords {
         return value;
     }
 
+    /**
+     * Our own variable, where nothing tells what the image says: as an earlier podman's annotation.
+     */
+    private void refuseUnclear(String name) throws RefusedException {
+        boolean unclear =
+                name.equals(VARIABLE)
+                        && docker.isEmpty()
+                        && Optional.ofNullable(spec.environment().get(VARIABLE))
+                                .filter(UsersWords::says)
+                                .isPresent();
+        if (unclear) {
+            throw new RefusedException(
+                    "the variable "
+                            + VARIABLE
+                            + " of this container may come from its image: its engine does not"
+                            + " tell",
+                    "name GPUs by --device, NVIDIA_VISIBLE_DEVICES=1, or the annotation"
+                            + " jnvdocker.gpus (podman 5)");
+        }
+    }
+
     private static boolean says(String value) {
         return !Set.of("", "void", "none").contains(value.strip());
+    }
+
+    private Optional<String> usersVariable(String name) {
+        boolean inFront = origin(name) == Origin.USER;
+        return inFront
+                ? Optional.of(environment().get(name))
+                : others(environment(), imagesVariables(), name);
+    }
+
+    private enum Origin {
+        USER,
+        IMAGE,
+        UNCLEAR
+    }
+
+    /**
+     * Where docker has the value of a variable from that its image sets, too. Docker puts the
+     * image's variables that the user does not set behind all of the user's, in the image's order.
+     */
+    private Origin origin(String name) {
+        Map<String, String> all = environment();
+        Map<String, String> images = imagesVariables().orElse(Map.of());
+        if (docker.isEmpty() || !all.containsKey(name) || !images.containsKey(name)) {
+            return Origin.UNCLEAR;
+        }
+        List<String> order = List.copyOf(images.keySet());
+        Set<String> before = new HashSet<>(order.subList(0, order.indexOf(name)));
+        List<String> names = List.copyOf(all.keySet());
+        int place = names.indexOf(name);
+        if (names.subList(place + 1, names.size()).stream()
+                .anyMatch(other -> before.contains(other) || !images.containsKey(other))) {
+            return Origin.USER;
+        }
+        boolean follows =
+                names.subList(0, place).stream()
+                        .filter(before::contains)
+                        .anyMatch(other -> all.get(other).equals(images.get(other)));
+        return follows ? Origin.IMAGE : Origin.UNCLEAR;
     }
 
     /** Which GPUs its host has, an image does not know: it says {@code all}, if anything. */
@@ -116,7 +184,7 @@ final class UsersWords {
         Optional<String> variable =
                 Optional.ofNullable(environment().get(VARIABLE))
                         .filter(UsersWords::says)
-                        .filter(_ -> others(environment(), imagesVariables(), VARIABLE).isEmpty())
+                        .filter(_ -> usersVariable(VARIABLE).isEmpty())
                         .map(value -> "variable " + VARIABLE + "=" + value);
         return label.or(() -> variable)
                 .map(words ->
@@ -168,6 +236,13 @@ final class UsersWords {
     /** As NVIDIA's runtime has it. */
     Optional<GpuWish> visible() throws RefusedException {
         Optional<String> value = variable(SpecEdits.VISIBLE);
+        if (value.isEmpty()
+                && namesRuntime
+                && settings.imagesGetNone()
+                && settings.envSelects()
+                && origin(SpecEdits.VISIBLE) == Origin.UNCLEAR) {
+            value = Optional.ofNullable(environment().get(SpecEdits.VISIBLE));
+        }
         if (value.isEmpty()) {
             return Optional.empty();
         }

@@ -13,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,6 +53,8 @@ class GpuWishesTest {
     private String named = "";
     private Optional<ImageConfig> image = Optional.of(new ImageConfig(Map.of(), Map.of()));
     private GpuWishes.Settings settings = LAB;
+    private String standard = "runc";
+    private String runtime = "nvidia";
     private Optional<GpuRequest> claims = Optional.empty();
     private boolean namesIt;
 
@@ -80,7 +83,14 @@ class GpuWishesTest {
                 DOCKER.replace("ENV", environment)
                         .replace("LABELS", labels)
                         .replace("POINTS", points);
-        String host = "{'DeviceRequests':[" + requests + "],'Devices':[" + named + "]}";
+        String host =
+                "{'DeviceRequests':["
+                        + requests
+                        + "],'Devices':["
+                        + named
+                        + "],'Runtime':'"
+                        + runtime
+                        + "'}";
         return wish(DockerContainer.parse(spec(), json(container), json(host)));
     }
 
@@ -91,7 +101,7 @@ class GpuWishesTest {
     }
 
     private GpuWish wish(Optional<DockerContainer> docker) throws Exception {
-        return new GpuWishes(() -> settings, "nvidia-docker")
+        return new GpuWishes(() -> settings, "nvidia-docker", () -> Optional.of(standard))
                 .of(
                         spec(),
                         docker,
@@ -386,15 +396,12 @@ class GpuWishesTest {
         claims = Optional.of(new GpuRequest.All());
         image =
                 Optional.of(
-                        new ImageConfig(
+                        ImageConfig.of(
                                 Map.of("jnvdocker.gpus", "all", "jnvdocker.claim", "0123456789ac"),
-                                Map.of(
-                                        "JNVDOCKER_GPUS",
-                                        "all",
-                                        "DOCKER_RESOURCE_NVIDIA-GPU",
-                                        "4",
-                                        "NVIDIA_VISIBLE_DEVICES",
-                                        "0,1")));
+                                List.of(
+                                        "JNVDOCKER_GPUS=all",
+                                        "DOCKER_RESOURCE_NVIDIA-GPU=4",
+                                        "NVIDIA_VISIBLE_DEVICES=0,1")));
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
         image = Optional.empty();
         environment = environment.replace("0,1", "all");
@@ -449,14 +456,13 @@ class GpuWishesTest {
         assertWithheld(
                 "has no GPU: its label jnvdocker.gpus=2 counts as its image's, which is not known;",
                 ofDocker());
-        labels = "";
+    }
+
+    @Test
+    void variableOfOursIsRefusedWhereItMayBeTheImages() throws Exception {
         environment = "'JNVDOCKER_GPUS=1'";
-        assertWithheld(
-                "has no GPU: its variable JNVDOCKER_GPUS=1 counts as its image's, which is not"
-                        + " known; request GPUs with --annotation",
-                ofAnother());
-        rules = "{'allow':true,'access':'rwm'}";
-        assertWithheld("has no GPU: its variable JNVDOCKER_GPUS=1", ofAnother());
+        String message = assertThrows(RefusedException.class, this::ofAnother).getMessage();
+        assertTrue(message.contains("may come from its image"), message);
         environment = "'JNVDOCKER_GPUS=none'";
         assertEquals(new GpuWish.Nothing(), ofAnother());
     }
@@ -469,6 +475,77 @@ class GpuWishesTest {
         assertWithheld("does not get /dev/nvidiactl, since it requests no GPU; ", ofAnother());
         rules = "{'allow':true,'access':'rwm'}";
         assertEquals(new GpuWish.Nothing(), ofAnother());
+    }
+
+    /** Docker puts the user's variables in front, then those of the image in its order. */
+    @Test
+    void usersVariableIsKnownByItsPlaceThoughTheImageHasTheSame() throws Exception {
+        Map<String, String> own = new LinkedHashMap<>();
+        own.put("PATH", "/bin");
+        own.put("NVIDIA_VISIBLE_DEVICES", "all");
+        own.put("JNVDOCKER_GPUS", "1");
+        image = Optional.of(new ImageConfig(Map.of(), own));
+        settings =
+                new GpuWishes.Settings(
+                        true, true, ONE, new GpuRequest.All(), false, Set.of(), "/etc/c");
+        GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
+        environment = "'NVIDIA_VISIBLE_DEVICES=all','PATH=/bin'";
+        assertEquals(all, ofDocker());
+        environment = "'NVIDIA_VISIBLE_DEVICES=all','X=1','PATH=/sbin','JNVDOCKER_GPUS=1'";
+        assertEquals(all, ofDocker());
+        environment = "'JNVDOCKER_GPUS=1','PATH=/bin','NVIDIA_VISIBLE_DEVICES=all'";
+        assertEquals(gpus(ONE, GpuWish.Source.VARIABLE), ofDocker());
+        environment = "'X=1','PATH=/bin','NVIDIA_VISIBLE_DEVICES=all'";
+        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+        image =
+                Optional.of(
+                        ImageConfig.of(
+                                Map.of(),
+                                List.of("A", "NVIDIA_VISIBLE_DEVICES=all", "A=1", "B=1", "B=2")));
+        standard = "nvidia";
+        environment = "'A','NVIDIA_VISIBLE_DEVICES=all','A=1','B=1','B=2'";
+        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+        environment = "'X=1','A','NVIDIA_VISIBLE_DEVICES=all','B=1'";
+        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+    }
+
+    @Test
+    void variableOfEitherCountsAsThatOfAUserWhoNamesTheRuntime() throws Exception {
+        imageSays("NVIDIA_VISIBLE_DEVICES", "all");
+        settings =
+                new GpuWishes.Settings(
+                        true, true, ONE, new GpuRequest.All(), false, Set.of(), "/etc/c");
+        visible("all");
+        GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
+        assertEquals(all, ofDocker());
+        image = Optional.empty();
+        assertEquals(all, ofDocker());
+        standard = "nvidia";
+        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+    }
+
+    @Test
+    void labelNamesCapabilities() throws Exception {
+        labels = "'jnvdocker.gpus':'\\'capabilities=gpu,graphics\\',all'".replace("\\'", "\\\"");
+        assertEquals(
+                new GpuWish.Gpus(
+                        new GpuRequest.All(), GpuWish.Source.LABEL, Set.of(), List.of("graphics")),
+                ofDocker());
+    }
+
+    /** NVIDIA's runtime gives GPUs to its images of 2016 to 2018, which have no other variable. */
+    @Test
+    void cudaVersionAloneMeansGpus() throws Exception {
+        imageSays("CUDA_VERSION", "9.0.176");
+        environment = "'CUDA_VERSION=9.0.176'";
+        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
+        environment = "'NVIDIA_VISIBLE_DEVICES=void','CUDA_VERSION=9.0.176'";
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+        environment = "'CUDA_VERSION=9.0.176'";
+        rules = "{'allow':true,'access':'rwm'}";
+        assertWithheld("has no GPU: it is privileged, and its image", ofDocker());
+        imageSays("CUDA_VERSION", "cu90");
+        assertEquals(new GpuWish.Nothing(), ofDocker());
     }
 
     @Test

@@ -193,7 +193,8 @@ class RecordedSpecsTest {
                                         false,
                                         Set.of("NVIDIA-GPU"),
                                         "/etc/c"),
-                        "nvidia-docker")
+                        "nvidia-docker",
+                        Optional::empty)
                 .of(
                         spec,
                         recorded.docker(spec),

@@ -16,7 +16,7 @@ import java.util.Locale;
  * clients and with many.
  */
 public final class WaiterBench {
-    private static final int MANY = 1000;
+    private static final int MANY = 200;
     private static final int GPUS = 8;
     private static final int ROUNDS = 20;
     private static final long WATCHED_NANOS = 10_000_000_000L;

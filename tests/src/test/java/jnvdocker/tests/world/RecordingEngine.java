@@ -2,6 +2,9 @@ package jnvdocker.tests.world;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufUtil;
@@ -44,6 +47,10 @@ import java.util.concurrent.TimeUnit;
 public final class RecordingEngine implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int MAX_REQUEST = 1 << 24;
+
+    /** The container that the daemon creates to see whether the engine leaves nothing out. */
+    private static final String CHECKED = "jnvdocker-check";
+
     private static final String CONTAINER = "0123456789abcdef".repeat(4);
 
     /** The newest version that the clients know; an older client uses its own. */
@@ -54,6 +61,7 @@ public final class RecordingEngine implements AutoCloseable {
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final List<Creation> creations = new ArrayList<>();
     private volatile String containers = "[]";
+    private volatile JsonNode checked = MissingNode.getInstance();
 
     /**
      * A request to create a container.
@@ -124,6 +132,14 @@ public final class RecordingEngine implements AutoCloseable {
 
     private HttpResponse answer(
             String path, Map<String, List<String>> query, FullHttpRequest request) {
+        if (path.equals("/containers/create")
+                && query.getOrDefault("name", List.of()).contains(CHECKED)) {
+            checked = json(ByteBufUtil.getBytes(request.content()));
+            return response(201, "{\"Id\": \"" + CONTAINER + "\", \"Warnings\": []}");
+        }
+        if (path.equals("/containers/" + CHECKED + "/json")) {
+            return response(200, checkedAsItWasAsked().toString());
+        }
         if (path.equals("/containers/create")) {
             keep(new Creation(query, json(ByteBufUtil.getBytes(request.content()))));
             return response(201, "{\"Id\": \"" + CONTAINER + "\", \"Warnings\": []}");
@@ -148,6 +164,18 @@ public final class RecordingEngine implements AutoCloseable {
             case "/images/create" -> response(200, "{\"status\": \"Pulled\"}\r\n");
             default -> response(500, "{\"message\": \"nothing is started here\"}");
         };
+    }
+
+    private ObjectNode checkedAsItWasAsked() {
+        ObjectNode container = JSON.createObjectNode();
+        container.set("HostConfig", checked.path("HostConfig"));
+        ArrayNode mounts = container.putArray("Mounts");
+        for (JsonNode mount : checked.path("HostConfig").path("Mounts")) {
+            mounts.addObject()
+                    .put("Name", mount.path("Source").asText())
+                    .set("Driver", mount.at("/VolumeOptions/DriverConfig/Name"));
+        }
+        return container;
     }
 
     private static final String VERSION =

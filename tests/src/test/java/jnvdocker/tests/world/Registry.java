@@ -133,7 +133,7 @@ public final class Registry {
                             .formatted(id, gpu, index, index));
             statement.executeUpdate(
                     "INSERT INTO lease (claim, holder, boot, pid, start, since, since_up) VALUES"
-                            + " ('%s', 'container', '%s', 1, 1, %d, 1)".formatted(id, boot, now));
+                            + " ('%s', 'held', '%s', 1, 1, %d, 1)".formatted(id, boot, now));
             statement.executeUpdate(
                     "INSERT INTO lease_gpu (lease, gpu) SELECT max(id), '%s' FROM lease"
                             .formatted(gpu));

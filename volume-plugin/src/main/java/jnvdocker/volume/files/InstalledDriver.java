@@ -72,7 +72,8 @@ final class InstalledDriver {
                                                 : ", and no loader cache to name other"
                                                         + " directories"))
                         + closed(search),
-                "install it and run ldconfig");
+                "install it and run ldconfig, or name its directory in driver_directories of the"
+                        + " configuration");
     }
 
     /** It may be where nobody can look. */

@@ -68,6 +68,7 @@ final class LibrarySearch {
         LibrarySearch search = new LibrarySearch(host, driver);
         String triplet = machine.triplet();
         search.cache();
+        search.pending.addAll(host.driverDirectories());
         search.pending.addAll(
                 List.of(
                         "/lib/" + triplet,
@@ -78,6 +79,10 @@ final class LibrarySearch {
                         "/usr/lib",
                         "/usr/lib/i386-linux-gnu",
                         "/usr/lib32",
+                        "/run/opengl-driver/lib",
+                        "/run/opengl-driver-32/lib",
+                        "/opt/nvidia/lib64",
+                        "/opt/nvidia/lib",
                         "/usr/X11R6/lib/modules/drivers",
                         "/usr/X11R6/lib/modules/extensions"));
         while (!search.pending.isEmpty() && search.seen.size() < MAX_FOLDERS) {

@@ -5,11 +5,13 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
+import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -21,7 +23,7 @@ import java.util.regex.Pattern;
  * what their kubelet has told. The directory of a pod is {@code pod<uid>} by the kubelet's cgroupfs
  * driver, and {@code kubepods-burstable-pod<uid>.slice}, with underscores, by that for systemd.
  */
-final class PodEvidence {
+final class PodKind implements HolderKind {
     private static final Pattern GROUP =
             Pattern.compile("(?:[a-z0-9-]{0,64}-)?pod([0-9a-f][0-9a-f_-]{7,63})(?:[.]slice)?");
 
@@ -36,7 +38,7 @@ final class PodEvidence {
     private final PodSights sights;
     private volatile Optional<Refusal> fault = Optional.empty();
 
-    PodEvidence(Processes processes, PodSights sights) {
+    PodKind(Processes processes, PodSights sights) {
         this.processes = processes;
         this.sights = sights;
     }
@@ -90,18 +92,32 @@ final class PodEvidence {
         return uid.isEmpty() ? Optional.empty() : Optional.ofNullable(groups().get(uid));
     }
 
-    /** Whether a lease is of the pod that a process is of. */
-    boolean isOf(ProcessId process, Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Pod pod -> pod.cgroup().filter(folder -> isIn(process, folder)).isPresent();
-            case Holder.Kubelet _,
-                    Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _ ->
-                    false;
-        };
+    /**
+     * A pod of Kubernetes, whichever of its containers run.
+     *
+     * @param kubelet that has started it
+     * @param cgroup the directory of its cgroup, once it is known
+     * @param containers the names of those that have had the GPU, in order of their first start
+     */
+    static Holder holder(ProcessId kubelet, Optional<String> cgroup, List<String> containers) {
+        return Holder.of(kubelet, Optional.empty(), cgroup).with(containers);
+    }
+
+    /** The pod that a lease is of; empty if it is of none. */
+    static Optional<Origin.Pod> pod(Lease lease) {
+        return lease.claim().origin() instanceof Origin.Pod pod
+                ? Optional.of(pod)
+                : Optional.empty();
+    }
+
+    @Override
+    public boolean isOf(Origin origin) {
+        return origin instanceof Origin.Pod;
+    }
+
+    @Override
+    public boolean owns(GpuUse.User process, Lease lease) {
+        return lease.holder().cgroup().filter(folder -> isIn(process.id(), folder)).isPresent();
     }
 
     /** Whether a process is in the cgroup of a pod, or below it. */
@@ -116,9 +132,10 @@ final class PodEvidence {
      * What a kubelet has reserved may become a pod's long after: its image is pulled first, or an
      * init container runs, which the kubelet does not list.
      */
-    Evidence.Finding ofReservation(Lease lease) {
+    @Override
+    public Life reserved(Lease lease, HostView view) {
         return switch (sights.given(lease)) {
-            case YES, UNKNOWN -> new Evidence.Alive(lease.holder().process());
+            case YES, UNKNOWN -> new Life.Running(lease.holder().process());
             case NO -> {
                 Set<String> running = groups().keySet();
                 boolean runs =
@@ -126,48 +143,41 @@ final class PodEvidence {
                                 .map(Origin.Pod::uid)
                                 .anyMatch(running::contains);
                 yield runs
-                        ? new Evidence.Alive(lease.holder().process())
-                        : new Evidence.Gone("the kubelet has given it to no pod");
+                        ? new Life.Running(lease.holder().process())
+                        : new Life.Gone("the kubelet has given it to no pod");
             }
         };
     }
 
     /** Whether a lease is of a pod of which neither the uid nor a cgroup is known. */
-    static boolean isUnknown(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Pod pod ->
-                    pod.cgroup().isEmpty()
-                            && PodReport.pod(lease).filter(it -> it.uid().isEmpty()).isPresent();
-            case Holder.Kubelet _,
-                    Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _ ->
-                    false;
-        };
+    private static boolean isUnknown(Lease lease) {
+        return !lease.isReservation()
+                && lease.holder().cgroup().isEmpty()
+                && pod(lease).filter(it -> it.uid().isEmpty()).isPresent();
     }
 
     /** A kubelet that does not answer says nothing of its pods. */
-    Evidence.Finding of(Lease lease, Holder.Pod holder) {
+    @Override
+    public Life life(Lease lease, HostView view) {
         if (isUnknown(lease)) {
-            return new Evidence.Unclear(); // any pod's processes may be its own
+            return new Life.Unknown(); // any pod's processes may be its own
         }
-        Origin.Pod pod = PodReport.pod(lease).orElse(Origin.Pod.UNKNOWN);
+        Origin.Pod pod = pod(lease).orElse(Origin.Pod.UNKNOWN);
         Optional<ProcessId> process =
-                holder.cgroup()
-                        .flatMap(folder -> processIn(folder, holder))
+                lease.holder()
+                        .cgroup()
+                        .flatMap(folder -> processIn(folder, lease.holder()))
                         .or(() -> group(pod.uid()).map(Processes.Group::process));
         if (process.isPresent()) {
-            return new Evidence.Alive(process.get());
+            return new Life.Running(process.get());
         }
         return sights.listed(lease, pod) == PodSights.Listed.NO
-                ? new Evidence.Gone(
+                ? new Life.Gone(
                         (sights.isStopped()
                                         ? "no kubelet is served"
                                         : "the kubelet no longer lists it")
                                 + ", and nothing of the pod runs")
-                : new Evidence.Unclear();
+                : new Life.Unknown();
     }
 
     /** Those of another PID namespace have no number here. */
@@ -175,5 +185,23 @@ final class PodEvidence {
         return processes.hasProcesses(cgroup)
                 ? processes.oldest(cgroup).or(() -> Optional.of(holder.process()))
                 : Optional.empty();
+    }
+
+    @Override
+    public String runs(Lease lease, ProcessId process) {
+        return "a process of the pod (pid " + process.pid() + ") runs";
+    }
+
+    @Override
+    public String unknown(Lease lease) {
+        return isUnknown(lease)
+                ? "the kubelet does not name the pod, so that its processes are not known"
+                : "nothing of the pod runs, but the kubelet lists its GPU, or has not answered"
+                        + " since";
+    }
+
+    @Override
+    public String unknownNote(Lease lease) {
+        return isUnknown(lease) ? "the kubelet does not name the pod" : "starting";
     }
 }

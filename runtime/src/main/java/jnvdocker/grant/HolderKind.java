@@ -1,0 +1,67 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.use.GpuUse;
+
+import java.io.IOException;
+import java.time.Duration;
+
+/** All that differs between the kinds of holders. The core knows leases by nothing else. */
+public interface HolderKind {
+
+    /** Whether claims of an origin have holders of this kind. */
+    boolean isOf(Origin origin);
+
+    /**
+     * Finds out whether a holder lives, by processes and cgroups alone: no engine is asked, and
+     * nothing waits. A holder that is not known to be gone counts as alive.
+     *
+     * @throws java.io.UncheckedIOException when that cannot be learnt
+     */
+    Life life(Lease lease, HostView view);
+
+    /** Finds out likewise whether a client lives that has reserved, and does not use its GPUs. */
+    default Life reserved(Lease lease, HostView view) {
+        ProcessId client = lease.holder().process();
+        return view.processes().isAlive(client)
+                ? new Life.Running(client)
+                : new Life.Gone(LeaseText.command(lease.claim(), client) + " has ended");
+    }
+
+    /**
+     * Whether a process is one of the holder's, by evidence that only root can make.
+     *
+     * @throws java.io.UncheckedIOException when that cannot be learnt
+     */
+    boolean owns(GpuUse.User process, Lease lease);
+
+    /** How long a holder must be gone before its lease ends: it may be about to start again. */
+    default Duration grace(Lease lease) {
+        return Duration.ZERO;
+    }
+
+    /**
+     * Takes back what was given with the GPUs, before a lease ends. May be repeated.
+     *
+     * @throws IOException saying what could not be taken back: the lease stays
+     */
+    default void clean(Lease lease) throws IOException {}
+
+    /** Says what of a holder lives, for people: {@code its process (pid 4711) runs}. */
+    default String runs(Lease lease, ProcessId process) {
+        return "its process (pid " + process.pid() + ") runs";
+    }
+
+    /** Says why it is not known whether a holder lives, for people. */
+    default String unknown(Lease lease) {
+        return "it is not known whether it runs";
+    }
+
+    /** The same in a word or two, for a table. */
+    default String unknownNote(Lease lease) {
+        return "starting";
+    }
+}

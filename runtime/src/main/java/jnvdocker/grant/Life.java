@@ -1,0 +1,24 @@
+package jnvdocker.grant;
+
+import jnvdocker.posix.ProcessId;
+
+/** What this machine shows of a lease's holder. */
+public sealed interface Life {
+
+    /**
+     * Something of the holder lives.
+     *
+     * @param process one of it
+     */
+    record Running(ProcessId process) implements Life {}
+
+    /**
+     * Nothing of the holder lives.
+     *
+     * @param evidence for people: {@code its first process (pid 4711) is gone}
+     */
+    record Gone(String evidence) implements Life {}
+
+    /** It may be either: docker has mounted the claim and nothing runs, or we cannot look. */
+    record Unknown() implements Life {}
+}

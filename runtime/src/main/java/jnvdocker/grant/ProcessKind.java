@@ -1,0 +1,90 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.ProcessGroup;
+import jnvdocker.process.Processes;
+import jnvdocker.use.GpuUse;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Programs of {@code gpu run}, and all that they start: each has a cgroup of its own. */
+final class ProcessKind implements HolderKind {
+    private final Processes processes;
+
+    /** Cgroups of leases that have ended, or are about to, by their claims. */
+    private final Map<String, String> groups = new ConcurrentHashMap<>();
+
+    ProcessKind(Processes processes) {
+        this.processes = processes;
+    }
+
+    @Override
+    public boolean isOf(Origin origin) {
+        return is(origin);
+    }
+
+    /** Whether claims of an origin have holders of this kind. */
+    static boolean is(Origin origin) {
+        return origin instanceof Origin.HostProcess;
+    }
+
+    @Override
+    public Life life(Lease lease, HostView view) {
+        ProcessId process = lease.holder().process();
+        return processes.isAlive(process)
+                        || lease.holder().cgroup().filter(processes::hasProcesses).isPresent()
+                ? new Life.Running(process)
+                : new Life.Gone(
+                        "its process (pid " + process.pid() + ") is gone, and all it started");
+    }
+
+    @Override
+    public boolean owns(GpuUse.User process, Lease lease) {
+        return lease.holder().process().equals(process.id())
+                || processes
+                        .cgroup(process.id(), ProgramGroup.of(lease.claim()))
+                        .filter(group -> lease.holder().cgroup().filter(group::equals).isPresent())
+                        .isPresent();
+    }
+
+    @Override
+    public String runs(Lease lease, ProcessId process) {
+        return processes.isAlive(process)
+                ? HolderKind.super.runs(lease, process)
+                : "its process (pid "
+                        + process.pid()
+                        + ") has ended, but others that it started run: "
+                        + lease.holder().cgroup().orElse("")
+                        + "/cgroup.procs lists them";
+    }
+
+    /** The cgroup goes when nothing is left in it. */
+    @Override
+    public void clean(Lease lease) {
+        lease.holder().cgroup().ifPresent(group -> groups.put(lease.claim().id(), group));
+    }
+
+    /**
+     * Removes the cgroups of programs that have ended. One stays as long as a process in it is
+     * dead, and its parent does not take notice.
+     *
+     * @param live the claims that have leases
+     * @return the claims whose cgroups are gone now
+     */
+    List<String> removeGroups(Set<String> live) {
+        List<String> gone = new ArrayList<>();
+        groups.forEach((claim, group) -> {
+            if (!live.contains(claim) && ProcessGroup.remove(group)) {
+                groups.remove(claim);
+                gone.add(claim);
+            }
+        });
+        return gone;
+    }
+}

@@ -1,0 +1,192 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.process.ShortProcess;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * The dockerd that runs: its flags count besides its configuration, and it refuses to start with
+ * both of a kind.
+ *
+ * @param program its file
+ * @param arguments as it was started
+ */
+public record RunningDockerd(long pid, Path program, List<String> arguments) {
+    private static final Logger LOG = LoggerFactory.getLogger(RunningDockerd.class);
+    private static final String NAME = "dockerd";
+    private static final String CONFIG = "--config-file";
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    /** The flags that docker takes for the keys that we write. */
+    private static final Map<String, String> KEYS =
+            new TreeMap<>(
+                    Map.of(
+                            "--add-runtime", "runtimes",
+                            "--default-runtime", "default-runtime",
+                            "--node-generic-resource", "node-generic-resources"));
+
+    public RunningDockerd {
+        arguments = List.copyOf(arguments);
+    }
+
+    /** The one that serves a socket; of several without a socket in their arguments, none. */
+    public static Optional<RunningDockerd> at(Path socket) {
+        List<RunningDockerd> all =
+                ProcessHandle.allProcesses().flatMap(it -> of(it).stream()).toList();
+        return all.stream()
+                .filter(each -> each.arguments().toString().contains("unix://" + socket))
+                .findFirst()
+                .or(() ->
+                        all.size() == 1 && !all.getFirst().arguments().toString().contains("unix:")
+                                ? Optional.of(all.getFirst())
+                                : Optional.empty());
+    }
+
+    private static Optional<RunningDockerd> of(ProcessHandle process) {
+        Optional<Path> program = process.info().command().map(Path::of);
+        if (program.filter(it -> it.getFileName().toString().equals(NAME)).isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            byte[] words = Files.readAllBytes(Path.of("/proc/" + process.pid() + "/cmdline"));
+            List<String> all = List.of(new String(words, StandardCharsets.UTF_8).split("\0"));
+            return Optional.of(
+                    new RunningDockerd(process.pid(), program.get(), all.subList(1, all.size())));
+        } catch (IOException e) {
+            return Optional.empty(); // it has just ended
+        }
+    }
+
+    /** The file that it reads. */
+    public Path config() {
+        return value(CONFIG).map(Path::of).orElse(EngineKind.DOCKER.config());
+    }
+
+    private Optional<String> value(String flag) {
+        for (int i = 0; i < arguments.size(); i++) {
+            if (arguments.get(i).startsWith(flag + "=")) {
+                return Optional.of(arguments.get(i).substring(flag.length() + 1));
+            }
+            if (arguments.get(i).equals(flag) && i + 1 < arguments.size()) {
+                return Optional.of(arguments.get(i + 1));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Whether that is the file that it reads, which it may see under another name. */
+    public boolean reads(Path file) {
+        Path own = Path.of("/proc/" + pid + "/root" + config());
+        try {
+            return Files.isSameFile(own.getParent(), file.toAbsolutePath().getParent())
+                    && own.getFileName().equals(file.getFileName());
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Refuses an engine that cannot use our runtime.
+     *
+     * @throws RefusedException with the reason
+     */
+    public void refuseUnfit() throws RefusedException, IOException {
+        if (program.startsWith("/snap")) {
+            throw new RefusedException(
+                    "docker is a snap here (" + program + "), which runs no program of the host",
+                    "install Docker's or the distribution's packages in its place");
+        }
+        Object user = Files.getAttribute(Path.of("/proc/" + pid), "unix:uid");
+        if (!user.equals(0)) {
+            throw new RefusedException(
+                    "this dockerd (pid " + pid + ") runs without root, as uid " + user,
+                    "only containers of an engine of root can be kept from others' GPUs; use"
+                            + " that, or 'jnvdocker gpu run' for programs");
+        }
+    }
+
+    /**
+     * Refuses a configuration with which it would not start again.
+     *
+     * @param file where it is to be
+     * @throws RefusedException with dockerd's reason
+     */
+    public void refuseConflict(String text, Path file) throws RefusedException, IOException {
+        for (Map.Entry<String, String> key : KEYS.entrySet()) {
+            if (text.contains('"' + key.getValue() + '"') && value(key.getKey()).isPresent()) {
+                throw new RefusedException(
+                        "dockerd (pid "
+                                + pid
+                                + ") was started with "
+                                + key.getKey()
+                                + ", and does not start again with \""
+                                + key.getValue()
+                                + "\" in "
+                                + file
+                                + " as well",
+                        "move that flag into "
+                                + file
+                                + " ('systemctl cat docker' shows it) and restart docker, then try"
+                                + " again");
+            }
+        }
+        Optional<String> fault = fault(text);
+        if (fault.isPresent()) {
+            throw new RefusedException(
+                    "dockerd does not accept " + file + " with our runtime: " + fault.get(),
+                    "nothing was changed; fix the file first");
+        }
+    }
+
+    /** By its own judgement; empty also for releases before 23.0, which have none. */
+    private Optional<String> fault(String text) throws IOException {
+        Path file = Files.createTempFile("daemon", ".json");
+        try {
+            Files.writeString(file, text);
+            List<String> command = new ArrayList<>(List.of("/proc/" + pid + "/exe"));
+            boolean skip = false;
+            for (String word : arguments) {
+                if (!skip && !word.equals(CONFIG) && !word.startsWith(CONFIG + "=")) {
+                    command.add(word);
+                }
+                skip = word.equals(CONFIG);
+            }
+            command.addAll(List.of("--validate", CONFIG + "=" + file));
+            ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(command), LIMIT);
+            if (result.exitCode() == 0 || result.output().contains("unknown flag")) {
+                return Optional.empty();
+            }
+            String last = result.output().strip().lines().reduce((_, line) -> line).orElse("");
+            return Optional.of(Quote.shown(last));
+        } catch (IOException e) {
+            LOG.debug("dockerd does not validate its configuration: {}", e.getMessage());
+            return Optional.empty();
+        } finally {
+            Files.deleteIfExists(file);
+        }
+    }
+
+    /** Has it read its configuration again, as 'systemctl reload docker' does. */
+    public void reload() throws IOException {
+        ShortProcess.Result result =
+                ShortProcess.run(new ProcessBuilder("kill", "-HUP", Long.toString(pid)), LIMIT);
+        if (result.exitCode() != 0) {
+            throw new IOException(
+                    "dockerd (pid " + pid + ") cannot be signalled: " + result.output().strip());
+        }
+    }
+}

@@ -1,0 +1,293 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Begins, changes and ends leases, in one transaction: nothing else writes a lease. All that it is
+ * told was decided on {@link #holdings}, which nobody else can change meanwhile.
+ */
+public final class LeaseWriter {
+    private final Transaction transaction;
+    private final Holdings now;
+    private final BootTime time;
+    private final String boot;
+    private final LeaseEvents events;
+
+    LeaseWriter(
+            Transaction transaction, Holdings now, BootTime time, String boot, LeaseEvents events) {
+        this.transaction = transaction;
+        this.now = now;
+        this.time = time;
+        this.boot = boot;
+        this.events = events;
+    }
+
+    /** The state before this transaction. */
+    public Holdings holdings() {
+        return now;
+    }
+
+    /** The lease that a claim had before this transaction. */
+    public Optional<Lease> live(String claim) {
+        return now.held().values().stream()
+                .filter(lease -> lease.claim().id().equals(claim))
+                .findFirst();
+    }
+
+    /** The leases for which nobody else may have the GPUs of a claim, the oldest first. */
+    public List<Lease> liveOn(Claim claim) {
+        return now.held().values().stream()
+                .distinct()
+                .filter(lease -> claim.gpus().stream().anyMatch(lease::excludes))
+                .sorted(Comparator.comparingLong(Lease::id))
+                .toList();
+    }
+
+    /** Whether a lease that was seen has neither ended nor become another's. */
+    public boolean isStill(Lease seen) {
+        return live(seen.claim().id()).filter(lease -> lease.isStill(seen)).isPresent();
+    }
+
+    /**
+     * Makes a claim that is new.
+     *
+     * @param request that it was made for, if a later start of its container needs it
+     */
+    public void add(Claim claim, Optional<GpuRequest> request) {
+        write(() -> LeaseRows.insertClaim(transaction, claim, request));
+    }
+
+    /** Begins a lease of all GPUs of a claim that is known. */
+    public Lease begin(Claim claim, Holder holder) {
+        Lease lease = insert(claim, holder);
+        transaction.afterwards(() -> events.granted(lease));
+        return lease;
+    }
+
+    /** Begins the lease of a holder that has the GPUs already, and whose own lease was lost. */
+    public Lease recover(Claim claim, Holder holder) {
+        Lease lease = insert(claim, holder);
+        transaction.afterwards(() -> events.recovered(lease));
+        return lease;
+    }
+
+    /** Reserves GPUs on a promise that may come to nothing, so that it is not reported. */
+    public Lease promise(Claim claim, ProcessId client) {
+        return insert(claim, Holder.reserved(client));
+    }
+
+    /** Reports a lease as granted that was a {@link #promise} before. */
+    public void granted(Lease lease) {
+        transaction.afterwards(() -> events.granted(lease));
+    }
+
+    private Lease insert(Claim claim, Holder holder) {
+        long up = time.up();
+        long[] id = new long[1];
+        write(() -> {
+            id[0] =
+                    transaction
+                            .first(
+                                    row -> row.getLong(1),
+                                    "INSERT INTO lease (claim, holder, boot, pid, start, init_pid,"
+                                            + " init_start, cgroup, details, since, since_up)"
+                                            + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                                            + " RETURNING id",
+                                    claim.id(),
+                                    LeaseRows.word(holder.stage()),
+                                    boot,
+                                    holder.process().pid(),
+                                    holder.process().startTime(),
+                                    holder.init().map(ProcessId::pid).orElse(null),
+                                    holder.init().map(ProcessId::startTime).orElse(null),
+                                    holder.cgroup().orElse(null),
+                                    LeaseRows.details(holder),
+                                    time.at(up).toEpochMilli(),
+                                    up)
+                            .orElseThrow();
+            for (ClaimedGpu gpu : claim.gpus()) {
+                transaction.update(
+                        "INSERT INTO lease_gpu (lease, gpu, parent) VALUES (?, ?, ?)",
+                        id[0],
+                        gpu.uuid(),
+                        gpu.parent().orElse(null));
+            }
+        });
+        return new Lease(id[0], claim, holder, boot, time.at(up), 0, Optional.empty());
+    }
+
+    /**
+     * Changes the holder of a lease.
+     *
+     * @param seen the lease, as the change was decided on
+     * @return empty when it has ended or changed since it was seen
+     */
+    public Optional<Lease> hold(Lease seen, Holder holder) {
+        Optional<Lease> same = live(seen.claim().id()).filter(lease -> lease.isStill(seen));
+        same.ifPresent(_ ->
+                write(() ->
+                        transaction.update(
+                                "UPDATE lease SET holder = ?, pid = ?, start = ?, init_pid = ?,"
+                                        + " init_start = ?, cgroup = ?, details = ? WHERE id = ?",
+                                LeaseRows.word(holder.stage()),
+                                holder.process().pid(),
+                                holder.process().startTime(),
+                                holder.init().map(ProcessId::pid).orElse(null),
+                                holder.init().map(ProcessId::startTime).orElse(null),
+                                holder.cgroup().orElse(null),
+                                LeaseRows.details(holder),
+                                seen.id())));
+        return same.map(lease -> lease.of(holder));
+    }
+
+    /** More is known of the origin of a claim that has a lease. */
+    public void rename(Lease lease, Origin origin) {
+        StoredOrigin stored = StoredOrigin.of(origin);
+        write(() ->
+                transaction.update(
+                        "UPDATE claim SET engine = ?, image = ? WHERE id = ?",
+                        stored.engine().orElse(null),
+                        stored.image().orElse(null),
+                        lease.claim().id()));
+    }
+
+    /** The container of a claim has become known. */
+    public void name(String claim, Claim.ContainerRef container) {
+        write(() ->
+                transaction.update(
+                        "UPDATE claim SET container = ?, name = ? WHERE id = ?",
+                        container.id(),
+                        container.name(),
+                        claim));
+    }
+
+    /**
+     * Docker mounts the volume of a claim that has a lease.
+     *
+     * @param use docker's name for the mount
+     */
+    public void mount(Claim claim, String use) {
+        write(() -> {
+            transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim.id(), use);
+            transaction.update(
+                    "UPDATE claim SET released = 0, stopped = 0 WHERE id = ?", claim.id());
+        });
+    }
+
+    /** Whether docker has mounted the volume of a claim under that name. */
+    public boolean isMounted(Claim claim, String use) {
+        boolean[] known = new boolean[1];
+        write(() ->
+                known[0] =
+                        transaction
+                                .first(
+                                        row -> use,
+                                        "SELECT 1 FROM mount WHERE claim = ? AND use = ?",
+                                        claim.id(),
+                                        use)
+                                .isPresent());
+        return known[0];
+    }
+
+    /** Whether the last lease of a GPU and an origin of this place was ended by force. */
+    public boolean wasReleased(Origin origin, String gpu) {
+        StoredOrigin stored = StoredOrigin.of(origin);
+        int[] released = new int[1];
+        write(() ->
+                released[0] =
+                        transaction
+                                .first(
+                                        row -> row.getInt(1),
+                                        "SELECT released FROM lease JOIN claim ON claim.id ="
+                                            + " lease.claim JOIN lease_gpu ON lease_gpu.lease ="
+                                            + " lease.id WHERE origin = ? AND engine = ? AND gpu ="
+                                            + " ? ORDER BY lease.id DESC LIMIT 1",
+                                        stored.kind().word(),
+                                        stored.engine().orElse(""),
+                                        gpu)
+                                .orElse(0));
+        return released[0] == 1;
+    }
+
+    /**
+     * Ends a lease, unless it has ended or become another's since it was seen: a reservation may be
+     * a container's by now, or docker may have mounted it again.
+     *
+     * @return whether it has ended by this
+     */
+    public boolean end(Lease seen, String evidence) {
+        return isStill(seen) && endNow(seen, evidence);
+    }
+
+    /** Ends a lease as far as its number is the same, whatever it has become. */
+    boolean endNow(Lease lease, String evidence) {
+        // One of another boot has ended before this one began.
+        boolean own = lease.boot().equals(boot);
+        long up = own ? time.up() : 0;
+        Instant at = time.at(up);
+        int[] ended = new int[1];
+        write(() -> {
+            ended[0] =
+                    transaction.update(
+                            "UPDATE lease SET until = max(since, ?), until_up = ?, until_boot = ?,"
+                                    + " evidence = ? WHERE id = ? AND until IS NULL",
+                            at.toEpochMilli(),
+                            up,
+                            boot,
+                            evidence,
+                            lease.id());
+            if (ended[0] == 1 && lease.claim().origin().isOverWithItsLease()) {
+                transaction.update(
+                        "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
+                        time.now().toEpochMilli(),
+                        lease.claim().id());
+            }
+        });
+        if (ended[0] == 1) {
+            transaction.afterwards(() -> events.released(lease, at, evidence));
+        }
+        return ended[0] == 1;
+    }
+
+    /** A statement of this transaction. */
+    @FunctionalInterface
+    private interface Statement {
+        void perform() throws SQLException;
+    }
+
+    private static void write(Statement statement) {
+        try {
+            statement.perform();
+        } catch (SQLException e) {
+            throw new FailedStatement(e);
+        }
+    }
+
+    /** Carries the failure of a statement through a decision that knows no SQL. */
+    @SuppressWarnings("serial")
+    static final class FailedStatement extends RuntimeException {
+        private final SQLException failure;
+
+        private FailedStatement(SQLException failure) {
+            super(failure);
+            this.failure = failure;
+        }
+
+        SQLException failure() {
+            return failure;
+        }
+    }
+}

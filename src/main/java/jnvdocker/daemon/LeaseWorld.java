@@ -1,0 +1,56 @@
+package jnvdocker.daemon;
+
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.BootId;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.DriverUse;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.posix.Journal;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.HostClock;
+import jnvdocker.use.SeenUses;
+
+import java.io.IOException;
+
+/** Wires what leases depend on: this machine, its GPUs and its engine. */
+final class LeaseWorld {
+    private LeaseWorld() {}
+
+    static LeaseParts.World of(
+            Folders folders,
+            LiveConfig config,
+            Host host,
+            DeviceNodes nodes,
+            GpuInventory inventory,
+            DockerEngine engine,
+            GpuMonitor monitor)
+            throws IOException {
+        Processes processes = Processes.ofThisMachine();
+        return new LeaseParts.World(
+                folders.state(),
+                BootId.read(host),
+                folders.pluginName(),
+                processes,
+                engine,
+                () -> inventory.read().gpus(),
+                new SeenUses(
+                        processes,
+                        engine,
+                        nodes,
+                        new DriverUse(host),
+                        config::ignored,
+                        monitor::drawing),
+                inventory.troubles(monitor.health()),
+                monitor::processes,
+                config::policy,
+                new NvmlTraits(monitor)::known,
+                HostClock.OF_THIS_MACHINE,
+                Pace.REAL,
+                new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));
+    }
+}
