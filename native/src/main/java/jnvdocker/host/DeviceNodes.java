@@ -49,6 +49,10 @@ public final class DeviceNodes {
         this.links = new NodeLinks(host);
     }
 
+    public Host host() {
+        return host;
+    }
+
     /**
      * Loads the driver's kernel module if it is not loaded yet, as on a host without X.
      *

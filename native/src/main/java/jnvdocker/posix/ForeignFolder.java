@@ -27,6 +27,9 @@ public final class ForeignFolder implements AutoCloseable {
     private static final Set<PosixFilePermission> READABLE =
             PosixFilePermissions.fromString("rw-r--r--");
 
+    private static final Set<PosixFilePermission> ENTERABLE =
+            PosixFilePermissions.fromString("rwxr-xr-x");
+
     private static final int S_IFMT = 0xf000;
     private static final int S_IFLNK = 0xa000;
     private static final int S_IFREG = 0x8000;
@@ -112,6 +115,15 @@ public final class ForeignFolder implements AutoCloseable {
     /** Makes a link; a name that is taken fails. */
     public void link(String name, String target) throws IOException {
         give(Files.createSymbolicLink(entry(name), Path.of(target)), LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** Makes a directory that everybody may enter, unless the name is taken. */
+    public void makeFolder(String name) throws IOException {
+        if (kind(name) == Kind.NOTHING) {
+            Path made = Files.createDirectory(entry(name));
+            Files.setPosixFilePermissions(made, ENTERABLE);
+            give(made, LinkOption.NOFOLLOW_LINKS);
+        }
     }
 
     public void delete(String name) throws IOException {

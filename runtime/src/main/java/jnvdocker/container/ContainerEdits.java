@@ -14,7 +14,8 @@ import java.util.TreeMap;
  * they are rendered.
  *
  * @param devices nodes that the container may read and write, but not make anew
- * @param files of the driver volume that are mounted one by one, which only the OCI runtime can
+ * @param files of the driver volume, and sockets of the driver's services, that are mounted one by
+ *     one, which only the OCI runtime can
  * @param search what programs find without variables, which only the OCI runtime can arrange
  * @param environment variables that replace the image's and the user's
  * @param labels the container's labels, for those who list it

@@ -2,6 +2,7 @@ package jnvdocker.container;
 
 import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.DrmNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
@@ -9,9 +10,12 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.GraphicsFile;
 import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.GraphicsFiles;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,6 +30,8 @@ public final class ContainerPlanner {
     /** Where containers have the driver volume. */
     public static final String DRIVER_FOLDER = "/usr/local/nvidia";
 
+    private static final List<String> SERVICES =
+            List.of("/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket");
     private static final String LIBRARY_PATH = "LD_LIBRARY_PATH";
 
     /** Docker's PATH for a container whose image has none (moby: DefaultPathEnv). */
@@ -82,22 +88,51 @@ public final class ContainerPlanner {
             throws RefusedException, IOException {
         ContainerEdits edits = plan(container);
         List<DeviceNode> devices = new ArrayList<>(edits.devices());
-        List<GraphicsFile> files = List.of();
-        if (DriverCapabilities.wantsGraphics(container.image().environment())) {
+        Map<String, String> variables = container.image().environment();
+        boolean graphics = DriverCapabilities.wantsGraphics(variables);
+        boolean compute = DriverCapabilities.wantsCompute(variables);
+        List<Gpu> gpus = container.allocation().gpus();
+        if (graphics) {
             nodes.modeset().ifPresent(devices::add);
-            Set<String> taken = container.settings().mountTargets();
-            files =
-                    volume.graphics().stream()
-                            .filter(file -> !taken.contains(file.target()))
-                            .toList();
+            devices.addAll(DrmNodes.of(nodes.host(), gpus));
         }
+        List<GraphicsFile> files = new ArrayList<>(services());
+        for (GraphicsFile file : volume.graphics()) {
+            if (GraphicsFiles.isForCompute(file.inVolume().toString()) ? compute : graphics) {
+                files.add(file);
+            }
+        }
+        Set<String> taken = container.settings().mountTargets();
+        files.removeIf(file -> taken.contains(file.target()));
         return new ContainerEdits(
                 devices,
                 edits.mounts(),
                 files,
-                new DriverSearch(compat, names(volume)),
+                new DriverSearch(compat, names(volume), graphics ? eglProfile(gpus) : ""),
                 searchedFirst(compat, edits.environment(), container),
                 edits.labels());
+    }
+
+    /** The sockets of the driver's services that there are on the host. */
+    private List<GraphicsFile> services() throws IOException {
+        List<GraphicsFile> sockets = new ArrayList<>();
+        for (String service : SERVICES) {
+            Path socket = nodes.host().resolve(service);
+            if (Files.exists(socket)) {
+                sockets.add(new GraphicsFile(socket.toAbsolutePath(), service));
+            }
+        }
+        return sockets;
+    }
+
+    /** A mask of the GPUs' minors, of which the driver reads 32. */
+    private static String eglProfile(List<Gpu> gpus) {
+        long mask = gpus.stream().mapToLong(gpu -> 1L << gpu.minor()).reduce(0, (a, b) -> a | b);
+        return """
+        {"profiles": [{"name": "_container_", "settings": ["EGLVisibleDGPUDevices", 0x%x]}],
+         "rules": [{"pattern": [], "profile": "_container_"}]}
+        """
+                .formatted(mask);
     }
 
     private static Map<String, String> searchedFirst(

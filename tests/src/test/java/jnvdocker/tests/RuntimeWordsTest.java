@@ -326,4 +326,55 @@ class RuntimeWordsTest {
         assertRefused(start("one", "-e", variable), why);
         assertRefused(lab.jnvdocker("run", "--rm", "-e", variable, "plain", "true"), why);
     }
+
+    /** The GPU's own graphics nodes, also by their places, and the mask by which EGL sees it. */
+    @Test
+    void graphicsAreOfTheLeasedGpusAlone() throws IOException {
+        for (int gpu = 0; gpu < 4; gpu++) {
+            Path pci = drm(gpu);
+            for (String node :
+                    List.of(
+                            "card" + gpu + " 226:" + gpu,
+                            "renderD" + (128 + gpu) + " 226:" + (128 + gpu))) {
+                Path each = Files.createDirectories(pci.resolve(node.split(" ")[0]));
+                Files.writeString(each.resolve("dev"), node.split(" ")[1] + "\n");
+            }
+        }
+        Path socket = lab.host().folder().resolve("run/nvidia-persistenced/socket");
+        Files.createDirectories(socket.getParent());
+        Files.writeString(socket, "its");
+        lab.engine().image("debian", "--tools", "bookworm");
+        String out =
+                lab.docker(
+                                "run",
+                                "--rm",
+                                "--runtime=nvidia",
+                                "--gpus=\"device=1\"",
+                                "-e",
+                                "NVIDIA_DRIVER_CAPABILITIES=graphics",
+                                "debian",
+                                "sh",
+                                "-c",
+                                "find /dev/dri -type c | sort; cat /run/nvidia-persistenced/socket;"
+                                        + " cat /etc/nvidia/nvidia-application-profiles-rc.d/*;"
+                                        + " readlink /usr/lib/*/gbm/nvidia-drm_gbm.so")
+                        .ok()
+                        .out();
+        String place = drm(1).getParent().getFileName().toString();
+        assertTrue(
+                out.startsWith(
+                        "/dev/dri/by-path/pci-%s-card\n/dev/dri/by-path/pci-%s-render\n/dev/dri/card1\n/dev/dri/renderD129\nits"
+                                .formatted(place, place)),
+                out);
+        assertTrue(out.contains("\"EGLVisibleDGPUDevices\", 0x2]"), out);
+        assertTrue(out.endsWith("/usr/local/nvidia/lib64/libnvidia-allocator.so.1\n"), out);
+    }
+
+    private static Path drm(int gpu) throws IOException {
+        try (var gpus = Files.list(lab.host().folder().resolve("proc/driver/nvidia/gpus"))) {
+            String address =
+                    gpus.sorted().skip(gpu).findFirst().orElseThrow().getFileName().toString();
+            return lab.host().folder().resolve("sys/bus/pci/devices/" + address + "/drm");
+        }
+    }
 }

@@ -15,7 +15,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /** Fills one directory with a driver's files. */
@@ -51,8 +54,18 @@ final class VolumeBuilder {
         for (String sub : share) {
             makeFolder(folder.resolve(sub));
         }
+        Map<String, Long> rewritten = new HashMap<>();
         for (DataFile file : files.graphics()) {
-            cloner.add(host.resolve(file.source()), folder.resolve(file.inVolume()), file.size());
+            Path source = host.resolve(file.source());
+            Optional<String> text = rewritten(file.inVolume(), source);
+            if (text.isPresent()) {
+                Path made = Files.writeString(folder.resolve(file.inVolume()), text.get());
+                Files.setPosixFilePermissions(made, ANYONE_READS);
+                sync(made);
+                rewritten.put(file.inVolume(), Files.size(made));
+            } else {
+                cloner.add(source, folder.resolve(file.inVolume()), file.size());
+            }
         }
         cloner.copy(folder);
         for (DriverLink link : files.links()) {
@@ -65,7 +78,8 @@ final class VolumeBuilder {
         for (String sub : share) {
             sync(folder.resolve(sub));
         }
-        Manifest.of(files, entries(files, folder), graphics(files, folder)).write(folder);
+        Manifest.of(files, entries(files, folder), graphics(files, folder, rewritten))
+                .write(folder);
         Files.setPosixFilePermissions(folder.resolve(Manifest.NAME), ANYONE_READS);
         sync(folder);
     }
@@ -89,13 +103,23 @@ final class VolumeBuilder {
                 .toList();
     }
 
-    private List<Manifest.DataEntry> graphics(DriverFiles files, Path folder) {
+    /** The content that a file gets in place of the host's; empty if it gets the host's. */
+    static Optional<String> rewritten(String inVolume, Path source) throws IOException {
+        return inVolume.endsWith(".json")
+                ? GraphicsFiles.withoutPaths(Files.readString(source))
+                : Optional.empty();
+    }
+
+    private List<Manifest.DataEntry> graphics(
+            DriverFiles files, Path folder, Map<String, Long> rewritten) {
         return files.graphics().stream()
                 .map(file ->
                         new Manifest.DataEntry(
                                 file.inVolume(),
-                                file.size(),
-                                cloner.way(folder.resolve(file.inVolume())),
+                                rewritten.getOrDefault(file.inVolume(), file.size()),
+                                rewritten.containsKey(file.inVolume())
+                                        ? Cloned.COPY
+                                        : cloner.way(folder.resolve(file.inVolume())),
                                 file.source()))
                 .toList();
     }

@@ -20,6 +20,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -144,7 +145,12 @@ final class VolumeCheck {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) || !Files.isRegularFile(source)) {
             return;
         }
-        if (!Files.isSameFile(file, source) && Files.mismatch(file, source) >= 0) {
+        Optional<String> rewritten = VolumeBuilder.rewritten(entry.path(), source);
+        boolean differs =
+                rewritten.isPresent()
+                        ? !rewritten.get().equals(Files.readString(file))
+                        : !Files.isSameFile(file, source) && Files.mismatch(file, source) >= 0;
+        if (differs) {
             problems.add(file + " differs from the host's " + source);
         }
     }

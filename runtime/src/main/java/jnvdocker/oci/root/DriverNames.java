@@ -33,8 +33,8 @@ import java.util.Optional;
  * /etc/ld.so.conf.d/00-jnvdocker.conf    has the image's own ldconfig do the same
  * </pre>
  *
- * <p>These are links and not mounts: forty mounts take ten times as long, and would leave empty
- * files in an image that is made of the container.
+ * <p>These are links and not mounts: some seventy mounts would slow down each start, and would
+ * leave empty files in an image that is made of the container.
  */
 public final class DriverNames {
     private static final int MOST_CACHE = 8 << 20;
@@ -44,9 +44,18 @@ public final class DriverNames {
             DRIVER + Folder.LIB64 + "\n" + DRIVER + Folder.LIB + "\n";
     private static final int MOST_HIDDEN = 64;
 
+    /** By which Mesa's GBM finds the driver's, in the directory gbm beside the libraries. */
+    private static final String GBM = "nvidia-drm_gbm.so";
+
+    private static final String ALLOCATOR = "libnvidia-allocator.so.1";
+    private static final List<String> PROFILES =
+            List.of("etc", "nvidia", "nvidia-application-profiles-rc.d");
+    private static final String PROFILE = "10-container.conf";
+
     private final ForeignRoot root;
     private final Machine machine;
     private final CompatLibraries compat;
+    private final String eglProfile;
     private final List<SearchedName> names;
     private final List<GraphicsFile> mounts = new ArrayList<>();
 
@@ -54,6 +63,7 @@ public final class DriverNames {
         this.root = root;
         this.machine = machine;
         this.compat = search.compat();
+        this.eglProfile = search.eglProfile();
         this.names = search.names();
     }
 
@@ -113,10 +123,49 @@ public final class DriverNames {
         try {
             link(Folder.LIB64, libraryFolders());
             link(Folder.BIN, List.of("/usr/bin"));
+            if (!eglProfile.isEmpty()) {
+                arrangeGraphics();
+            }
             return list();
         } catch (IOException e) {
             return Optional.of(obstacle("its root cannot be written: " + FileErrors.reason(e)));
         }
+    }
+
+    private void arrangeGraphics() throws IOException {
+        String folder = "/";
+        for (String each : PROFILES) {
+            makeFolder(folder, each);
+            folder += each + "/";
+        }
+        Optional<ForeignFolder> profiles = root.folder(folder);
+        if (profiles.isPresent()) {
+            try (ForeignFolder opened = profiles.get()) {
+                opened.write(PROFILE, eglProfile.getBytes(StandardCharsets.US_ASCII));
+            }
+        }
+        for (String place : libraryFolders()) {
+            if (makeFolder(place, "gbm")) {
+                Optional<ForeignFolder> found = root.folder(place + "/gbm");
+                if (found.isPresent() && isOurs(Folder.LIB64, ALLOCATOR)) {
+                    try (ForeignFolder gbm = found.get()) {
+                        link(gbm, GBM, DRIVER + Folder.LIB64 + "/" + ALLOCATOR);
+                    }
+                }
+                return;
+            }
+        }
+    }
+
+    /** Returns false if there is no directory to make it in. */
+    private boolean makeFolder(String parent, String name) throws IOException {
+        Optional<ForeignFolder> found = root.folder(parent);
+        if (found.isPresent()) {
+            try (ForeignFolder opened = found.get()) {
+                opened.makeFolder(name);
+            }
+        }
+        return found.isPresent();
     }
 
     private List<String> libraryFolders() {
@@ -141,26 +190,36 @@ public final class DriverNames {
     }
 
     private void link(ForeignFolder links, SearchedName name, String place) throws IOException {
-        switch (links.kind(name.name())) {
-            case NOTHING -> links.link(name.name(), name.path());
+        if (!link(links, name.name(), name.path())) {
+            Path inVolume = Path.of(name.folder().toString(), name.name());
+            mounts.add(new GraphicsFile(inVolume, place + "/" + name.name()));
+        }
+    }
+
+    /** Makes a link; returns false where the image has a file of its own. */
+    private static boolean link(ForeignFolder links, String name, String target)
+            throws IOException {
+        return switch (links.kind(name)) {
+            case NOTHING -> {
+                links.link(name, target);
+                yield true;
+            }
             case LINK -> {
-                if (!links.target(name.name()).equals(name.path())) {
-                    links.delete(name.name());
-                    links.link(name.name(), name.path());
+                if (!links.target(name).equals(target)) {
+                    links.delete(name);
+                    links.link(name, target);
                 }
+                yield true;
             }
             case EMPTY_FILE -> {
                 // The place of a mount, in an image that was made of another runtime's container.
-                links.delete(name.name());
-                links.link(name.name(), name.path());
+                links.delete(name);
+                links.link(name, target);
+                yield true;
             }
-            case FILE ->
-                    mounts.add(
-                            new GraphicsFile(
-                                    Path.of(name.folder().toString(), name.name()),
-                                    place + "/" + name.name()));
-            case OTHER -> {}
-        }
+            case FILE -> false;
+            case OTHER -> true;
+        };
     }
 
     /** Names the libraries in the loader's cache, and in its configuration. */

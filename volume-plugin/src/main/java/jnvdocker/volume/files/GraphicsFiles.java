@@ -5,18 +5,22 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
- * The files, other than libraries, by which programs find a driver's Vulkan, EGL and OptiX: an
- * exact list of those that the drivers from 470 on have, as NVIDIA's container toolkit mounts them.
- * Its application profiles are none of them: the toolkit leaves these to the host.
+ * The files, other than libraries, by which programs find a driver's Vulkan, EGL, OptiX and OpenCL:
+ * an exact list of those that the drivers from 470 on have, as NVIDIA's container toolkit mounts
+ * them. Its application profiles are none of them: the toolkit leaves these to the host.
  */
 public final class GraphicsFiles {
     /** The directory of a volume that has them. */
     public static final String SHARE = "share";
 
+    private static final String OPENCL = "OpenCL/vendors";
     private static final long MOST_JSON = 64 << 10;
     private static final long MOST_MODEL = 512 << 20;
 
@@ -72,9 +76,28 @@ public final class GraphicsFiles {
                                     "20_nvidia_xcb.json",
                                     "20_nvidia_xlib.json"),
                             MOST_JSON),
-                    new Group("nvidia", "/usr/share", List.of("nvoptix.bin"), MOST_MODEL));
+                    new Group("nvidia", "/usr/share", List.of("nvoptix.bin"), MOST_MODEL),
+                    new Group(OPENCL, "/etc", List.of("nvidia.icd"), MOST_JSON));
+
+    /** A library by its absolute path, as some distributions name it for Vulkan and EGL. */
+    private static final Pattern ABSOLUTE =
+            Pattern.compile("(\"library_path\"\\s*:\\s*\")/(?:[^\"/]*/)*(?=[^\"/]+\")");
 
     private GraphicsFiles() {}
+
+    /** Whether a file of a volume is of use without graphics, too: by it programs find OpenCL. */
+    public static boolean isForCompute(String inVolume) {
+        return inVolume.startsWith(SHARE + "/" + OPENCL + "/");
+    }
+
+    /**
+     * Returns the text of a file with libraries by their names alone, which a container's loader
+     * finds wherever they are; empty if it has no library by its path.
+     */
+    public static Optional<String> withoutPaths(String json) {
+        Matcher matcher = ABSOLUTE.matcher(json);
+        return matcher.find() ? Optional.of(matcher.replaceAll("$1")) : Optional.empty();
+    }
 
     /**
      * All that a volume may have, by path in the volume ({@code

@@ -1,0 +1,61 @@
+package jnvdocker.host;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The kernel's graphics nodes of a GPU: {@code /dev/dri/card1} and {@code renderD129}. */
+public final class DrmNodes {
+    private static final Pattern NAME = Pattern.compile("(card|renderD)[0-9]{1,6}");
+    private static final Pattern NUMBER = Pattern.compile("([0-9]{1,4}):([0-9]{1,7})\\s*");
+
+    private DrmNodes() {}
+
+    /** Returns the nodes of these GPUs, and of no others. MIG instances have no graphics. */
+    public static List<DeviceNode> of(Host host, List<Gpu> gpus) throws IOException {
+        List<DeviceNode> nodes = new ArrayList<>();
+        for (Gpu gpu : gpus) {
+            if (gpu.part().isEmpty()) {
+                nodes.addAll(of(host, gpu));
+            }
+        }
+        return nodes;
+    }
+
+    /**
+     * Returns the nodes of one GPU, each also by its place on the bus, as udev links it; none where
+     * the driver has no kernel mode setting.
+     */
+    private static List<DeviceNode> of(Host host, Gpu gpu) throws IOException {
+        List<DeviceNode> nodes = new ArrayList<>();
+        Path folder = host.resolve("/sys/bus/pci/devices/" + gpu.pciAddress() + "/drm");
+        if (!Files.isDirectory(folder)) {
+            return nodes;
+        }
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder)) {
+            for (Path entry : entries) {
+                String name = entry.getFileName().toString();
+                Matcher kind = NAME.matcher(name);
+                if (kind.matches()) {
+                    Matcher number = NUMBER.matcher(Files.readString(entry.resolve("dev")));
+                    if (number.matches()) {
+                        int major = Integer.parseInt(number.group(1));
+                        int minor = Integer.parseInt(number.group(2));
+                        String end = kind.group(1).equals("card") ? "card" : "render";
+                        Path place = host.resolve("/dev/dri/" + name);
+                        for (String path :
+                                List.of(name, "by-path/pci-" + gpu.pciAddress() + "-" + end)) {
+                            nodes.add(new DeviceNode("/dev/dri/" + path, place, major, minor));
+                        }
+                    }
+                }
+            }
+        }
+        return nodes;
+    }
+}
