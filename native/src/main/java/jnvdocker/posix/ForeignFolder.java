@@ -120,9 +120,14 @@ public final class ForeignFolder implements AutoCloseable {
     /** Makes a directory that everybody may enter, unless the name is taken. */
     public void makeFolder(String name) throws IOException {
         if (kind(name) == Kind.NOTHING) {
-            Path made = Files.createDirectory(entry(name));
-            Files.setPosixFilePermissions(made, ENTERABLE);
-            give(made, LinkOption.NOFOLLOW_LINKS);
+            Files.createDirectory(entry(name));
+            int made = ForeignRoot.find(descriptor, name);
+            try {
+                Files.setPosixFilePermissions(ForeignRoot.place(made), ENTERABLE);
+                give(ForeignRoot.place(made));
+            } finally {
+                Posix.close(made);
+            }
         }
     }
 

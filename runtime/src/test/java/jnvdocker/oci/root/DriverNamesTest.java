@@ -25,6 +25,7 @@ import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Roots of containers, most of them hostile: nothing outside of one is ever changed. */
@@ -200,6 +201,23 @@ class DriverNamesTest {
         for (Path file : files) {
             Files.delete(file);
         }
+    }
+
+    @Test
+    void maskOfGraphicsIsInTheRootOrNowhere() throws IOException {
+        List<SearchedName> names =
+                List.of(new SearchedName(Folder.LIB64, "libnvidia-allocator.so.1", true));
+        DriverSearch graphics = new DriverSearch(CompatLibraries.NONE, names, "mask");
+        Path link = Files.createSymbolicLink(root.resolve("etc/nvidia"), outside);
+        DriverNames.put(root, graphics);
+        assertEquals(List.of(), list(outside));
+        Files.delete(link);
+        assertEquals(Optional.empty(), DriverNames.put(root, graphics).obstacle());
+        Path profiles = root.resolve("etc/nvidia/nvidia-application-profiles-rc.d");
+        assertEquals("mask", Files.readString(profiles.resolve("10-container.conf")));
+        assertEquals(
+                Path.of("/usr/local/nvidia/lib64/libnvidia-allocator.so.1"),
+                Files.readSymbolicLink(root.resolve(libraries + "/gbm/nvidia-drm_gbm.so")));
     }
 
     @Test
