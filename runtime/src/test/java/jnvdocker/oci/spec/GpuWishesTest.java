@@ -406,6 +406,8 @@ class GpuWishesTest {
         image = Optional.empty();
         environment = environment.replace("0,1", "all");
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
+        assertThrows(RefusedException.class, this::ofAnother);
+        environment = environment.replace("'JNVDOCKER_GPUS=all',", "");
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofAnother());
     }
 
