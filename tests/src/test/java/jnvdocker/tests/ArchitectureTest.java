@@ -233,6 +233,7 @@ class ArchitectureTest {
                     Map.entry("DockerEngine.java", "one method for each call"),
                     Map.entry("GpuChoice.java", "one decision, with what it may come to"),
                     Map.entry("Keeper.java", "all that ends a lease"),
+                    Map.entry("GpuMonitor.java", "one watcher of each GPU, in one session"),
                     Map.entry("Leases.java", "the front door"),
                     Map.entry("PodLeases.java", "one method for each moment of a pod"),
                     Map.entry("ProcFolder.java", "one method for each question"),
