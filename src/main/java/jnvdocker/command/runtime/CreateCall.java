@@ -7,7 +7,6 @@ import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.WithheldGpus;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.oci.spec.DockerContainer;
-import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
@@ -95,10 +94,8 @@ record CreateCall(
     }
 
     /** Says in the log alone why it has no GPU, since most such containers want none. */
-    void noteIfPodmansPrivileged(Majors majors) {
-        if (monitor.isPresent()
-                && spec.allowsAllDevices()
-                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty()) {
+    void noteIfPodmansPrivileged() {
+        if (monitor.isPresent() && spec.allowsAllDevices()) {
             LOG.info(
                     "container {} is privileged and gets no GPU: podman gives it every node, so"
                             + " one that its user names cannot be told from the others",
