@@ -245,7 +245,6 @@ final class Daemon implements AutoCloseable {
                                 inventory,
                                 nodes,
                                 needs,
-                                volumes,
                                 served,
                                 planner,
                                 parts.leases(),

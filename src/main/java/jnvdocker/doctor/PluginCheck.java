@@ -19,6 +19,11 @@ final class PluginCheck implements Check {
     /** dockerd itself tries for 15 s. */
     private static final Duration LIMIT = Duration.ofSeconds(4);
 
+    private static final Duration SHORT = Duration.ofSeconds(1);
+
+    /** The plugin of any jnvdocker, unless it has a name of its own. */
+    private static final String OURS = "nvidia-docker";
+
     private final DockerEngine engine;
     private final Host host;
     private final DriverVolumeStore volumes;
@@ -87,17 +92,22 @@ final class PluginCheck implements Check {
     }
 
     /** Docker makes a volume of its own of that name for whoever mounts it without our driver. */
-    private Optional<Finding> foreign(String volume) throws EngineException {
-        Optional<String> driver =
-                engine.volumeDriver(volume, LIMIT).filter(it -> !it.equals(daemon.pluginName()));
+    private Optional<Finding> foreign(String volume) {
+        Optional<String> driver;
+        List<String> users;
+        try {
+            driver = engine.volumeDriver(volume, SHORT).filter(it -> !it.equals(OURS));
+            users =
+                    engine.using(List.of(volume), SHORT).stream()
+                            .map(user -> Quote.shown(user.name()))
+                            .sorted()
+                            .toList();
+        } catch (EngineException e) {
+            return Optional.empty(); // it still waits for the plugin
+        }
         if (driver.isEmpty()) {
             return Optional.empty();
         }
-        List<String> users =
-                engine.using(List.of(volume), LIMIT).stream()
-                        .map(user -> Quote.shown(user.name()))
-                        .sorted()
-                        .toList();
         String remove = "docker volume rm " + volume;
         return Optional.of(
                 Finding.wrong(

@@ -22,22 +22,36 @@ final class NodeTroubles implements GpuTroubles {
 
     @Override
     public Optional<Refusal> of(Gpu gpu) {
-        return others.of(gpu).or(() -> node(gpu));
+        return mark(List.of(gpu)).getFirst().trouble();
     }
 
-    private Optional<Refusal> node(Gpu gpu) {
+    @Override
+    public List<Gpu> mark(List<Gpu> gpus) {
+        List<Gpu> marked = others.mark(gpus);
+        if (marked.isEmpty()) {
+            return marked;
+        }
         try {
-            return nodes.faults(List.of(gpu)).stream()
-                    .filter(fault -> fault.path().endsWith("nvidia" + gpu.minor()))
-                    .filter(fault -> !fault.missing() || !fault.made())
-                    .findFirst()
-                    .map(NodeTroubles::refusal);
+            List<DeviceNodes.Fault> faults =
+                    nodes.faults(marked).stream()
+                            .filter(fault -> !fault.missing() || !fault.made())
+                            .toList();
+            return marked.stream().map(gpu -> gpu.isSound() ? with(gpu, faults) : gpu).toList();
         } catch (IOException e) {
-            return Optional.of(
+            Refusal unknown =
                     new Refusal(
                             "its node cannot be examined: " + FileErrors.describe(e),
-                            "see 'jnvdocker gpu doctor'"));
+                            "see 'jnvdocker gpu doctor'");
+            return marked.stream().map(gpu -> gpu.isSound() ? gpu.with(unknown) : gpu).toList();
         }
+    }
+
+    private static Gpu with(Gpu gpu, List<DeviceNodes.Fault> faults) {
+        return faults.stream()
+                .filter(fault -> fault.path().endsWith("nvidia" + gpu.minor()))
+                .findFirst()
+                .map(fault -> gpu.with(refusal(fault)))
+                .orElse(gpu);
     }
 
     private static Refusal refusal(DeviceNodes.Fault fault) {

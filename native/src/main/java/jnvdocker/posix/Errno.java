@@ -12,9 +12,11 @@ public final class Errno {
     public static final int EAGAIN = 11;
     public static final int EEXIST = 17;
     public static final int EXDEV = 18;
+    public static final int ENOTDIR = 20;
     public static final int EINVAL = 22;
     public static final int ENOTTY = 25;
     public static final int ERANGE = 34;
+    public static final int ELOOP = 40;
     public static final int ENODATA = 61;
     public static final int ENOPROTOOPT = 92;
     public static final int EOPNOTSUPP = 95;

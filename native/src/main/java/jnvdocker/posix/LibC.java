@@ -21,6 +21,10 @@ interface LibC extends Library {
 
     int close(int descriptor);
 
+    /** The call openat2, which glibc has no function for. */
+    long syscall(long number, int folder, String path, Pointer how, long size)
+            throws LastErrorException;
+
     int flock(int descriptor, int operation) throws LastErrorException;
 
     int setxattr(String path, String name, byte[] value, long size, int flags)

@@ -7,6 +7,8 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.GraphicsFile;
+import jnvdocker.volume.files.Folder;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -15,6 +17,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Decides what a container with GPUs gets. Which GPUs, was decided before. */
@@ -22,9 +26,13 @@ public final class ContainerPlanner {
     /** Where containers have the driver volume. */
     public static final String DRIVER_FOLDER = "/usr/local/nvidia";
 
+    private static final String LIBRARY_PATH = "LD_LIBRARY_PATH";
+
     /** Docker's PATH for a container whose image has none (moby: DefaultPathEnv). */
     private static final String DEFAULT_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+    private static final Pattern GL = Pattern.compile("lib(GL|EGL|GLESv1_CM|GLESv2)\\.so.*");
 
     private final DeviceNodes nodes;
     private final String volumeDriver;
@@ -62,6 +70,73 @@ public final class ContainerPlanner {
                 mounts(container),
                 environment(container),
                 allocation.labels());
+    }
+
+    /**
+     * Plans a container whose root can be edited: it also gets what graphics need, and its programs
+     * find the driver without variables.
+     *
+     * @param compat libraries of its image that come before the driver's
+     */
+    public ContainerEdits plan(Container container, DriverVolume volume, CompatLibraries compat)
+            throws RefusedException, IOException {
+        ContainerEdits edits = plan(container);
+        List<DeviceNode> devices = new ArrayList<>(edits.devices());
+        List<GraphicsFile> files = List.of();
+        if (DriverCapabilities.wantsGraphics(container.image().environment())) {
+            nodes.modeset().ifPresent(devices::add);
+            Set<String> taken = container.settings().mountTargets();
+            files =
+                    volume.graphics().stream()
+                            .filter(file -> !taken.contains(file.target()))
+                            .toList();
+        }
+        return new ContainerEdits(
+                devices,
+                edits.mounts(),
+                files,
+                new DriverSearch(compat, names(volume)),
+                searchedFirst(compat, edits.environment(), container),
+                edits.labels());
+    }
+
+    private static Map<String, String> searchedFirst(
+            CompatLibraries compat, Map<String, String> environment, Container container) {
+        if (!compat.isUsed() || container.settings().variables().contains(LIBRARY_PATH)) {
+            return environment;
+        }
+        Map<String, String> all = new LinkedHashMap<>(environment);
+        String rest =
+                all.getOrDefault(
+                        LIBRARY_PATH,
+                        container.image().environment().getOrDefault(LIBRARY_PATH, ""));
+        if (!rest.startsWith(compat.folder())) {
+            all.put(LIBRARY_PATH, compat.folder() + ":" + rest);
+        }
+        return all;
+    }
+
+    /**
+     * The names of the driver's programs and of all its libraries, whatever the image's
+     * capabilities: as with CDI of NVIDIA's toolkit. Another vendor's GL has the same names as a
+     * driver's own had before GLVND, so these stay the image's.
+     */
+    public static List<SearchedName> names(DriverVolume volume) {
+        List<SearchedName> names = new ArrayList<>();
+        for (Folder folder : Folder.values()) {
+            for (String name : volume.names(folder)) {
+                if (!GL.matcher(name).matches()) {
+                    boolean inFolders =
+                            switch (folder) {
+                                case BIN -> true;
+                                case LIB -> false;
+                                case LIB64 -> !name.endsWith(".so." + volume.version());
+                            };
+                    names.add(new SearchedName(folder, name, inFolders));
+                }
+            }
+        }
+        return names;
     }
 
     private List<DeviceNode> devices(List<Gpu> gpus, UserSettings settings) throws IOException {
@@ -105,12 +180,22 @@ public final class ContainerPlanner {
     private static Map<String, String> environment(Container container) {
         Map<String, String> added =
                 searchPaths(container.image().environment(), container.settings().variables());
-        if (!container.plainRuntime()) {
-            // Else NVIDIA's runtime adds every GPU, because the image says
-            // NVIDIA_VISIBLE_DEVICES=all.
-            added.put(GpuRequest.VISIBLE_DEVICES, GpuRequest.VOID);
-        }
+        added.put(GpuRequest.VISIBLE_DEVICES, visible(container));
         return added;
+    }
+
+    /**
+     * The value by which programs learn of their GPUs: the UUIDs. NVIDIA's runtime would act on it,
+     * and add every GPU where the image says all, so it is void where that may be run.
+     */
+    private static String visible(Container container) {
+        List<Gpu> gpus = container.allocation().gpus();
+        if (!container.plainRuntime() || gpus.isEmpty()) {
+            return GpuRequest.VOID;
+        }
+        return gpus.stream()
+                .map(gpu -> gpu.hasUuid() ? gpu.uuid() : String.valueOf(gpu.index()))
+                .collect(Collectors.joining(","));
     }
 
     /**
@@ -123,7 +208,7 @@ public final class ContainerPlanner {
             Map<String, String> environment, Set<String> kept) {
         Map<String, String> added = new LinkedHashMap<>();
         append(added, environment, kept, "PATH", DEFAULT_PATH, List.of("bin"));
-        append(added, environment, kept, "LD_LIBRARY_PATH", "", List.of("lib", "lib64"));
+        append(added, environment, kept, LIBRARY_PATH, "", List.of("lib", "lib64"));
         return added;
     }
 

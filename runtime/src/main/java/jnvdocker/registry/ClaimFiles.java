@@ -86,7 +86,7 @@ public final class ClaimFiles {
 
     /** An empty directory for containers that mount a claim and have no part in it. */
     public Path nothing() throws IOException {
-        Path nothing = Files.createDirectories(folder.resolve(NOTHING));
+        Path nothing = Files.createDirectories(folder.resolveSibling(NOTHING));
         Posix.chmod(nothing, EMPTY);
         return nothing;
     }

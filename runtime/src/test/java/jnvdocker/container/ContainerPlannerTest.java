@@ -22,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -151,7 +152,7 @@ class ContainerPlannerTest {
     @Test
     void variablesThatTheUserSetsAreLeftToTheUser() throws Exception {
         var settings = new UserSettings(Set.of("PATH", "LD_LIBRARY_PATH"), Set.of(), Set.of());
-        assertEquals(Map.of(), plan(List.of(), settings).environment());
+        assertEquals(Map.of(), paths(plan(List.of(), settings)));
     }
 
     @Test
@@ -165,6 +166,14 @@ class ContainerPlannerTest {
                                 false,
                                 "NVIDIA_VISIBLE_DEVICES=all"));
         assertEquals("void", edits.environment().get("NVIDIA_VISIBLE_DEVICES"));
+    }
+
+    @Test
+    void programsLearnTheirGpusByUuid() throws Exception {
+        assertEquals(
+                Gpus.ALL.get(0).uuid() + "," + Gpus.ALL.get(1).uuid(),
+                plan(Gpus.ALL.subList(0, 2), NOTHING).environment().get("NVIDIA_VISIBLE_DEVICES"));
+        assertEquals("void", plan(List.of(), NOTHING).environment().get("NVIDIA_VISIBLE_DEVICES"));
     }
 
     @Test
@@ -210,8 +219,14 @@ class ContainerPlannerTest {
         Files.writeString(root.resolve("proc/devices"), text);
     }
 
+    private static Map<String, String> paths(ContainerEdits edits) {
+        Map<String, String> paths = new LinkedHashMap<>(edits.environment());
+        paths.remove("NVIDIA_VISIBLE_DEVICES");
+        return paths;
+    }
+
     private Map<String, String> environment(String... image) throws Exception {
-        return planner.plan(container(List.of(), NOTHING, true, image)).environment();
+        return paths(planner.plan(container(List.of(), NOTHING, true, image)));
     }
 
     private ContainerEdits plan(List<Gpu> gpus, UserSettings settings) throws Exception {

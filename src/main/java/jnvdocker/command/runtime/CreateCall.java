@@ -1,17 +1,23 @@
 package jnvdocker.command.runtime;
 
+import jnvdocker.container.CompatLibraries;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.WithheldGpus;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.oci.root.CudaCompat;
+import jnvdocker.oci.root.DriverNames;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.volume.GraphicsFile;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
@@ -146,6 +152,60 @@ record CreateCall(
                 .forEach((name, now) ->
                         variables.add(new ClaimFiles.SetVariable(name, before.get(name), now)));
         return variables;
+    }
+
+    /** The container's root as the engine sees it, which may have mounts of its own. */
+    private Path root() {
+        return Path.of("/proc/" + request.peer().pid() + "/root" + bundle.resolve(spec.rootPath()));
+    }
+
+    /** The image's libraries of a newer driver, if they fit the loaded one. */
+    CompatLibraries compat(DriverVersion loaded) {
+        return CudaCompat.of(root(), loaded);
+    }
+
+    /** Arranges in the container's root what programs find; returns what is left of the edits. */
+    ContainerEdits arrange(ContainerEdits edits) throws IOException {
+        List<GraphicsFile> files = new ArrayList<>(edits.files());
+        files.addAll(arrange(edits.search()));
+        return new ContainerEdits(
+                edits.devices(),
+                edits.mounts(),
+                files,
+                DriverSearch.NONE,
+                edits.environment(),
+                edits.labels());
+    }
+
+    /**
+     * Arranges in the container's root what programs find; returns what must be mounted over files
+     * of the image. A root in which that fails keeps the driver at its directory.
+     */
+    List<GraphicsFile> arrange(DriverSearch search) throws IOException {
+        DriverNames.Result result;
+        try {
+            result = DriverNames.put(root(), search);
+        } catch (IOException e) {
+            LOG.debug("nothing is written to the root of {}: {}", name(), e.getMessage());
+            return List.of();
+        }
+        boolean usersOwn = docker.filter(it -> it.mounted().contains(DRIVER)).isPresent();
+        if (result.hidden().isPresent() && !usersOwn) {
+            tell(
+                    Quote.shown(result.hidden().get())
+                            + " of this image is hidden by the driver, which is mounted at "
+                            + DRIVER
+                            + "; move it elsewhere in the image");
+        }
+        if (result.obstacle().isPresent()) {
+            tell(result.obstacle().get().message());
+        }
+        return result.mounts();
+    }
+
+    private void tell(String remark) throws IOException {
+        LOG.info("container {}: {}", Quote.shown(name()), remark);
+        client.message(remark);
     }
 
     /**

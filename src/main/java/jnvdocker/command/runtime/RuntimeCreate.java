@@ -34,7 +34,6 @@ import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -69,7 +68,6 @@ public final class RuntimeCreate {
     private final DeviceNodes nodes;
     private final NeedsCheck needsCheck;
     private final ServedVolumes volumes;
-    private final Graphics graphics;
     private final ContainerPlanner planner;
     private final Leases leases;
     private final OciContainers containers;
@@ -91,7 +89,6 @@ public final class RuntimeCreate {
             GpuInventory inventory,
             DeviceNodes nodes,
             NeedsCheck needsCheck,
-            DriverVolumeStore store,
             ServedVolumes volumes,
             ContainerPlanner planner,
             Leases leases,
@@ -107,7 +104,6 @@ public final class RuntimeCreate {
         this.nodes = nodes;
         this.needsCheck = needsCheck;
         this.volumes = volumes;
-        this.graphics = new Graphics(host, store, nodes);
         this.planner = planner;
         this.leases = leases;
         this.containers = containers;
@@ -174,12 +170,10 @@ public final class RuntimeCreate {
         // Twice: docker's files have the same variables, mounts and devices.
         client.take(2 * spec.weight());
         Optional<DockerContainer> docker = DockerContainer.parse(spec, words.get(6), words.get(7));
-        Optional<Path> pidFile =
-                Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of);
         return new CreateCall(
                 new OciContainers.Container(words.get(4), words.get(1)),
                 Path.of(words.get(2)),
-                pidFile,
+                Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of),
                 spec,
                 docker,
                 docker.flatMap(images::of),
@@ -368,11 +362,9 @@ public final class RuntimeCreate {
         ContainerEdits edits =
                 planner.plan(
                         new ContainerPlanner.Container(
-                                call.merged(),
-                                allocation,
-                                call.settings(),
-                                driver.version(),
-                                true));
+                                call.merged(), allocation, call.settings(), driver.version(), true),
+                        volumes.volume(host, driver.version()),
+                        call.compat(driver.version()));
         Map<VolumeMount, Path> folders = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
             folders.put(
@@ -381,12 +373,13 @@ public final class RuntimeCreate {
                             ? containers.folder(lease.get().claim())
                             : served);
         }
-        edits = graphics.with(edits, call.spec(), driver.version(), served, folders);
+        edits = call.arrange(edits);
         List<ClaimFiles.SetVariable> variables = call.variables(edits);
         SpecEdits.apply(
                 call.spec(),
                 edits,
                 folders,
+                served,
                 majors,
                 call.docker(),
                 lease.map(it -> it.claim().id()));

@@ -3,6 +3,7 @@ package jnvdocker.command.runtime;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.DriverSearch;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
@@ -25,6 +26,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -151,6 +153,7 @@ public final class RuntimeHook {
         needsCheck.check(
                 GpuNeeds.withGpus(call.merged(), Map.of()), request, driver, call.client());
         refuseAnotherDriver(call.spec(), driver, call.request().peer().pid());
+        DriverVolume volume = volumes.volume(host, driver.version());
         Lease lease =
                 containers
                         .claim(
@@ -174,6 +177,8 @@ public final class RuntimeHook {
                             + " seen",
                     "use an engine that gives each container a cgroup");
         }
+        call.arrange(
+                new DriverSearch(call.compat(driver.version()), ContainerPlanner.names(volume)));
     }
 
     /** The file may date from before an upgrade, and the engine may not see our mounts. */

@@ -43,7 +43,7 @@ class ArchitectureTest {
             posix process host cuda nvml
             volume.files volume volume.plugin
             wire program request container use lease lease.text registry grant idle kubernetes
-            docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
+            docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen upkeep doctor
             command.caller command.start command.complete command.gpu command.mesos command.runtime command.k8s command
             web metrics rest kubelet daemon

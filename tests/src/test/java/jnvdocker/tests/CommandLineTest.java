@@ -276,7 +276,7 @@ class CommandLineTest {
                         || variable.endsWith(":/sbin:/bin:/usr/local/nvidia/bin")
                         || variable.equals(
                                 "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64")
-                        || variable.equals("NVIDIA_VISIBLE_DEVICES=void")
+                        || variable.matches("NVIDIA_VISIBLE_DEVICES=(void|GPU-.*)")
                         || variable.startsWith("NVIDIA_DRIVER_CAPABILITIES=");
         return ours && !original.path("Env").toString().contains(variable);
     }

@@ -160,7 +160,10 @@ class KubernetesContainersTest {
                             .strip();
             assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
             String seen = containers.run(container, "env; ls -R /usr/local/nvidia");
-            assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
+            assertTrue(
+                    seen.contains(
+                            "NVIDIA_VISIBLE_DEVICES=" + (handler.isEmpty() ? "void\n" : "GPU-")),
+                    seen);
             assertTrue(seen.contains("libcuda.so"), seen);
             containers.end(pod);
         }

@@ -178,7 +178,7 @@ class PodContainersTest {
         assertEquals(
                 List.of(
                         "PATH=/bin:/usr/local/nvidia/bin",
-                        "NVIDIA_VISIBLE_DEVICES=void",
+                        "NVIDIA_VISIBLE_DEVICES=" + uuid(1),
                         "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64"),
                 variables);
         assertEquals("/usr/local/nvidia", edited.at("/mounts/0/destination").asText());

@@ -112,7 +112,12 @@ class PullTest extends EachEngineTest {
         Path config = Folders.make("c");
         Files.writeString(config.resolve("config.json"), "{\"credsStore\": \"missing\"}");
         try {
-            assertEquals(127, lab.jnvdocker("--config", config, "run", plain).exitCode());
+            start(false);
+            Command.Result dockers = docker("--config", config, "run", plain);
+            start(false);
+            Command.Result ours = lab.jnvdocker("--config", config, "run", plain);
+            assertEquals(dockers.exitCode(), ours.exitCode(), dockers + "\n" + ours);
+            assertEquals(words(dockers.err()), words(ours.err()));
         } finally {
             Folders.remove(config);
         }

@@ -168,7 +168,7 @@ class RuntimeContainersTest {
                         .out();
         assertTrue(out.startsWith("nvidia-uvm nvidia-uvm-tools nvidia1 nvidiactl "), out);
         assertTrue(out.contains("0 EPERM\n1 ENXIO\n2 EPERM\n3 EPERM\n"), out);
-        assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=void\n"), out);
+        assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=GPU-5c1a1003"), out);
         assertTrue(out.contains(":/usr/local/nvidia/bin\n"), out);
         assertTrue(out.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), out);
         assertTrue(out.contains("\"index\" : 1"), out);
@@ -213,6 +213,7 @@ class RuntimeContainersTest {
         start("one", "--label", "jnvdocker.gpus=1");
         String out = lab.docker("exec", "one", "env").ok().out();
         assertTrue(out.contains(":/usr/local/nvidia/bin\n"), out);
+        assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=GPU-5c1a"), out);
         out = lab.docker("exec", "-e", "LD_LIBRARY_PATH=/mine", "one", "env").ok().out();
         assertTrue(out.contains("LD_LIBRARY_PATH=/mine\n"), out);
     }

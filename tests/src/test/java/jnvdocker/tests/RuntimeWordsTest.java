@@ -175,8 +175,8 @@ class RuntimeWordsTest {
     @Test
     void ownerIsGuessedByLabelsAndTheUnknownHaveALimitTogether() throws IOException {
         lab.configure("max_gpus_unknown = 2\n");
-        start("one", "--gpus=1", "--label=jnvdocker.owner=alice").ok();
-        start("two", "--gpus=1", "--label=devcontainer.local_folder=" + folder).ok();
+        start("one", "--gpus=device=0", "--label=jnvdocker.owner=alice").ok();
+        start("two", "--gpus=device=1", "--label=devcontainer.local_folder=" + folder).ok();
         String table = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(table.matches("(?s).*HELD +alice\\? +one .*"), table);
         assertTrue(table.matches("(?s).*HELD +root\\? +two .*"), table);

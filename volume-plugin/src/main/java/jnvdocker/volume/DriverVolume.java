@@ -2,6 +2,7 @@ package jnvdocker.volume;
 
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.files.DriverFiles.DriverLink;
 import jnvdocker.volume.files.Folder;
 import jnvdocker.volume.files.GraphicsFiles;
 import jnvdocker.volume.files.MalformedFileException;
@@ -10,7 +11,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The files of one driver version, laid out as a directory that containers get at {@code
@@ -54,6 +58,23 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
         return manifest.graphics().stream()
                 .map(Manifest.DataEntry::path)
                 .map(file -> new GraphicsFile(Path.of(file), targets.get(file)))
+                .toList();
+    }
+
+    /**
+     * The names in a directory by which programs search for its files: of a file that links lead
+     * to, those of the links.
+     */
+    public List<String> names(Folder folder) {
+        List<DriverLink> links =
+                manifest.links().stream().filter(link -> link.folder() == folder).toList();
+        Set<String> linked = links.stream().map(DriverLink::target).collect(Collectors.toSet());
+        return Stream.concat(
+                        links.stream().map(DriverLink::name),
+                        manifest.files().stream()
+                                .filter(file -> file.folder() == folder)
+                                .map(Manifest.Entry::name)
+                                .filter(name -> !linked.contains(name)))
                 .toList();
     }
 

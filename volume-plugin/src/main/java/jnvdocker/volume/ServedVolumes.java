@@ -86,6 +86,11 @@ public final class ServedVolumes {
         return served;
     }
 
+    /** The volume that is served. */
+    public DriverVolume volume(Host host, DriverVersion version) throws IOException {
+        return store.build(host, version);
+    }
+
     /** Mounts what containers will want, or makes the copy that they get where that cannot be. */
     public void prepare(Host host, DriverVersion version) throws IOException {
         DriverVolume volume = store.build(host, version);

@@ -79,7 +79,7 @@ public final class RuntimeSpec {
     }
 
     /** The directory of the host that becomes its root; empty when none is named. */
-    String rootPath() {
+    public String rootPath() {
         return root.path("root").path("path").asText("");
     }
 

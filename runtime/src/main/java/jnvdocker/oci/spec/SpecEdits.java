@@ -7,6 +7,7 @@ import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.volume.GraphicsFile;
 
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -32,12 +33,14 @@ public final class SpecEdits {
      * Puts the edits in, and takes out what NVIDIA's own tools have put there.
      *
      * @param folders of the host, which are mounted
+     * @param driver the directory of the driver volume, as served
      * @param claim under which it is given GPUs; empty when it is given none
      */
     public static void apply(
             RuntimeSpec spec,
             ContainerEdits edits,
             Map<VolumeMount, Path> folders,
+            Path driver,
             Majors majors,
             Optional<DockerContainer> docker,
             Optional<String> claim) {
@@ -66,8 +69,10 @@ public final class SpecEdits {
         for (VolumeMount mount : edits.mounts()) {
             mount(root, mount.target(), folders.get(mount));
         }
+        for (GraphicsFile file : edits.files()) {
+            mount(root, file.target(), driver.resolve(file.inVolume()));
+        }
         edits.environment().forEach((name, value) -> set(root, name, value));
-        set(root, VISIBLE, VOID);
         claim.ifPresent(id -> Json.objectIn(root, "annotations").put(ANNOTATION, id));
     }
 

@@ -45,7 +45,11 @@ class RecordedSpecsTest {
                             new DeviceNode("/dev/nvidiactl", Path.of("/dev/nvidiactl"), 195, 255),
                             new DeviceNode("/dev/nvidia3", Path.of("/dev/nvidia3"), 195, 3)),
                     List.of(DRIVER),
-                    Map.of("LD_LIBRARY_PATH", "/usr/local/nvidia/lib64"),
+                    Map.of(
+                            "LD_LIBRARY_PATH",
+                            "/usr/local/nvidia/lib64",
+                            "NVIDIA_VISIBLE_DEVICES",
+                            "GPU-3"),
                     Map.of());
 
     /** The creation of a container. */
@@ -207,6 +211,7 @@ class RecordedSpecsTest {
                 spec,
                 EDITS,
                 Map.of(DRIVER, Path.of("/volumes/535")),
+                Path.of("/volumes/535"),
                 MAJORS,
                 recorded.docker(spec),
                 Optional.of("0123456789ab"));
@@ -214,7 +219,7 @@ class RecordedSpecsTest {
         if (!spec.allowsAllDevices()) {
             assertEquals(Set.of(3), spec.gpuMinors(195, Set.of(0, 1, 2, 3)));
         }
-        assertEquals("void", spec.environment().get("NVIDIA_VISIBLE_DEVICES"));
+        assertEquals("GPU-3", spec.environment().get("NVIDIA_VISIBLE_DEVICES"));
         assertFalse(edited.path("hooks").toString().contains("nvidia"), spec::toString);
         JsonNode rules = edited.path("linux").path("resources").path("devices");
         assertEquals(3, rules.get(rules.size() - 1).path("minor").asInt());
@@ -236,6 +241,7 @@ class RecordedSpecsTest {
                 spec,
                 EDITS,
                 Map.of(DRIVER, Path.of("/volumes/535")),
+                Path.of("/volumes/535"),
                 MAJORS,
                 recorded.docker(spec),
                 Optional.empty());
@@ -292,6 +298,7 @@ class RecordedSpecsTest {
                 spec,
                 EDITS,
                 Map.of(DRIVER, Path.of("/v")),
+                Path.of("/v"),
                 MAJORS,
                 recorded.docker(spec),
                 Optional.empty());

@@ -5,14 +5,14 @@ import java.util.Locale;
 import java.util.Optional;
 
 /** The architectures there are drivers for, and which files each can run. */
-enum Machine {
+public enum Machine {
     X86_64,
     AARCH64;
 
     /**
      * @throws DriverVolumeException when there is no driver for this machine's architecture
      */
-    static Machine ofThisMachine() throws DriverVolumeException {
+    public static Machine ofThisMachine() throws DriverVolumeException {
         String name = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
         return switch (name) {
             case "amd64", "x86_64" -> X86_64;
@@ -47,10 +47,26 @@ enum Machine {
     }
 
     /** How Linux distributions call the directory of this architecture's libraries. */
-    String triplet() {
+    public String triplet() {
         return switch (this) {
             case X86_64 -> "x86_64-linux-gnu";
             case AARCH64 -> "aarch64-linux-gnu";
+        };
+    }
+
+    /** glibc's loader, without which an image runs no program that the driver is made for. */
+    public String loader() {
+        return switch (this) {
+            case X86_64 -> "/lib64/ld-linux-x86-64.so.2";
+            case AARCH64 -> "/lib/ld-linux-aarch64.so.1";
+        };
+    }
+
+    /** The loader of musl, another C library, as Alpine has it. */
+    public String muslLoader() {
+        return switch (this) {
+            case X86_64 -> "/lib/ld-musl-x86_64.so.1";
+            case AARCH64 -> "/lib/ld-musl-aarch64.so.1";
         };
     }
 }

@@ -1,0 +1,237 @@
+package jnvdocker.oci.root;
+
+import jnvdocker.container.CompatLibraries;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.DriverSearch;
+import jnvdocker.container.SearchedName;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ForeignFolder;
+import jnvdocker.posix.ForeignRoot;
+import jnvdocker.volume.GraphicsFile;
+import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.LdCache;
+import jnvdocker.volume.files.Machine;
+import jnvdocker.words.Refusal;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Makes the programs of a container find the driver at {@value ContainerPlanner#DRIVER_FOLDER}
+ * wherever they search by themselves, without variables: with {@code sudo}, {@code su -}, cron,
+ * {@code env -i}, {@code ldconfig -p} and {@code gcc -lcuda}.
+ *
+ * <pre>
+ * /usr/lib/x86_64-linux-gnu/libcuda.so   links; else in /usr/lib64 or /usr/lib
+ * /usr/bin/nvidia-smi                    links
+ * /etc/ld.so.cache                       names the driver's libraries before the image's own
+ * /etc/ld.so.conf.d/00-jnvdocker.conf    has the image's own ldconfig do the same
+ * </pre>
+ *
+ * <p>These are links and not mounts: forty mounts take ten times as long, and would leave empty
+ * files in an image that is made of the container.
+ */
+public final class DriverNames {
+    private static final int MOST_CACHE = 8 << 20;
+    private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER + "/";
+    private static final String CONFIG = "00-jnvdocker.conf";
+    private static final String CONFIG_TEXT =
+            DRIVER + Folder.LIB64 + "\n" + DRIVER + Folder.LIB + "\n";
+    private static final int MOST_HIDDEN = 64;
+
+    private final ForeignRoot root;
+    private final Machine machine;
+    private final CompatLibraries compat;
+    private final List<SearchedName> names;
+    private final List<GraphicsFile> mounts = new ArrayList<>();
+
+    private DriverNames(ForeignRoot root, Machine machine, DriverSearch search) {
+        this.root = root;
+        this.machine = machine;
+        this.compat = search.compat();
+        this.names = search.names();
+    }
+
+    /**
+     * The outcome.
+     *
+     * @param mounts what must be mounted, since the image has files of its own there
+     * @param hidden a file of the image that the driver volume hides
+     * @param obstacle why the programs find less than they could; empty if they find everything
+     */
+    public record Result(
+            List<GraphicsFile> mounts, Optional<String> hidden, Optional<Refusal> obstacle) {}
+
+    /**
+     * @param root of the container, which nothing runs in yet
+     */
+    public static Result put(Path root, DriverSearch search) throws IOException {
+        try (ForeignRoot opened = ForeignRoot.open(root)) {
+            DriverNames put = new DriverNames(opened, Machine.ofThisMachine(), search);
+            Optional<Refusal> obstacle = opened.isOurOwn() ? Optional.empty() : put.put();
+            return new Result(List.copyOf(put.mounts), put.hidden(), obstacle);
+        }
+    }
+
+    private Optional<String> hidden() throws IOException {
+        for (Folder folder : Folder.values()) {
+            Optional<ForeignFolder> found = root.folder(DRIVER + folder);
+            if (found.isPresent()) {
+                try (ForeignFolder own = found.get()) {
+                    Optional<String> hidden =
+                            own.names(MOST_HIDDEN).stream()
+                                    .filter(name -> !isOurs(folder, name))
+                                    .findFirst();
+                    if (hidden.isPresent()) {
+                        return Optional.of(DRIVER + folder + "/" + hidden.get());
+                    }
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private boolean isOurs(Folder folder, String name) {
+        return names.stream().anyMatch(ours -> ours.folder() == folder && ours.name().equals(name));
+    }
+
+    private Optional<Refusal> put() {
+        if (!root.has(machine.loader())) {
+            return root.has(machine.muslLoader())
+                    ? Optional.of(
+                            new Refusal(
+                                    "this image has musl's loader alone (as Alpine has), which"
+                                            + " cannot load the driver's libraries",
+                                    "take an image with glibc"))
+                    : Optional.empty();
+        }
+        try {
+            link(Folder.LIB64, libraryFolders());
+            link(Folder.BIN, List.of("/usr/bin"));
+            return list();
+        } catch (IOException e) {
+            return Optional.of(obstacle("its root cannot be written: " + FileErrors.reason(e)));
+        }
+    }
+
+    private List<String> libraryFolders() {
+        return List.of("/usr/lib/" + machine.triplet(), "/usr/lib64", "/usr/lib");
+    }
+
+    /** Makes links in the first of these directories that there is. */
+    private void link(Folder folder, List<String> places) throws IOException {
+        for (String place : places) {
+            Optional<ForeignFolder> found = root.folder(place);
+            if (found.isPresent()) {
+                try (ForeignFolder links = found.get()) {
+                    for (SearchedName name : names) {
+                        if (name.folder() == folder && name.inFolders()) {
+                            link(links, name, place);
+                        }
+                    }
+                }
+                return;
+            }
+        }
+    }
+
+    private void link(ForeignFolder links, SearchedName name, String place) throws IOException {
+        switch (links.kind(name.name())) {
+            case NOTHING -> links.link(name.name(), name.path());
+            case LINK -> {
+                if (!links.target(name.name()).equals(name.path())) {
+                    links.delete(name.name());
+                    links.link(name.name(), name.path());
+                }
+            }
+            case EMPTY_FILE -> {
+                // The place of a mount, in an image that was made of another runtime's container.
+                links.delete(name.name());
+                links.link(name.name(), name.path());
+            }
+            case FILE ->
+                    mounts.add(
+                            new GraphicsFile(
+                                    Path.of(name.folder().toString(), name.name()),
+                                    place + "/" + name.name()));
+            case OTHER -> {}
+        }
+    }
+
+    /** Names the libraries in the loader's cache, and in its configuration. */
+    private Optional<Refusal> list() throws IOException {
+        Optional<ForeignFolder> etc = root.folder("/etc");
+        if (etc.isEmpty()) {
+            return Optional.of(obstacle("its /etc is not a directory"));
+        }
+        try (ForeignFolder folder = etc.get()) {
+            String cache = Path.of(LdCache.PATH).getFileName().toString();
+            Optional<byte[]> old;
+            LdCache before;
+            try {
+                old = folder.read(cache, MOST_CACHE);
+                before = old.isPresent() ? LdCache.parse(old.get()) : LdCache.empty();
+            } catch (IOException e) {
+                return Optional.of(
+                        obstacle("its " + LdCache.PATH + " is unusable: " + FileErrors.reason(e)));
+            }
+            byte[] now = before.with(entries(), this::isFromUs).bytes();
+            if (!Arrays.equals(now, old.orElse(null))) {
+                folder.write(cache, now);
+            }
+        }
+        Optional<ForeignFolder> configs = root.folder("/etc/ld.so.conf.d");
+        if (configs.isPresent()) {
+            try (ForeignFolder folder = configs.get()) {
+                byte[] text =
+                        ((compat.isUsed() ? compat.folder() + "\n" : "") + CONFIG_TEXT)
+                                .getBytes(StandardCharsets.US_ASCII);
+                if (!isFile(folder, text)) {
+                    folder.write(CONFIG, text);
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static boolean isFile(ForeignFolder folder, byte[] text) {
+        try {
+            return Arrays.equals(text, folder.read(CONFIG, text.length).orElse(null));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private List<LdCache.Entry> entries() throws IOException {
+        List<LdCache.Entry> entries = new ArrayList<>();
+        for (String name : compat.names()) {
+            String path = compat.folder() + "/" + name;
+            entries.add(new LdCache.Entry(name, path, LdCache.flags(true)));
+        }
+        for (SearchedName name : names) {
+            if (name.folder() != Folder.BIN) {
+                entries.add(
+                        new LdCache.Entry(
+                                name.name(),
+                                name.path(),
+                                LdCache.flags(name.folder() == Folder.LIB64)));
+            }
+        }
+        return entries;
+    }
+
+    private boolean isFromUs(String path) {
+        return path.startsWith(DRIVER) || compat.isUsed() && path.startsWith(compat.folder() + "/");
+    }
+
+    private static Refusal obstacle(String why) {
+        return new Refusal(
+                "programs of this container find the driver by LD_LIBRARY_PATH alone, since " + why,
+                "repair the image, or set it in every shell: " + DRIVER + Folder.LIB64);
+    }
+}
