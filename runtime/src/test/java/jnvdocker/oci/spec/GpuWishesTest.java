@@ -407,8 +407,6 @@ class GpuWishesTest {
         environment = environment.replace("0,1", "all");
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
         assertThrows(RefusedException.class, this::ofAnother);
-        environment = environment.replace("'JNVDOCKER_GPUS=all',", "");
-        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofAnother());
     }
 
     /** No image knows which GPUs its host has. */
