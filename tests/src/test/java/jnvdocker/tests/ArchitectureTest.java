@@ -234,7 +234,6 @@ class ArchitectureTest {
                     Map.entry("GpuChoice.java", "one decision, with what it may come to"),
                     Map.entry("GpuMonitor.java", "one driver, asked in turns"),
                     Map.entry("Keeper.java", "all that ends a lease"),
-                    Map.entry("GpuMonitor.java", "one watcher of each GPU, in one session"),
                     Map.entry("Leases.java", "the front door"),
                     Map.entry("PodLeases.java", "one method for each moment of a pod"),
                     Map.entry("ProcFolder.java", "one method for each question"),
