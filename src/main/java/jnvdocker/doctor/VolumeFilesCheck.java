@@ -74,9 +74,6 @@ final class VolumeFilesCheck implements Check {
                                             : " files, which containers go on getting")));
         }
         written(served.known(volume)).ifPresent(found::add);
-        if (volume.manifest().knowsNoGraphics()) {
-            found.add(earlier(volume));
-        }
         leftOut(
                         volume.manifest().leftOut().stream()
                                 .filter(file -> !file.reason().byIntent())
@@ -93,14 +90,6 @@ final class VolumeFilesCheck implements Check {
         } catch (DriverVolumeException e) {
             return Optional.of(e.refusal());
         }
-    }
-
-    private static Finding earlier(DriverVolume volume) {
-        return Finding.hint(
-                volume.path()
-                        + " was made by an earlier release of jnvdocker, which did not include the"
-                        + " files for Vulkan, EGL and OptiX",
-                "if containers need them, " + ServedVolumes.REMAKE);
     }
 
     /** One container's changes to the volume reach the next container. */

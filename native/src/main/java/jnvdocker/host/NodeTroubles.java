@@ -59,7 +59,7 @@ final class NodeTroubles implements GpuTroubles {
         return fault.missing()
                 ? new Refusal(
                         fault.path() + " is missing, which the administrator makes here",
-                        "mknod " + fault.path() + " c " + device.replace(':', ' '))
+                        "make it: mknod " + fault.path() + " c " + device.replace(':', ' '))
                 : new Refusal(
                         fault.path()
                                 + " is not the character device "

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** Removes claims of which nothing is left. What anybody has mounted is never removed. */
 final class ClaimRemover {
@@ -31,6 +32,19 @@ final class ClaimRemover {
             return evidence.containers().getOrDefault(claim, List.of()).stream()
                     .findFirst()
                     .map(process -> "a process (pid " + process.pid() + ") has it mounted");
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    /**
+     * The claims that processes have mounted, by one scan.
+     *
+     * @throws IOException when that cannot be told
+     */
+    Set<String> mounted() throws IOException {
+        try {
+            return evidence.containers().keySet();
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }

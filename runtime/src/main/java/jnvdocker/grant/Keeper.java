@@ -173,8 +173,14 @@ public final class Keeper implements AutoCloseable {
 
     @Override
     public void close() {
-        if (thread != null) {
-            thread.interrupt();
+        Thread own = thread;
+        if (own != null) {
+            own.interrupt();
+            try {
+                own.join(PERIOD);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -182,9 +188,9 @@ public final class Keeper implements AutoCloseable {
     void wake(Collection<Lease> leases) {
         if (isOwn()) {
             lookNow(leases);
-            return;
+        } else if (!leases.isEmpty()) {
+            request(leases);
         }
-        request(leases);
     }
 
     private long request(Collection<Lease> leases) {
@@ -286,7 +292,7 @@ public final class Keeper implements AutoCloseable {
         long now = pace.nanos();
         Long since = gone.putIfAbsent(lease.id(), now);
         if (since == null) {
-            pace.later(grace, () -> wake(List.of(lease)));
+            pace.later(grace.plusMillis(1), () -> wake(List.of(lease)));
             return true;
         }
         return now - since < grace.toNanos();

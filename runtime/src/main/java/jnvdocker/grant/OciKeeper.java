@@ -238,8 +238,10 @@ public final class OciKeeper implements AutoCloseable {
         List<String> known = List.copyOf(folders);
         Map<String, Lease> live = new HashMap<>();
         live().forEach(lease -> live.put(lease.claim().id(), lease));
-        for (String claim : known) {
-            if (!live.containsKey(claim) && remover.mounted(claim).isEmpty()) {
+        List<String> over = known.stream().filter(claim -> !live.containsKey(claim)).toList();
+        Set<String> mounted = over.isEmpty() ? Set.of() : remover.mounted();
+        for (String claim : over) {
+            if (!mounted.contains(claim)) {
                 files.delete(claim);
                 folders.remove(claim);
             }

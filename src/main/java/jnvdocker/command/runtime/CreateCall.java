@@ -12,7 +12,6 @@ import jnvdocker.labels.ImageConfig;
 import jnvdocker.oci.root.CudaCompat;
 import jnvdocker.oci.root.DriverNames;
 import jnvdocker.oci.spec.DockerContainer;
-import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
@@ -101,10 +100,8 @@ record CreateCall(
     }
 
     /** Says in the log alone why it has no GPU, since most such containers want none. */
-    void noteIfPodmansPrivileged(Majors majors) {
-        if (monitor.isPresent()
-                && spec.allowsAllDevices()
-                && !spec.gpuMinors(majors.gpu(), Set.of()).isEmpty()) {
+    void noteIfPodmansPrivileged() {
+        if (monitor.isPresent() && spec.allowsAllDevices()) {
             LOG.info(
                     "container {} is privileged and gets no GPU: podman gives it every node, so"
                             + " one that its user names cannot be told from the others",

@@ -252,7 +252,7 @@ public final class RuntimeCreate {
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
         if (!seesAll && call.spec().hasNvidia(majors)) {
-            call.noteIfPodmansPrivileged(majors);
+            call.noteIfPodmansPrivileged();
             SpecEdits.withoutGpus(call.spec(), majors, call.docker());
             call.client().print(call.spec().toString());
         }

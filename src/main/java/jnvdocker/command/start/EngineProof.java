@@ -210,7 +210,11 @@ final class EngineProof {
             refuseDropping(trial, DEFAULT_RUNTIME);
         } catch (IOException | RefusedException e) {
             leases.cancel(claim); // whose volume stays while it has GPUs
-            engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
+            try {
+                engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
+            } catch (EngineException later) {
+                e.addSuppressed(later);
+            }
             throw e;
         }
     }

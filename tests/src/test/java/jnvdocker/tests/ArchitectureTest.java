@@ -232,6 +232,7 @@ class ArchitectureTest {
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
                     Map.entry("DockerEngine.java", "one method for each call"),
                     Map.entry("GpuChoice.java", "one decision, with what it may come to"),
+                    Map.entry("GpuMonitor.java", "one driver, asked in turns"),
                     Map.entry("Keeper.java", "all that ends a lease"),
                     Map.entry("Leases.java", "the front door"),
                     Map.entry("PodLeases.java", "one method for each moment of a pod"),

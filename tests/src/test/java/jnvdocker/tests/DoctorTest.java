@@ -453,6 +453,7 @@ class DoctorTest extends EachEngineTest {
         String volume = "nvidia_driver_" + lab.host().version();
         lab.docker("volume", "rm", volume);
         lab.docker("volume", "create", volume).ok();
+        lab.jnvdocker("gpu", "volume").ok();
         lab.docker("create", "--name=old", "--volume=" + volume + ":/x", "plain", "true").ok();
         String what =
                 "wrong: the engine has a volume "

@@ -51,7 +51,7 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
 
     /**
      * Its files by which programs find Vulkan, EGL and OptiX: none where the driver was installed
-     * without, or where an earlier release has made the volume.
+     * without.
      */
     public List<GraphicsFile> graphics() {
         Map<String, String> targets = GraphicsFiles.targets();

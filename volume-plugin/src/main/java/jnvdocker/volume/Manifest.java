@@ -31,16 +31,12 @@ import java.util.stream.Stream;
  *
  * @param format {@value #FORMAT}; a later one that is read differently gets another number
  * @param version the driver's
- * @param selection by which rules its files were chosen: {@value #SELECTION}; an earlier release
- *     said nothing, which reads as 0, and knew no graphics files
- * @param graphics those beneath {@code share}. Releases that know none read over them, so that a
- *     volume stays one for these as well
+ * @param graphics those beneath {@code share}
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record Manifest(
         int format,
         String version,
-        int selection,
         List<Entry> files,
         List<DriverLink> links,
         List<DataEntry> graphics,
@@ -48,7 +44,6 @@ public record Manifest(
     static final String NAME = "manifest.json";
 
     private static final int FORMAT = 1;
-    private static final int SELECTION = 1;
     static final int MAX_SIZE = 16 << 20;
     private static final Pattern PLAIN = Pattern.compile("(?!\\.)[A-Za-z0-9_.+-]{1,255}");
     private static final JsonMapper MAPPER = new JsonMapper();
@@ -82,19 +77,13 @@ public record Manifest(
     public Manifest {
         files = List.copyOf(files);
         links = List.copyOf(links);
-        graphics = graphics == null ? List.of() : List.copyOf(graphics);
+        graphics = List.copyOf(graphics);
         leftOut = List.copyOf(leftOut);
     }
 
     static Manifest of(DriverFiles found, List<Entry> files, List<DataEntry> graphics) {
         return new Manifest(
-                FORMAT,
-                found.version().text(),
-                SELECTION,
-                files,
-                found.links(),
-                graphics,
-                found.leftOut());
+                FORMAT, found.version().text(), files, found.links(), graphics, found.leftOut());
     }
 
     /** Every file, those of the directory {@code share} last. */
@@ -115,11 +104,6 @@ public record Manifest(
                                                 file.cloned(),
                                                 file.source())))
                 .toList();
-    }
-
-    /** Whether a release chose the files that did not know of graphics files. */
-    public boolean knowsNoGraphics() {
-        return selection < SELECTION;
     }
 
     /**

@@ -165,9 +165,6 @@ final class VolumeCheck {
                 problems.add(newer(there, file.source()));
             }
         }
-        if (manifest.knowsNoGraphics()) {
-            return; // As that release made them, it is whole.
-        }
         for (DriverFiles.DataFile file : now.graphics()) {
             Path there = volume.resolve(file.inVolume());
             if (!known.contains(there)) {

@@ -23,23 +23,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Volumes are kept when jnvdocker is upgraded or downgraded. */
+/** The list of a driver volume on disk. */
 class ManifestTest {
     private static final String LIB = TestingHost.LIB;
 
-    /**
-     * The lines of {@link #EARLIER} that the first release did not write yet. It wrote the rest of
-     * the host below, except for the sizes.
-     */
-    private static final List<String> NEW =
-            List.of("  \"selection\" : 1,\n", "  \"graphics\" : [ ],\n");
-
-    private static final String EARLIER =
+    private static final String WRITTEN =
             """
             {
               "format" : 1,
               "version" : "535.104.05",
-              "selection" : 1,
               "files" : [
                 {
                   "folder" : "bin",
@@ -111,34 +103,12 @@ class ManifestTest {
         store = new DriverVolumeStore(folder.resolve("state"));
     }
 
-    @Test
-    void volumeOfAReleaseWithoutGraphicsFilesIsWhole() throws IOException {
-        DriverVolume built = store.build(host.host(), TestingHost.VERSION);
-        assertEquals(false, built.manifest().knowsNoGraphics());
-        Path file = built.path().resolve(Manifest.NAME);
-        String json = Files.readString(file);
-        for (String line : NEW) {
-            assertEquals(true, json.contains(line), line);
-            json = json.replace(line, "");
-        }
-        Files.writeString(file, json);
-        Path vulkan = host.path("/usr/share/vulkan/icd.d/nvidia_icd.json");
-        Files.createDirectories(vulkan.getParent());
-        Files.writeString(vulkan, "{}");
-
-        DriverVolumeStore now = new DriverVolumeStore(folder.resolve("state"));
-        DriverVolume there = now.build(host.host(), TestingHost.VERSION);
-        assertEquals(true, there.manifest().knowsNoGraphics());
-        assertEquals(List.of(), there.graphics());
-        assertEquals(List.of(), there.verify(host.host()));
-    }
-
     /** A path that would lead out of the volume, or that no driver has. */
     @ParameterizedTest
     @ValueSource(strings = {"share/../../x", "/etc/passwd", "share/nvidia/other", ""})
     void graphicsFileThatIsNoneOfTheListIsNoManifests(String path) {
         String json =
-                EARLIER.replace(
+                WRITTEN.replace(
                         "\"graphics\" : [ ]",
                         "\"graphics\" : [{\"path\": \""
                                 + path
@@ -152,7 +122,7 @@ class ManifestTest {
     void isWrittenAsByEarlierReleases() throws IOException {
         Path volume = store.build(host.host(), TestingHost.VERSION).path();
         assertEquals(
-                EARLIER,
+                WRITTEN,
                 Files.readString(volume.resolve(Manifest.NAME))
                         .replaceAll("\"size\" : [0-9]+", "\"size\" : 1"));
     }

@@ -171,7 +171,12 @@ public record RunningDockerd(long pid, Path program, List<String> arguments) {
                 return Optional.empty();
             }
             String last = result.output().strip().lines().reduce((_, line) -> line).orElse("");
-            return Optional.of(Quote.shown(last));
+            int reason = last.indexOf(file + ": ");
+            return Optional.of(
+                    Quote.shown(
+                            reason < 0
+                                    ? last
+                                    : last.substring(reason + file.toString().length() + 2)));
         } catch (IOException e) {
             LOG.debug("dockerd does not validate its configuration: {}", e.getMessage());
             return Optional.empty();

@@ -406,7 +406,7 @@ class GpuWishesTest {
         image = Optional.empty();
         environment = environment.replace("0,1", "all");
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
-        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofAnother());
+        assertThrows(RefusedException.class, this::ofAnother);
     }
 
     /** No image knows which GPUs its host has. */

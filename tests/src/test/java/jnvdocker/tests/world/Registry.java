@@ -59,7 +59,7 @@ public final class Registry {
                                 row.getString("claim"),
                                 row.getString("name"),
                                 minors(row.getString("gpus")),
-                                row.getString("holder").equals("client"),
+                                row.getString("holder").equals("reserved"),
                                 row.getInt("pid"),
                                 row.getInt("init")));
     }

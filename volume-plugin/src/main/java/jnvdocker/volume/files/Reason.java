@@ -27,9 +27,7 @@ public sealed interface Reason {
     enum Rule implements Reason {
         HOST_ONLY("manages the host's driver"),
         X_SERVER("a module of the X server"),
-        SETTINGS("belongs to nvidia-settings"),
-        /** Only in manifests of earlier releases. */
-        NOT_LINKED("does not link to this driver's libraries");
+        SETTINGS("belongs to nvidia-settings");
 
         private final String words;
 
