@@ -298,9 +298,13 @@ public final class Keeper implements AutoCloseable {
         return now - since < grace.toNanos();
     }
 
+    /** Whether it is about to end, unless its engine starts it again. */
     private boolean isInGrace(Lease lease) {
         Long since = gone.get(lease.id());
-        return since != null && pace.nanos() - since < evidence.kind(lease).grace(lease).toNanos();
+        Duration longest = evidence.kind(lease).grace(lease).plus(TURN);
+        return since != null
+                && evidence.kept(lease).isEmpty()
+                && pace.nanos() - since < longest.toNanos();
     }
 
     /** What is kept of leases that have ended goes, however they did. */

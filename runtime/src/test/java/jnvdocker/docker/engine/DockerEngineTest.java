@@ -275,6 +275,7 @@ class DockerEngineTest {
     void productIsTheFirstComponent(String version, boolean docker, boolean podman)
             throws IOException {
         dockerd.answers("/version", 200, version);
+        dockerd.answers("/info", 200, "{}");
         for (EngineProduct product : List.of(engine.product(), EngineProduct.parse(version))) {
             assertEquals(docker, product.isDocker());
             assertEquals(podman, product.isPodman());

@@ -28,8 +28,8 @@ class ReasonTest {
         for (Reason rule : Reason.Rule.values()) {
             assertEquals(rule, Reason.parse(rule.words()));
         }
-        assertEquals(new Reason.OtherDriver("470.256.02"), Reason.parse(INTENDED.get(4)));
-        assertEquals(new Reason.OtherThreading("2.2.5"), Reason.parse(INTENDED.get(5)));
+        assertEquals(new Reason.OtherDriver("470.256.02"), Reason.parse(INTENDED.get(3)));
+        assertEquals(new Reason.OtherThreading("2.2.5"), Reason.parse(INTENDED.get(4)));
     }
 
     @ParameterizedTest
