@@ -433,11 +433,14 @@ public final class Reconciler {
             throws IOException {
         if (lease.isEmpty()) {
             adoption.adopt(claim, holder, before);
-        } else if (lease.get().isOfClient()
-                || holder.init().isPresent()
-                        && !holder.init().equals(lease.get().holder().init())) {
-            // What has changed since it was seen is newer than this.
+        } else if (lease.get().isOfClient()) {
             registry.decide(leases -> leases.hold(lease.get(), holder));
+        } else if (holder.init().isPresent()
+                && !holder.init().equals(lease.get().holder().init())) {
+            // The engine that has mounted it stays: by it a start that is under way is known. A
+            // change since the lease was seen is newer than this.
+            Holder started = lease.get().holder().startedAs(holder.init().get(), holder.cgroup());
+            registry.decide(leases -> leases.hold(lease.get(), started));
         }
     }
 
