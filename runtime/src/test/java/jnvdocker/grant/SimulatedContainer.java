@@ -43,6 +43,9 @@ final class SimulatedContainer {
     State state = State.CREATED;
     State before = State.CREATED;
 
+    /** Whether it was given an empty directory in place of the claim's that it shares. */
+    boolean guest;
+
     /** Whether docker waits for the answer to a verb about it. */
     boolean waiting;
 
@@ -92,7 +95,7 @@ final class SimulatedContainer {
     }
 
     Optional<String> claim() {
-        return settings.volume().flatMap(ClaimNames::ofVolume);
+        return settings.volume().filter(_ -> !guest).flatMap(ClaimNames::ofVolume);
     }
 
     /** The minors of its GPUs' nodes, by UUID. */

@@ -331,7 +331,13 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
     @Override
     public Answer mount(String volume, String use, ProcessId engine) {
-        return verb(() -> world.mount(volume, () -> parts().volumes().mount(volume, use, engine)));
+        Path[] folder = {Path.of("")};
+        Answer answer =
+                verb(() ->
+                        world.mount(
+                                volume,
+                                () -> folder[0] = parts().volumes().mount(volume, use, engine)));
+        return answer.isOk() && folder[0].endsWith("nothing") ? Answer.NOTHING : answer;
     }
 
     @Override

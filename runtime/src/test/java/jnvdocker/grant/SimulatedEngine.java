@@ -44,6 +44,9 @@ final class SimulatedEngine {
 
         static final Answer OK = new Answer(Kind.OK, "");
 
+        /** An empty directory in place of the claim's. */
+        static final Answer NOTHING = new Answer(Kind.OK, "nothing");
+
         boolean isOk() {
             return kind == Kind.OK;
         }
@@ -411,7 +414,9 @@ final class SimulatedEngine {
             notStarted(container);
             return error;
         }
-        listener.mounted(container);
+        if (!container.guest) {
+            listener.mounted(container);
+        }
         if (!slowly) {
             run(container);
         }
@@ -456,6 +461,7 @@ final class SimulatedEngine {
         if (!answer.isOk()) {
             return Optional.of(answer.error());
         }
+        container.guest = answer.equals(Answer.NOTHING);
         container.use = Optional.of(use);
         container.mounts++;
         return DONE;
