@@ -254,10 +254,21 @@ class CommandLineTest {
         assertTrue(labels.remove("jnvdocker.claim").asText().matches("[0-9a-f]{12}"), "a claim");
         assertTrue(labels.remove("jnvdocker.gpus").asText().startsWith("GPU-"), "its GPUs");
         drop(config.get("Env"), variable -> isOurVariable(variable.asText(), original));
+        restoreVisible(config, original);
         // Restored, since ours replaces the original's request for GPUs.
         JsonNode requested = original.path("HostConfig").path("DeviceRequests");
         hostConfig.set("DeviceRequests", requested.isMissingNode() ? null : requested.deepCopy());
         return tidied(config);
+    }
+
+    /** The UUIDs of the lease take the place of the user's own words for GPUs. */
+    private static void restoreVisible(ObjectNode config, JsonNode original) {
+        boolean there = config.path("Env").toString().contains("NVIDIA_VISIBLE_DEVICES=");
+        for (JsonNode variable : original.path("Env")) {
+            if (!there && variable.asText().startsWith("NVIDIA_VISIBLE_DEVICES=")) {
+                config.withArray("Env").add(variable);
+            }
+        }
     }
 
     private static boolean asksForGpus(JsonNode request) {
