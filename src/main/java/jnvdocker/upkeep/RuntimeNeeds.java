@@ -89,7 +89,7 @@ public final class RuntimeNeeds {
                         new Refusal(
                                 "podman runs these containers with it: "
                                         + String.join(", ", running),
-                                "podman stop " + String.join(" ", running)));
+                                "stop them first: podman stop " + String.join(" ", running)));
     }
 
     /** Of engines that cannot be asked for the containers of a runtime. */
