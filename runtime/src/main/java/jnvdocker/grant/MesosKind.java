@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** Containers of Mesos agents, which tell them apart by freezer cgroups. */
-public final class MesosKind implements HolderKind {
+public final class MesosKind extends GroupKind {
     /** The driver's, for GPUs; see {@code /proc/devices}. */
     static final int MAJOR = 195;
 
@@ -28,6 +28,7 @@ public final class MesosKind implements HolderKind {
     private final Processes processes;
 
     MesosKind(Processes processes) {
+        super(processes);
         this.processes = processes;
     }
 
@@ -52,20 +53,6 @@ public final class MesosKind implements HolderKind {
     /** Whether claims of an origin have holders of this kind. */
     static boolean is(Origin origin) {
         return origin instanceof Origin.MesosTask;
-    }
-
-    /**
-     * The agent's own note of the end, and its directory's, come later, or never when the agent is
-     * gone: what matters is that nothing runs.
-     */
-    @Override
-    public Life life(Lease lease, HostView view) {
-        ProcessId process = lease.holder().process();
-        return processes.isAlive(process)
-                        || lease.holder().cgroup().filter(processes::hasProcesses).isPresent()
-                ? new Life.Running(process)
-                : new Life.Gone(
-                        "its process (pid " + process.pid() + ") is gone, and its cgroup empty");
     }
 
     @Override
@@ -103,14 +90,22 @@ public final class MesosKind implements HolderKind {
         }
     }
 
+    /**
+     * The agent's own note of the end, and its directory's, come later, or never when the agent is
+     * gone: what matters is that nothing runs.
+     */
     @Override
-    public String runs(Lease lease, ProcessId process) {
-        return processes.isAlive(process)
-                ? HolderKind.super.runs(lease, process)
-                : "the process that its agent has started it with (pid "
-                        + process.pid()
-                        + ") has ended, and others run: "
-                        + lease.holder().cgroup().orElse("")
-                        + "/cgroup.procs lists them";
+    String rest() {
+        return "and its cgroup empty";
+    }
+
+    @Override
+    String first() {
+        return "the process that its agent has started it with";
+    }
+
+    @Override
+    String others() {
+        return "and others";
     }
 }

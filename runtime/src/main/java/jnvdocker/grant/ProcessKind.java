@@ -2,7 +2,6 @@ package jnvdocker.grant;
 
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
-import jnvdocker.posix.ProcessId;
 import jnvdocker.process.ProcessGroup;
 import jnvdocker.process.Processes;
 import jnvdocker.use.GpuUse;
@@ -14,13 +13,14 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Programs of {@code gpu run}, and all that they start: each has a cgroup of its own. */
-final class ProcessKind implements HolderKind {
+final class ProcessKind extends GroupKind {
     private final Processes processes;
 
     /** Cgroups of leases that have ended, or are about to, by their claims. */
     private final Map<String, String> groups = new ConcurrentHashMap<>();
 
     ProcessKind(Processes processes) {
+        super(processes);
         this.processes = processes;
     }
 
@@ -35,16 +35,6 @@ final class ProcessKind implements HolderKind {
     }
 
     @Override
-    public Life life(Lease lease, HostView view) {
-        ProcessId process = lease.holder().process();
-        return processes.isAlive(process)
-                        || lease.holder().cgroup().filter(processes::hasProcesses).isPresent()
-                ? new Life.Running(process)
-                : new Life.Gone(
-                        "its process (pid " + process.pid() + ") is gone, and all it started");
-    }
-
-    @Override
     public boolean owns(GpuUse.User process, Lease lease) {
         return lease.holder().process().equals(process.id())
                 || processes
@@ -54,14 +44,18 @@ final class ProcessKind implements HolderKind {
     }
 
     @Override
-    public String runs(Lease lease, ProcessId process) {
-        return processes.isAlive(process)
-                ? HolderKind.super.runs(lease, process)
-                : "its process (pid "
-                        + process.pid()
-                        + ") has ended, but others that it started run: "
-                        + lease.holder().cgroup().orElse("")
-                        + "/cgroup.procs lists them";
+    String rest() {
+        return "and all it started";
+    }
+
+    @Override
+    String first() {
+        return "its process";
+    }
+
+    @Override
+    String others() {
+        return "but others that it started";
     }
 
     /** The cgroup goes when nothing is left in it. */

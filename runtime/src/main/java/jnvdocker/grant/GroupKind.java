@@ -1,0 +1,46 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+
+/** Holders that are one process, and all that it starts in a cgroup of its own. */
+abstract class GroupKind implements HolderKind {
+    private final Processes processes;
+
+    GroupKind(Processes processes) {
+        this.processes = processes;
+    }
+
+    /** The end of a holder after its first process: {@code and all it started}. */
+    abstract String rest();
+
+    /** A holder's first process, for people: {@code its process}. */
+    abstract String first();
+
+    /** What is left after the first process has ended, for people. */
+    abstract String others();
+
+    @Override
+    public final Life life(Lease lease, HostView view) {
+        ProcessId process = lease.holder().process();
+        return processes.isAlive(process)
+                        || lease.holder().cgroup().filter(processes::hasProcesses).isPresent()
+                ? new Life.Running(process)
+                : new Life.Gone("its process (pid " + process.pid() + ") is gone, " + rest());
+    }
+
+    @Override
+    public final String runs(Lease lease, ProcessId process) {
+        return processes.isAlive(process)
+                ? HolderKind.super.runs(lease, process)
+                : first()
+                        + " (pid "
+                        + process.pid()
+                        + ") has ended, "
+                        + others()
+                        + " run: "
+                        + lease.holder().cgroup().orElse("")
+                        + "/cgroup.procs lists them";
+    }
+}
