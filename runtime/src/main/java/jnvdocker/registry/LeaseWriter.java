@@ -67,7 +67,10 @@ public final class LeaseWriter {
      * @param request that it was made for, if a later start of its container needs it
      */
     public void add(Claim claim, Optional<GpuRequest> request) {
-        write(() -> LeaseRows.insertClaim(transaction, claim, request));
+        perform(() -> {
+            LeaseRows.insertClaim(transaction, claim, request);
+            return null;
+        });
     }
 
     /** Begins a lease of all GPUs of a claim that is known. */
@@ -96,37 +99,39 @@ public final class LeaseWriter {
 
     private Lease insert(Claim claim, Holder holder) {
         long up = time.up();
-        long[] id = new long[1];
-        write(() -> {
-            id[0] =
-                    transaction
-                            .first(
-                                    row -> row.getLong(1),
-                                    "INSERT INTO lease (claim, holder, boot, pid, start, init_pid,"
-                                            + " init_start, cgroup, details, since, since_up)"
-                                            + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                                            + " RETURNING id",
-                                    claim.id(),
-                                    LeaseRows.word(holder.stage()),
-                                    boot,
-                                    holder.process().pid(),
-                                    holder.process().startTime(),
-                                    holder.init().map(ProcessId::pid).orElse(null),
-                                    holder.init().map(ProcessId::startTime).orElse(null),
-                                    holder.cgroup().orElse(null),
-                                    LeaseRows.details(holder),
-                                    time.at(up).toEpochMilli(),
-                                    up)
-                            .orElseThrow();
-            for (ClaimedGpu gpu : claim.gpus()) {
-                transaction.update(
-                        "INSERT INTO lease_gpu (lease, gpu, parent) VALUES (?, ?, ?)",
-                        id[0],
-                        gpu.uuid(),
-                        gpu.parent().orElse(null));
-            }
-        });
-        return new Lease(id[0], claim, holder, boot, time.at(up), 0, Optional.empty());
+        long id = perform(() -> insert(claim, holder, up));
+        return new Lease(id, claim, holder, boot, time.at(up), 0, Optional.empty());
+    }
+
+    private long insert(Claim claim, Holder holder, long up) throws SQLException {
+        long id =
+                transaction
+                        .first(
+                                row -> row.getLong(1),
+                                "INSERT INTO lease (claim, holder, boot, pid, start, init_pid,"
+                                        + " init_start, cgroup, details, since, since_up)"
+                                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                                        + " RETURNING id",
+                                claim.id(),
+                                LeaseRows.word(holder.stage()),
+                                boot,
+                                holder.process().pid(),
+                                holder.process().startTime(),
+                                holder.init().map(ProcessId::pid).orElse(null),
+                                holder.init().map(ProcessId::startTime).orElse(null),
+                                holder.cgroup().orElse(null),
+                                LeaseRows.details(holder),
+                                time.at(up).toEpochMilli(),
+                                up)
+                        .orElseThrow();
+        for (ClaimedGpu gpu : claim.gpus()) {
+            transaction.update(
+                    "INSERT INTO lease_gpu (lease, gpu, parent) VALUES (?, ?, ?)",
+                    id,
+                    gpu.uuid(),
+                    gpu.parent().orElse(null));
+        }
+        return id;
     }
 
     /**
@@ -138,7 +143,7 @@ public final class LeaseWriter {
     public Optional<Lease> hold(Lease seen, Holder holder) {
         Optional<Lease> same = live(seen.claim().id()).filter(lease -> lease.isStill(seen));
         same.ifPresent(_ ->
-                write(() ->
+                perform(() ->
                         transaction.update(
                                 "UPDATE lease SET holder = ?, pid = ?, start = ?, init_pid = ?,"
                                         + " init_start = ?, cgroup = ?, details = ? WHERE id = ?",
@@ -156,7 +161,7 @@ public final class LeaseWriter {
     /** More is known of the origin of a claim that has a lease. */
     public void rename(Lease lease, Origin origin) {
         StoredOrigin stored = StoredOrigin.of(origin);
-        write(() ->
+        perform(() ->
                 transaction.update(
                         "UPDATE claim SET engine = ?, image = ? WHERE id = ?",
                         stored.engine().orElse(null),
@@ -166,7 +171,7 @@ public final class LeaseWriter {
 
     /** The container of a claim has become known. */
     public void name(String claim, Claim.ContainerRef container) {
-        write(() ->
+        perform(() ->
                 transaction.update(
                         "UPDATE claim SET container = ?, name = ? WHERE id = ?",
                         container.id(),
@@ -180,35 +185,31 @@ public final class LeaseWriter {
      * @param use docker's name for the mount
      */
     public void mount(Claim claim, String use) {
-        write(() -> {
+        perform(() -> {
             transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim.id(), use);
             transaction.update(
                     "UPDATE claim SET released = 0, stopped = 0 WHERE id = ?", claim.id());
+            return null;
         });
     }
 
     /** Whether docker has mounted the volume of a claim under that name. */
     public boolean isMounted(Claim claim, String use) {
-        boolean[] known = new boolean[1];
-        write(() ->
-                known[0] =
-                        transaction
-                                .first(
-                                        row -> use,
-                                        "SELECT 1 FROM mount WHERE claim = ? AND use = ?",
-                                        claim.id(),
-                                        use)
-                                .isPresent());
-        return known[0];
+        return perform(() ->
+                transaction
+                        .first(
+                                row -> use,
+                                "SELECT 1 FROM mount WHERE claim = ? AND use = ?",
+                                claim.id(),
+                                use)
+                        .isPresent());
     }
 
     /** Whether the last lease of a GPU and an origin of this place was ended by force. */
     public boolean wasReleased(Origin origin, String gpu) {
         StoredOrigin stored = StoredOrigin.of(origin);
-        int[] released = new int[1];
-        write(() ->
-                released[0] =
-                        transaction
+        return perform(() ->
+                transaction
                                 .first(
                                         row -> row.getInt(1),
                                         "SELECT released FROM lease JOIN claim ON claim.id ="
@@ -218,8 +219,8 @@ public final class LeaseWriter {
                                         stored.kind().word(),
                                         stored.engine().orElse(""),
                                         gpu)
-                                .orElse(0));
-        return released[0] == 1;
+                                .orElse(0)
+                        == 1);
     }
 
     /**
@@ -238,39 +239,42 @@ public final class LeaseWriter {
         boolean own = lease.boot().equals(boot);
         long up = own ? time.up() : 0;
         Instant at = time.at(up);
-        int[] ended = new int[1];
-        write(() -> {
-            ended[0] =
-                    transaction.update(
-                            "UPDATE lease SET until = max(since, ?), until_up = ?, until_boot = ?,"
-                                    + " evidence = ? WHERE id = ? AND until IS NULL",
-                            at.toEpochMilli(),
-                            up,
-                            boot,
-                            evidence,
-                            lease.id());
-            if (ended[0] == 1 && lease.claim().origin().isOverWithItsLease()) {
-                transaction.update(
-                        "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
-                        time.now().toEpochMilli(),
-                        lease.claim().id());
-            }
-        });
-        if (ended[0] == 1) {
+        boolean ended =
+                perform(() -> {
+                    boolean done =
+                            transaction.update(
+                                            "UPDATE lease SET until = max(since, ?), until_up = ?,"
+                                                + " until_boot = ?, evidence = ? WHERE id = ? AND"
+                                                + " until IS NULL",
+                                            at.toEpochMilli(),
+                                            up,
+                                            boot,
+                                            evidence,
+                                            lease.id())
+                                    == 1;
+                    if (done && lease.claim().origin().isOverWithItsLease()) {
+                        transaction.update(
+                                "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
+                                time.now().toEpochMilli(),
+                                lease.claim().id());
+                    }
+                    return done;
+                });
+        if (ended) {
             transaction.afterwards(() -> events.released(lease, at, evidence));
         }
-        return ended[0] == 1;
+        return ended;
     }
 
-    /** A statement of this transaction. */
+    /** Statements of this transaction. */
     @FunctionalInterface
-    private interface Statement {
-        void perform() throws SQLException;
+    private interface Statements<T> {
+        T perform() throws SQLException;
     }
 
-    private static void write(Statement statement) {
+    private static <T> T perform(Statements<T> statements) {
         try {
-            statement.perform();
+            return statements.perform();
         } catch (SQLException e) {
             throw new FailedStatement(e);
         }
