@@ -46,12 +46,17 @@ public record StartedProgram(
                 .findFirst();
     }
 
-    /** The word after an option, as in {@code -n NAME}. */
+    /** The value of an option, as in {@code -n NAME} or {@code --name=NAME}. */
     public Optional<String> value(String option) {
-        int at = arguments.indexOf(option);
-        return at >= 0 && at + 1 < arguments.size()
-                ? Optional.of(arguments.get(at + 1))
-                : Optional.empty();
+        for (int i = 0; i < arguments.size(); i++) {
+            if (arguments.get(i).startsWith(option + "=")) {
+                return Optional.of(arguments.get(i).substring(option.length() + 1));
+            }
+            if (arguments.get(i).equals(option) && i + 1 < arguments.size()) {
+                return Optional.of(arguments.get(i + 1));
+            }
+        }
+        return Optional.empty();
     }
 
     private static Optional<StartedProgram> find(int pid, Set<String> names) {

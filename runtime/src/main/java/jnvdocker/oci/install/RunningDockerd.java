@@ -1,6 +1,7 @@
 package jnvdocker.oci.install;
 
 import jnvdocker.process.ShortProcess;
+import jnvdocker.process.StartedProgram;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -8,7 +9,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,16 +16,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
  * The dockerd that runs: its flags count besides its configuration, and it refuses to start with
- * both of a kind.
+ * both of a kind. Any user may call a program dockerd: one that root has started counts first.
  *
  * @param program its file
- * @param arguments as it was started
  */
-public record RunningDockerd(long pid, Path program, List<String> arguments) {
+public record RunningDockerd(StartedProgram process, Path program) {
     private static final Logger LOG = LoggerFactory.getLogger(RunningDockerd.class);
     private static final String NAME = "dockerd";
     private static final String CONFIG = "--config-file";
@@ -39,58 +39,52 @@ public record RunningDockerd(long pid, Path program, List<String> arguments) {
                             "--default-runtime", "default-runtime",
                             "--node-generic-resource", "node-generic-resources"));
 
-    public RunningDockerd {
-        arguments = List.copyOf(arguments);
-    }
-
-    /** The one that serves a socket; of several without a socket in their arguments, none. */
+    /**
+     * The one that serves a socket; of several without a socket in their arguments, none. One that
+     * root has not started counts only where there is no other.
+     */
     public static Optional<RunningDockerd> at(Path socket) {
         List<RunningDockerd> all =
-                ProcessHandle.allProcesses().flatMap(it -> of(it).stream()).toList();
-        return all.stream()
+                StartedProgram.named(Set.of(NAME)).stream().flatMap(it -> of(it).stream()).toList();
+        List<RunningDockerd> roots = all.stream().filter(RunningDockerd::isRoots).toList();
+        List<RunningDockerd> some = roots.isEmpty() ? all : roots;
+        return some.stream()
                 .filter(each -> each.arguments().toString().contains("unix://" + socket))
                 .findFirst()
                 .or(() ->
-                        all.size() == 1 && !all.getFirst().arguments().toString().contains("unix:")
-                                ? Optional.of(all.getFirst())
+                        some.size() == 1
+                                        && !some.getFirst().arguments().toString().contains("unix:")
+                                ? Optional.of(some.getFirst())
                                 : Optional.empty());
     }
 
-    private static Optional<RunningDockerd> of(ProcessHandle process) {
-        Optional<Path> program = process.info().command().map(Path::of);
-        if (program.filter(it -> it.getFileName().toString().equals(NAME)).isEmpty()) {
-            return Optional.empty();
-        }
-        try {
-            byte[] words = Files.readAllBytes(Path.of("/proc/" + process.pid() + "/cmdline"));
-            List<String> all = List.of(new String(words, StandardCharsets.UTF_8).split("\0"));
-            return Optional.of(
-                    new RunningDockerd(process.pid(), program.get(), all.subList(1, all.size())));
-        } catch (IOException e) {
-            return Optional.empty(); // it has just ended
-        }
+    private static Optional<RunningDockerd> of(StartedProgram process) {
+        return ProcessHandle.of(process.pid())
+                .flatMap(it -> it.info().command())
+                .map(program -> new RunningDockerd(process, Path.of(program)));
+    }
+
+    private boolean isRoots() {
+        return process.user().uid() == 0;
+    }
+
+    private int pid() {
+        return process.pid();
+    }
+
+    /** As it was started, without its own name. */
+    private List<String> arguments() {
+        return process.arguments().subList(1, process.arguments().size());
     }
 
     /** The file that it reads. */
     public Path config() {
-        return value(CONFIG).map(Path::of).orElse(EngineKind.DOCKER.config());
-    }
-
-    private Optional<String> value(String flag) {
-        for (int i = 0; i < arguments.size(); i++) {
-            if (arguments.get(i).startsWith(flag + "=")) {
-                return Optional.of(arguments.get(i).substring(flag.length() + 1));
-            }
-            if (arguments.get(i).equals(flag) && i + 1 < arguments.size()) {
-                return Optional.of(arguments.get(i + 1));
-            }
-        }
-        return Optional.empty();
+        return process.value(CONFIG).map(Path::of).orElse(EngineKind.DOCKER.config());
     }
 
     /** Whether that is the file that it reads, which it may see under another name. */
     public boolean reads(Path file) {
-        Path own = Path.of("/proc/" + pid + "/root" + config());
+        Path own = Path.of("/proc/" + pid() + "/root" + config());
         try {
             return Files.isSameFile(own.getParent(), file.toAbsolutePath().getParent())
                     && own.getFileName().equals(file.getFileName());
@@ -104,16 +98,18 @@ public record RunningDockerd(long pid, Path program, List<String> arguments) {
      *
      * @throws RefusedException with the reason
      */
-    public void refuseUnfit() throws RefusedException, IOException {
+    public void refuseUnfit() throws RefusedException {
         if (program.startsWith("/snap")) {
             throw new RefusedException(
                     "docker is a snap here (" + program + "), which runs no program of the host",
                     "install Docker's or the distribution's packages in its place");
         }
-        Object user = Files.getAttribute(Path.of("/proc/" + pid), "unix:uid");
-        if (!user.equals(0)) {
+        if (!isRoots()) {
             throw new RefusedException(
-                    "this dockerd (pid " + pid + ") runs without root, as uid " + user,
+                    "this dockerd (pid "
+                            + pid()
+                            + ") runs without root, as uid "
+                            + process.user().uid(),
                     "only containers of an engine of root can be kept from others' GPUs; use"
                             + " that, or 'jnvdocker gpu run' for programs");
         }
@@ -127,10 +123,11 @@ public record RunningDockerd(long pid, Path program, List<String> arguments) {
      */
     public void refuseConflict(String text, Path file) throws RefusedException, IOException {
         for (Map.Entry<String, String> key : KEYS.entrySet()) {
-            if (text.contains('"' + key.getValue() + '"') && value(key.getKey()).isPresent()) {
+            if (text.contains('"' + key.getValue() + '"')
+                    && process.value(key.getKey()).isPresent()) {
                 throw new RefusedException(
                         "dockerd (pid "
-                                + pid
+                                + pid()
                                 + ") was started with "
                                 + key.getKey()
                                 + ", and does not start again with \""
@@ -157,9 +154,9 @@ public record RunningDockerd(long pid, Path program, List<String> arguments) {
         Path file = Files.createTempFile("daemon", ".json");
         try {
             Files.writeString(file, text);
-            List<String> command = new ArrayList<>(List.of("/proc/" + pid + "/exe"));
+            List<String> command = new ArrayList<>(List.of("/proc/" + pid() + "/exe"));
             boolean skip = false;
-            for (String word : arguments) {
+            for (String word : arguments()) {
                 if (!skip && !word.equals(CONFIG) && !word.startsWith(CONFIG + "=")) {
                     command.add(word);
                 }
@@ -188,10 +185,11 @@ public record RunningDockerd(long pid, Path program, List<String> arguments) {
     /** Has it read its configuration again, as 'systemctl reload docker' does. */
     public void reload() throws IOException {
         ShortProcess.Result result =
-                ShortProcess.run(new ProcessBuilder("kill", "-HUP", Long.toString(pid)), LIMIT);
+                ShortProcess.run(
+                        new ProcessBuilder("kill", "-HUP", Integer.toString(pid())), LIMIT);
         if (result.exitCode() != 0) {
             throw new IOException(
-                    "dockerd (pid " + pid + ") cannot be signalled: " + result.output().strip());
+                    "dockerd (pid " + pid() + ") cannot be signalled: " + result.output().strip());
         }
     }
 }
