@@ -68,7 +68,8 @@ public record RunningDockerd(StartedProgram process, Path program) {
         return process.user().uid() == 0;
     }
 
-    private int pid() {
+    /** Of its process, as a signal takes it. */
+    public int pid() {
         return process.pid();
     }
 
