@@ -9,9 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -19,9 +17,6 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.use.GpuUse;
-import jnvdocker.use.GpuUses;
-import jnvdocker.use.MemoryUsers;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,23 +45,7 @@ class KeeperTest {
 
     @BeforeEach
     void open() throws IOException {
-        parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                state,
-                                "boot",
-                                "nvidia-docker",
-                                machine,
-                                new NoEngine(),
-                                () -> List.of(A, B),
-                                new NoUses(),
-                                GpuTroubles.NONE,
-                                MemoryUsers.UNKNOWN,
-                                () -> TestingLeases.POLICY,
-                                () -> GpuTraits.UNKNOWN,
-                                machine,
-                                Pace.REAL,
-                                new DecisionLog(Optional.empty())));
+        parts = TestingParts.open(state, machine, TestingParts.NO_USES, A, B);
     }
 
     @AfterEach
@@ -74,18 +53,6 @@ class KeeperTest {
         moment = () -> {};
         parts.keeper().close();
         parts.close();
-    }
-
-    private static final class NoUses implements GpuUses {
-        @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return List.of();
-        }
-
-        @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-            return List.of();
-        }
     }
 
     private Lease reserved(String id, Owner owner, Gpu gpu, ProcessId client) throws IOException {

@@ -13,7 +13,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
@@ -53,22 +52,14 @@ class LeftoversTest {
     void open() throws IOException {
         machine = new SimulatedMachine(state, () -> {});
         parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                state,
-                                machine.bootId(),
-                                "nvidia-docker",
-                                machine,
-                                new NoEngine(),
-                                () -> List.of(A, B),
-                                new Opened(),
-                                GpuTroubles.NONE,
-                                uuid -> uuid.equals(A.uuid()) ? withMemory : Set.of(),
-                                () -> TestingLeases.POLICY,
-                                () -> GpuTraits.UNKNOWN,
-                                machine,
-                                Pace.REAL,
-                                new DecisionLog(Optional.empty())));
+                TestingParts.open(
+                        state,
+                        machine,
+                        new Opened(),
+                        GpuTroubles.NONE,
+                        uuid -> uuid.equals(A.uuid()) ? withMemory : Set.of(),
+                        A,
+                        B);
     }
 
     @AfterEach

@@ -8,16 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
-import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -43,23 +40,7 @@ class MountLookTest {
 
     @BeforeEach
     void open() throws IOException {
-        parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                state,
-                                "boot",
-                                "nvidia-docker",
-                                machine,
-                                new NoEngine(),
-                                () -> List.of(A),
-                                new Seen(),
-                                GpuTroubles.NONE,
-                                MemoryUsers.UNKNOWN,
-                                () -> TestingLeases.POLICY,
-                                () -> GpuTraits.UNKNOWN,
-                                machine,
-                                Pace.REAL,
-                                new DecisionLog(Optional.empty())));
+        parts = TestingParts.open(state, machine, new Seen(), A);
     }
 
     @AfterEach

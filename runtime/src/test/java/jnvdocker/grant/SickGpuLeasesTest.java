@@ -14,14 +14,11 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.use.GpuUse;
-import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Refusal;
@@ -35,7 +32,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -55,39 +51,19 @@ class SickGpuLeasesTest {
     @BeforeEach
     void open() throws IOException {
         parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                state,
-                                "boot",
-                                "nvidia-docker",
-                                machine,
-                                new NoEngine(),
-                                () -> List.of(A, B),
-                                new Unused(),
-                                gpu -> Optional.ofNullable(troubles.get(gpu)),
-                                MemoryUsers.UNKNOWN,
-                                () -> TestingLeases.POLICY,
-                                () -> GpuTraits.UNKNOWN,
-                                machine,
-                                Pace.REAL,
-                                new DecisionLog(Optional.empty())));
+                TestingParts.open(
+                        state,
+                        machine,
+                        TestingParts.NO_USES,
+                        gpu -> Optional.ofNullable(troubles.get(gpu)),
+                        MemoryUsers.UNKNOWN,
+                        A,
+                        B);
     }
 
     @AfterEach
     void close() throws IOException {
         parts.close();
-    }
-
-    private static final class Unused implements GpuUses {
-        @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return List.of();
-        }
-
-        @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-            return List.of();
-        }
     }
 
     private Claim claim(GpuRequest request, Owner owner, Origin origin, ProcessId client)

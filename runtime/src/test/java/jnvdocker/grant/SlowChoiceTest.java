@@ -9,10 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
@@ -20,7 +18,6 @@ import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
-import jnvdocker.use.MemoryUsers;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -53,23 +50,7 @@ class SlowChoiceTest {
 
     @BeforeEach
     void open() throws IOException {
-        parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                state,
-                                "boot",
-                                "nvidia-docker",
-                                machine,
-                                new NoEngine(),
-                                () -> List.of(A, B),
-                                new Seen(),
-                                GpuTroubles.NONE,
-                                MemoryUsers.UNKNOWN,
-                                () -> TestingLeases.POLICY,
-                                () -> GpuTraits.UNKNOWN,
-                                machine,
-                                Pace.REAL,
-                                new DecisionLog(Optional.empty())));
+        parts = TestingParts.open(state, machine, new Seen(), A, B);
     }
 
     @AfterEach

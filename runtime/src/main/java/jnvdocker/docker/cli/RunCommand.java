@@ -201,6 +201,13 @@ public final class RunCommand implements DockerCommandLine {
         if (platform().isPresent()) {
             more.add("--pull=never");
         }
+        return pulled(more);
+    }
+
+    /**
+     * @param more options in place of those that are left out
+     */
+    private RunCommand pulled(List<String> more) {
         return new RunCommand(
                 argv,
                 globals,
@@ -217,15 +224,7 @@ public final class RunCommand implements DockerCommandLine {
      * decided about the container's GPUs.
      */
     public List<String> pulledInVain() {
-        return new RunCommand(
-                        argv,
-                        globals,
-                        verb,
-                        options,
-                        gpus,
-                        Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT, "pull"),
-                        List.of("--pull=always", "--runtime=try-again"))
-                .with(List.of());
+        return pulled(List.of("--pull=always", "--runtime=try-again")).with(List.of());
     }
 
     /**
