@@ -218,6 +218,10 @@ public record Config(
                         written.at("max_gpus_unknown"),
                         "how many GPUs containers of unknown users may have in all",
                         ", for max_gpus_per_user"),
+                oneOrMore(
+                        written.at("max_gpus_per_namespace"),
+                        "how many GPUs the pods of a namespace may have in all",
+                        ""),
                 span(written.at("max_wait"), WAITS, "or leave the key out"),
                 oneOrMore(
                                 written.at("max_waits_per_user"),

@@ -35,6 +35,8 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleKeeper;
 import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.kubernetes.PodKind;
+import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
@@ -112,7 +114,9 @@ final class Daemon implements AutoCloseable {
         GpuMonitor monitor = NvmlSource.monitor(host, folders, volumes);
         LeaseParts.World world =
                 LeaseWorld.of(folders, config, host, nodes, inventory, engine, monitor);
-        LeaseParts parts = LeaseParts.open(world);
+        PodKind podKind = new PodKind(world.processes());
+        LeaseParts parts = LeaseParts.open(world, podKind);
+        PodLeases pods = new PodLeases(parts, world, podKind);
         started.push(parts);
         started.push(parts.keeper().start());
         started.push(parts.queueKeeper().start());
@@ -127,7 +131,8 @@ final class Daemon implements AutoCloseable {
                         folders.cdi());
         started.push(injection.start());
         KubernetesParts kubernetes =
-                new KubernetesParts(parts, world, host, injection, config::kubernetes).start();
+                new KubernetesParts(parts, world, pods, host, injection, config::kubernetes)
+                        .start();
         started.push(kubernetes);
         DriverVolumes driverVolumes = new DriverVolumes(host, volumes, served);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
@@ -186,7 +191,7 @@ final class Daemon implements AutoCloseable {
                                 config::mesos,
                                 installer,
                                 new KubernetesState(
-                                        config, parts.pods(), injection, kubernetes::registrations),
+                                        config, pods, injection, kubernetes::registrations),
                                 folders.facts(installation)));
         started.push(monitor.start());
         IdleKeeper idle =
@@ -206,7 +211,7 @@ final class Daemon implements AutoCloseable {
                         uninstall,
                         installation,
                         config::keepHistory,
-                        () -> reload(config, host, parts),
+                        () -> reload(config, host, parts, kubernetes),
                         monitor::readings,
                         monitor::topologies,
                         idle,
@@ -236,7 +241,7 @@ final class Daemon implements AutoCloseable {
                         config::realRuntime,
                         folders.config(),
                         new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
-                        () -> reload(config, host, parts));
+                        () -> reload(config, host, parts, kubernetes));
         RuntimeCommand runtime =
                 new RuntimeCommand(
                         runtimeHost,
@@ -259,7 +264,7 @@ final class Daemon implements AutoCloseable {
                                                 .resolve("lib/oci/refused/jnvdocker-refused")),
                                 folders.state().resolve(ClaimFiles.FOLDER),
                                 new PodContainers.Pods(
-                                        () -> config.kubernetes().enabled(), parts.pods()::of)),
+                                        () -> config.kubernetes().enabled(), pods::of)),
                         new RuntimeExec(parts.oci()),
                         new RuntimeHook(
                                 host,
@@ -303,7 +308,7 @@ final class Daemon implements AutoCloseable {
         web.change(config.listen()).use();
         clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands, web);
         started.push(clients);
-        onHangUp(() -> reload(config, host, parts));
+        onHangUp(() -> reload(config, host, parts, kubernetes));
         Thread.ofVirtual().start(runtimeHost::refresh);
         Thread.ofVirtual().start(mesos::refresh);
         parts.examine();
@@ -327,7 +332,8 @@ final class Daemon implements AutoCloseable {
     }
 
     /** Those who wait may be allowed more by the new settings, or less. */
-    private Path reload(LiveConfig config, Host host, LeaseParts parts) throws IOException {
+    private Path reload(LiveConfig config, Host host, LeaseParts parts, KubernetesParts kubernetes)
+            throws IOException {
         Path file =
                 config.reload(next -> {
                     try (var change = web.change(config.listen(next))) {
@@ -337,6 +343,7 @@ final class Daemon implements AutoCloseable {
                 });
         host.setDriverDirectories(config.driverDirectories());
         parts.registry().changes().add();
+        kubernetes.follow();
         LOG.info("read {} again", file);
         return file;
     }

@@ -6,6 +6,7 @@ import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.kubernetes.PodParts;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.posix.PermanentThread;
@@ -14,7 +15,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 
 /**
@@ -29,26 +30,35 @@ final class KubernetesParts implements AutoCloseable {
     /** For its thread to end, in which an open socket may still be closed. */
     private static final Duration END = Duration.ofSeconds(5);
 
+    /** For the first try to register. */
+    private static final Duration FIRST = Duration.ofSeconds(8);
+
+    private static final Duration STEP = Duration.ofMillis(50);
+
     private final LeaseParts parts;
     private final LeaseParts.World world;
+    private final PodLeases leases;
     private final Host host;
     private final PodInjection edits;
     private final Supplier<KubernetesPolicy> policy;
-    private final Thread thread = PermanentThread.virtual("kubernetes", this::serve);
+    private final Semaphore changes = new Semaphore(0);
+    private final Thread thread = PermanentThread.virtual("kubernetes", this::keep);
     private volatile Optional<KubeletLink> link = Optional.empty();
 
     /**
      * @param edits what pods get with their GPUs
-     * @param policy in which only the GPUs may change
+     * @param policy as it is now
      */
     KubernetesParts(
             LeaseParts parts,
             LeaseParts.World world,
+            PodLeases leases,
             Host host,
             PodInjection edits,
             Supplier<KubernetesPolicy> policy) {
         this.parts = parts;
         this.world = world;
+        this.leases = leases;
         this.host = host;
         this.edits = edits;
         this.policy = policy;
@@ -56,45 +66,97 @@ final class KubernetesParts implements AutoCloseable {
 
     /** Before anybody else is served: pods that run keep their GPUs, also without the registry. */
     KubernetesParts start() throws IOException {
-        if (policy.get().enabled()) {
-            PodParts.restore(parts.pods(), policy.get().kubeletFolder());
-            thread.start();
-        } else {
-            parts.pods().stop();
-        }
+        begin(policy.get());
+        thread.start();
         return this;
     }
 
-    /** What has become of each resource; empty as long as none is served. */
+    /** Follows the policy, which may have changed. */
+    void follow() {
+        changes.release();
+    }
+
+    private void begin(KubernetesPolicy now) throws IOException {
+        if (now.enabled()) {
+            PodParts.restore(leases, now.kubeletFolder());
+        } else {
+            leases.report().stop();
+        }
+    }
+
+    /**
+     * What has become of each resource, after the first try of each, if that ends soon; empty as
+     * long as none is served.
+     */
     List<Registration> registrations() {
+        long end = System.nanoTime() + FIRST.toNanos();
+        List<Registration> all = now();
+        while (policy.get().enabled() && isTrying(all) && System.nanoTime() < end) {
+            try {
+                Thread.sleep(STEP);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return all;
+            }
+            all = now();
+        }
+        return all;
+    }
+
+    private List<Registration> now() {
         return link.map(KubeletLink::registrations).orElse(List.of());
     }
 
-    private void serve() {
-        try (KubeletLink opened =
-                KubeletLink.open(policy.get().kubeletFolder(), world.processes())) {
-            PodParts.World its =
-                    new PodParts.World(
-                            parts, world.inventory(), host, opened.kubelet(), edits, policy);
-            try (PodParts pods = PodParts.start(its)) {
-                link = Optional.of(opened);
-                edits.awaitFirstLook(LOOK);
-                opened.serve(
-                        pods.plugins(LOOK).entrySet().stream()
-                                .map(it -> new Resource(it.getKey(), it.getValue()))
-                                .toList());
-                new CountDownLatch(1).await(); // Until it is closed.
+    private static boolean isTrying(List<Registration> all) {
+        return all.isEmpty()
+                || all.stream().anyMatch(it -> it.state() instanceof Registration.Trying);
+    }
+
+    private void keep() throws InterruptedException, IOException {
+        while (true) {
+            KubernetesPolicy now = policy.get();
+            begin(now);
+            if (now.enabled()) {
+                serve(now);
+            } else {
+                awaitOtherThan(now);
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void awaitOtherThan(KubernetesPolicy served) throws InterruptedException {
+        while (policy.get().isServedLike(served)) {
+            changes.acquire();
+        }
+    }
+
+    private void serve(KubernetesPolicy now) throws InterruptedException {
+        Supplier<KubernetesPolicy> its = () -> now.giving(policy.get().gpus());
+        try (KubeletLink opened = KubeletLink.open(now.kubeletFolder(), world.processes());
+                PodParts pods =
+                        PodParts.start(
+                                new PodParts.World(
+                                        parts,
+                                        leases,
+                                        world.inventory(),
+                                        host,
+                                        opened.kubelet(),
+                                        edits,
+                                        its))) {
+            link = Optional.of(opened);
+            edits.awaitFirstLook(LOOK);
+            opened.serve(
+                    pods.plugins(LOOK).entrySet().stream()
+                            .map(it -> new Resource(it.getKey(), it.getValue()))
+                            .toList());
+            awaitOtherThan(now);
+        } finally {
+            link = Optional.empty();
         }
     }
 
     @Override
     public void close() {
-        if (thread.getState() == Thread.State.NEW) {
-            return; // No kubelet was served.
-        }
         thread.interrupt();
         try {
             thread.join(END);

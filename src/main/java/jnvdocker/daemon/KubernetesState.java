@@ -1,12 +1,13 @@
 package jnvdocker.daemon;
 
 import jnvdocker.doctor.KubernetesFacts;
-import jnvdocker.grant.PodLeases;
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.words.Refusal;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +42,11 @@ record KubernetesState(
     @Override
     public Path config() {
         return live.file();
+    }
+
+    @Override
+    public int gpusOfPods() throws IOException {
+        return leases.live().size();
     }
 
     @Override

@@ -11,9 +11,6 @@ import jnvdocker.use.IgnoredUsers;
 import jnvdocker.web.ListenAddress;
 import jnvdocker.words.FailedException;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,12 +22,9 @@ import java.util.Optional;
  * made by the one in force when it begins.
  */
 final class LiveConfig {
-    private static final Logger LOG = LoggerFactory.getLogger(LiveConfig.class);
-
     private final Path file;
     private final boolean named;
     private final Optional<ListenAddress> listen;
-    private final KubernetesPolicy served;
     private volatile Config config;
     private volatile IgnoredUsers ignored;
 
@@ -41,7 +35,6 @@ final class LiveConfig {
         this.file = file;
         this.named = named;
         this.listen = listen;
-        this.served = config.kubernetes();
         set(config);
     }
 
@@ -75,9 +68,6 @@ final class LiveConfig {
             Config next = Config.read(file, named);
             check.check(next);
             set(next);
-            if (!served.isServedLike(next.kubernetes())) {
-                LOG.warn("the changes in [kubernetes] count after 'systemctl restart jnvdocker'");
-            }
             return file;
         } catch (FailedException e) {
             throw new StartException(
@@ -137,9 +127,8 @@ final class LiveConfig {
         return now.mesos().within(now.policy().maxWait());
     }
 
-    /** A kubelet is served as it was at the start, with the GPUs of the configuration now. */
     KubernetesPolicy kubernetes() {
-        return served.giving(config.kubernetes().gpus());
+        return config.kubernetes();
     }
 
     /** The real runtime, unless an installer is to look for it. */

@@ -8,7 +8,6 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -37,12 +36,16 @@ final class KubernetesCheck implements Check {
             return kubelet ? List.of(notEnabled()) : List.of();
         }
         List<Finding> found = new ArrayList<>();
-        facts.registrations().forEach(each -> found.add(finding(each)));
+        List<Registration> registrations = facts.registrations();
+        registrations.forEach(each -> found.add(finding(each)));
+        if (registrations.isEmpty()) {
+            found.add(Finding.unknown("the kubelet has not been offered the GPUs yet"));
+        }
         facts.fault().ifPresent(why -> found.add(Finding.wrong(why)));
         found.addAll(ConfiguredGpus.check(host, facts::givesNothing, "kubernetes_gpus", daemon));
         found.add(files());
         if (kubelet) {
-            found.add(checkpoint(facts.kubeletFolder()));
+            found.add(checkpoint());
         }
         return found;
     }
@@ -54,13 +57,14 @@ final class KubernetesCheck implements Check {
                         + "), and its pods get no GPUs from jnvdocker",
                 "write enabled = true below [kubernetes] in "
                         + facts.config()
-                        + ", and "
-                        + daemon.restart());
+                        + ", then run 'jnvdocker gpu reload'");
     }
 
     private Finding finding(Registration registration) {
         String resource = registration.resource();
         return switch (registration.state()) {
+            case Registration.Trying _ ->
+                    Finding.unknown("the kubelet has not been offered " + resource + " yet");
             case Registration.Registered _ ->
                     Finding.ok("the kubelet gives pods that ask for " + resource + " our GPUs");
             case Registration.NoKubelet _ ->
@@ -103,12 +107,21 @@ final class KubernetesCheck implements Check {
     }
 
     /** Without it a pod's uid is not known, and the kubelet's list has its name alone. */
-    private static Finding checkpoint(Path kubeletFolder) {
+    private Finding checkpoint() throws IOException {
         try {
-            return Finding.ok(
-                    CheckpointFile.isReadable(kubeletFolder)
-                            ? "the kubelet's checkpoint can be read"
-                            : "the kubelet has given no device to a pod yet");
+            if (CheckpointFile.isReadable(facts.kubeletFolder())) {
+                return Finding.ok("the kubelet's checkpoint can be read");
+            }
+            int held = facts.gpusOfPods();
+            return held == 0
+                    ? Finding.ok("the kubelet has given no device to a pod yet")
+                    : Finding.wrong(
+                            "the kubelet's checkpoint is gone while pods hold "
+                                    + held
+                                    + (held == 1 ? " GPU" : " GPUs")
+                                    + ": a kubelet that starts again does not know that",
+                            "start a pod with a GPU, at which the kubelet writes its checkpoint"
+                                    + " again, before you restart it");
         } catch (MalformedCheckpointException e) {
             return Finding.wrong(
                     e.getMessage() + ", so that pods are not known",

@@ -5,6 +5,7 @@ import jnvdocker.kubernetes.Registration;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.words.Refusal;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -28,7 +29,10 @@ public interface KubernetesFacts {
     /** The ids in the configuration that none of these GPUs has. */
     List<String> givesNothing(List<Gpu> host);
 
-    /** What has become of each resource. */
+    /** How many GPUs pods have leases of. */
+    int gpusOfPods() throws IOException;
+
+    /** What has become of each resource, after the first try of each, if that ends soon. */
     List<Registration> registrations();
 
     /** Why no pod of this kubelet starts with GPUs; empty if pods do, or none has tried to. */

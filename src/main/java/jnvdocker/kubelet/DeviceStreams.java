@@ -11,30 +11,23 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 
 /** The streams of those who watch the devices of a plugin, which is one kubelet as a rule. */
 final class DeviceStreams implements AutoCloseable {
     private static final int MOST = 8;
 
+    private final DevicePlugin plugin;
     private final Runnable changed;
     private final Set<Stream> open = new LinkedHashSet<>();
-    private final AtomicReference<List<Device>> latest = new AtomicReference<>(List.of());
     private final DevicePlugin.Watch watch;
 
     /**
      * @param changed told of each stream that begins, or that the other side ends
      */
     DeviceStreams(DevicePlugin plugin, Runnable changed) {
+        this.plugin = plugin;
         this.changed = changed;
-        List<Device> unknown = latest.get();
-        watch = plugin.watch(this::listed);
-        latest.compareAndSet(unknown, plugin.devices());
-    }
-
-    private void listed(List<Device> devices) {
-        latest.set(devices);
-        all().forEach(Stream::send);
+        watch = plugin.watch(() -> all().forEach(Stream::send));
     }
 
     void open(ServerCallStreamObserver<byte[]> reader) {
@@ -111,7 +104,7 @@ final class DeviceStreams implements AutoCloseable {
             if (over || reader.isCancelled() || !reader.isReady()) {
                 return;
             }
-            List<Device> devices = latest.get();
+            List<Device> devices = plugin.devices();
             if (!sent.equals(Optional.of(devices))) {
                 sent = Optional.of(devices);
                 reader.onNext(new DeviceList(devices).bytes().toByteArray());

@@ -5,6 +5,7 @@ import jnvdocker.kubernetes.Registration.Competitor;
 import jnvdocker.kubernetes.Registration.Failed;
 import jnvdocker.kubernetes.Registration.NoKubelet;
 import jnvdocker.kubernetes.Registration.Registered;
+import jnvdocker.kubernetes.Registration.Trying;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -70,7 +71,7 @@ final class ResourceRegistrar implements AutoCloseable {
         this.folder = folder;
         this.resource = resource;
         this.changed = changed;
-        state = new Registration(resource.name(), new NoKubelet(), Instant.now());
+        state = new Registration(resource.name(), new Trying(), Instant.now());
     }
 
     /** What has become of it; for any thread. */
@@ -271,6 +272,7 @@ final class ResourceRegistrar implements AutoCloseable {
                             "the kubelet gives out {}: {} devices",
                             resource.name(),
                             resource.plugin().devices().size());
+            case Trying _ -> {}
             case NoKubelet _ -> LOG.info("no kubelet serves {}", folder.kubelet());
             case Competitor(String socket) ->
                     LOG.warn(

@@ -97,6 +97,7 @@ class ConfigTest {
                         new LeasePolicy(
                                 OptionalInt.of(4),
                                 OptionalInt.of(2),
+                                OptionalInt.of(3),
                                 Optional.of(Duration.ofHours(12)),
                                 10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
@@ -142,6 +143,7 @@ class ConfigTest {
                         mesos_gpus = ["0", "GPU-5c1a2006"]
                         mesos_wait = "40s"
                         max_gpus_unknown = 2
+                        max_gpus_per_namespace = 3
                         env_selects = false
                         listen = "127.0.0.1:3476"
                         listen_labels = true
@@ -371,8 +373,8 @@ class ConfigTest {
                         + " allow_unmanaged, cordon, default_gpus, driver_directories, env_selects,"
                         + " idle_warn, ignore,"
                         + " keep_history, kubernetes, kubernetes_gpus, listen, listen_labels,"
-                        + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
-                        + " mesos_gpus, mesos_wait, runtime, socket_group]",
+                        + " max_gpus_per_namespace, max_gpus_per_user, max_gpus_unknown, max_wait,"
+                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -605,12 +607,13 @@ class ConfigTest {
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus,"
                         + " driver_directories, env_selects,"
                         + " idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus, listen,"
-                        + " listen_labels, max_gpus_per_user, max_gpus_unknown, max_wait,"
+                        + " listen_labels, max_gpus_per_namespace, max_gpus_per_user,"
+                        + " max_gpus_unknown, max_wait,"
                         + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]";
         assertEquals(
                 FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));
-        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 430);
+        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 460);
         assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
         assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
     }

@@ -1,6 +1,7 @@
 package jnvdocker.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Host;
 import jnvdocker.kubernetes.Registration;
@@ -31,6 +32,8 @@ class KubernetesCheckTest {
                     "nvidia-docker");
     private static final String FILE =
             "OK: /var/run/cdi/jnvdocker-pods.json has a device for each GPU";
+
+    private static final String UNTRIED = "UNKNOWN: the kubelet has not been offered the GPUs yet";
 
     @TempDir Path folder;
     private Path plugins;
@@ -74,9 +77,11 @@ class KubernetesCheckTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        Optional.empty());
+                        Optional.empty(),
+                        0);
         assertEquals(
-                List.of("OK: pods get device nodes and no CDI devices (cdi = false)"), look(facts));
+                "OK: pods get device nodes and no CDI devices (cdi = false)",
+                look(facts).getLast());
     }
 
     @Test
@@ -90,8 +95,9 @@ class KubernetesCheckTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        Optional.of(new Refusal("it makes no cgroups", "have it make them")));
-        assertEquals("WRONG: it makes no cgroups; have it make them", look(facts).getFirst());
+                        Optional.of(new Refusal("it makes no cgroups", "have it make them")),
+                        0);
+        assertTrue(look(facts).contains("WRONG: it makes no cgroups; have it make them"));
     }
 
     @Test
@@ -110,9 +116,8 @@ class KubernetesCheckTest {
                             "HINT: a kubelet runs here ("
                                     + folder
                                     + "), and its pods get no GPUs from jnvdocker; write enabled ="
-                                    + " true below [kubernetes] in /etc/jnvdocker/config.toml, and"
-                                    + " restart jnvdocker: systemctl restart jnvdocker.socket"
-                                    + " jnvdocker.service"),
+                                    + " true below [kubernetes] in /etc/jnvdocker/config.toml, then"
+                                    + " run 'jnvdocker gpu reload'"),
                     look(TestingKubernetes.none(folder)));
         }
     }
@@ -136,6 +141,29 @@ class KubernetesCheckTest {
                             + " is not JSON, so that pods are not known; restart the kubelet, which"
                             + " writes it anew",
                     look(enabled(new Registration.Registered())).getLast());
+        }
+    }
+
+    /** It was deleted, and a kubelet writes it again with the next device. */
+    @Test
+    void checkpointThatIsGoneWhilePodsHoldGpusIsWrong() throws IOException {
+        try (ServerSocketChannel _ = kubelet()) {
+            TestingKubernetes facts =
+                    new TestingKubernetes(
+                            true,
+                            folder,
+                            List.of(),
+                            List.of(),
+                            Optional.empty(),
+                            Optional.empty(),
+                            Optional.empty(),
+                            Optional.empty(),
+                            1);
+            assertEquals(
+                    "WRONG: the kubelet's checkpoint is gone while pods hold 1 GPU: a kubelet that"
+                            + " starts again does not know that; start a pod with a GPU, at which"
+                            + " the kubelet writes its checkpoint again, before you restart it",
+                    look(facts).getLast());
         }
     }
 
@@ -163,7 +191,7 @@ class KubernetesCheckTest {
     void filesThatAreMissingAreWrongAndDevicesThatAreMissingAHint() throws IOException {
         Refusal why = new Refusal("no driver is loaded", "load it");
         assertEquals(
-                List.of("WRONG: pods get no driver's files: no driver is loaded; load it"),
+                List.of(UNTRIED, "WRONG: pods get no driver's files: no driver is loaded; load it"),
                 look(
                         new TestingKubernetes(
                                 true,
@@ -174,6 +202,7 @@ class KubernetesCheckTest {
                                 Optional.empty())));
         assertEquals(
                 List.of(
+                        UNTRIED,
                         "HINT: pods get their GPUs without CDI devices: no driver is loaded; load"
                                 + " it"),
                 look(
@@ -195,6 +224,7 @@ class KubernetesCheckTest {
         Files.createDirectory(driver.resolve("gpus"));
         assertEquals(
                 List.of(
+                        UNTRIED,
                         "WRONG: kubernetes_gpus in the configuration lists '9', which matches no"
                                 + " GPU on this host; correct that ('jnvdocker gpu ls' shows the"
                                 + " GPUs), then restart jnvdocker: systemctl restart"

@@ -17,7 +17,8 @@ public record TestingKubernetes(
         Optional<Refusal> obstacle,
         Optional<Refusal> cdiFault,
         Optional<Path> cdiFile,
-        Optional<Refusal> fault)
+        Optional<Refusal> fault,
+        int gpusOfPods)
         implements KubernetesFacts {
     private static final Path CDI_FILE = Path.of("/var/run/cdi/jnvdocker-pods.json");
 
@@ -37,7 +38,8 @@ public record TestingKubernetes(
                 obstacle,
                 cdiFault,
                 Optional.of(CDI_FILE),
-                Optional.empty());
+                Optional.empty(),
+                0);
     }
 
     /** A host without Kubernetes. */

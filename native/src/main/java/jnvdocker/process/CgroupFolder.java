@@ -52,10 +52,22 @@ record CgroupFolder(Path path) {
     }
 
     /**
-     * Returns the processes in it and below it; a process of another PID namespace has no number
-     * here.
+     * Returns the processes in it and below it, none once it is gone; a process of another PID
+     * namespace has no number here.
      */
     List<Integer> pids() throws IOException {
+        try {
+            return readPids();
+        } catch (IOException e) {
+            // Reads of its files fail in several ways if it is removed meanwhile.
+            if (Files.notExists(path)) {
+                return List.of();
+            }
+            throw e;
+        }
+    }
+
+    private List<Integer> readPids() throws IOException {
         List<Integer> pids = new ArrayList<>();
         // Of a threaded one, the kernel lists threads alone, in which a process is found as well.
         for (String pid : Files.readAllLines(isThreaded() ? threads() : processes())) {
@@ -81,6 +93,11 @@ record CgroupFolder(Path path) {
             }
         }
         return minors;
+    }
+
+    /** Whether its controller allows every device. */
+    boolean allowsAllDevices() throws IOException {
+        return Files.readString(path.resolve("devices.list")).startsWith("a ");
     }
 
     List<CgroupFolder> below() throws IOException {

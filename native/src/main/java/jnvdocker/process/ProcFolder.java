@@ -36,6 +36,11 @@ final class ProcFolder implements Processes {
 
     static final Pattern CONTAINER = Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
 
+    private static final Pattern BOUNDING = Pattern.compile("(?m)^CapBnd:.*$");
+
+    /** Of a pod, whose containers are looked at whenever somebody looks at its GPUs. */
+    private static final int MOST_CONTAINED = 256;
+
     private static final Pattern EFFECTIVE_UID =
             Pattern.compile("^Uid:\\s*[0-9]+\\s+([0-9]+)", Pattern.MULTILINE);
 
@@ -150,20 +155,54 @@ final class ProcFolder implements Processes {
 
     @Override
     public Optional<ProcessId> oldest(String cgroup) {
-        Path folder = Path.of(cgroup);
         try {
-            return oldest(new CgroupFolder(folder));
+            return oldest(new CgroupFolder(Path.of(cgroup)));
         } catch (IOException e) {
-            // Reads of its files fail in several ways if it is removed meanwhile.
-            if (Files.notExists(folder)) {
-                return Optional.empty();
-            }
             throw new UncheckedIOException(e);
         }
     }
 
     private Optional<ProcessId> oldest(CgroupFolder folder) throws IOException {
         return folder.pids().stream().flatMap(pid -> find(pid).stream()).min(BY_AGE);
+    }
+
+    @Override
+    public boolean arePrivileged(String cgroup) {
+        try {
+            return new CgroupFolder(Path.of(cgroup))
+                    .pids().stream().limit(MOST_CONTAINED).anyMatch(this::isPrivileged);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private boolean isPrivileged(int pid) {
+        Optional<String> all = capabilities(1);
+        return all.isPresent()
+                && all.equals(capabilities(pid))
+                && !namespace(1).equals(namespace(pid))
+                && opensAll(pid);
+    }
+
+    private Optional<String> capabilities(int pid) {
+        return read(pid, "status").map(BOUNDING::matcher).filter(Matcher::find).map(Matcher::group);
+    }
+
+    private Optional<Path> namespace(int pid) {
+        try {
+            return Optional.of(Files.readSymbolicLink(proc.resolve(pid + "/ns/mnt")));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    private boolean opensAll(int pid) {
+        Optional<String> devices = find(pid).flatMap(it -> cgroupOf(it, "devices"));
+        try {
+            return devices.isEmpty() || new CgroupFolder(Path.of(devices.get())).allowsAllDevices();
+        } catch (IOException e) {
+            return false; // it has ended
+        }
     }
 
     @Override

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Cgroups as texts: the place of a container's cgroup, and whether any process is left in it. */
 class CgroupTest {
@@ -206,6 +208,31 @@ class CgroupTest {
         assertEquals(List.of(7, 8, 9), root.pids());
     }
 
+    /** As a container's does whose pod goes on. */
+    @Test
+    void folderThatIsRemovedWhileTheOneAboveIsReadHasNone() throws Exception {
+        CgroupFolder pod = new CgroupFolder(group("pod", "cgroup.procs", "7\n"));
+        Path away = group("away", "cgroup.procs", "8\n");
+        AtomicBoolean over = new AtomicBoolean();
+        Thread churn =
+                Thread.ofVirtual()
+                        .start(() -> {
+                            for (int i = 0; !over.get(); i++) {
+                                Path there = pod.path().resolve("container-" + i);
+                                assertTrue(away.toFile().renameTo(there.toFile()));
+                                assertTrue(there.toFile().renameTo(away.toFile()));
+                            }
+                        });
+        try {
+            for (int i = 0; i < 5000; i++) {
+                assertEquals(7, pod.pids().getFirst());
+            }
+        } finally {
+            over.set(true);
+            churn.join();
+        }
+    }
+
     /** Of which the kernel does not let the processes be read: one would hide those of all pods. */
     @Test
     void processesOfThreadedGroupsAreFound() throws IOException {
@@ -217,6 +244,27 @@ class CgroupTest {
         Files.createSymbolicLink(unreadable, Path.of("not supported"));
         assertEquals(List.of(7), domain.pids());
         assertEquals(List.of(8), threaded.pids());
+    }
+
+    /** Each differs from a privileged one in one thing. */
+    @ParameterizedTest
+    @CsvSource({
+        "ffffffff, 2, a *:* rwm, true",
+        "a80425fb, 2, a *:* rwm, false",
+        "ffffffff, 1, a *:* rwm, false",
+        "ffffffff, 2, c 1:3 rwm, false"
+    })
+    void containerThatMayDoAllInANamespaceOfItsOwnIsPrivileged(
+            String capabilities, int namespace, String devices, boolean privileged)
+            throws IOException {
+        Path group = group("pod/main", "cgroup.procs", "7\n");
+        group("pod", "cgroup.procs", "");
+        Files.writeString(group.resolve("devices.list"), devices + "\n");
+        String mount = "36 31 0:33 / " + folder + " rw shared:9 - cgroup cgroup rw,devices\n";
+        proc.file("self/mountinfo", mount).file("7/cgroup", "9:devices:/pod/main\n");
+        proc.mounts(1, 1).file("1/status", "CapBnd:\tffffffff\nNoNewPrivs:\t0\n");
+        proc.mounts(7, namespace).file("7/status", "CapBnd:\t" + capabilities + "\n");
+        assertEquals(privileged, proc.processes().arePrivileged(folder.resolve("pod").toString()));
     }
 
     private Path group(String name, String file, String text) throws IOException {

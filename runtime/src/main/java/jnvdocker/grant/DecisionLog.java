@@ -53,6 +53,10 @@ public final class DecisionLog implements LeaseEvents {
         listeners.add(listener);
     }
 
+    void untell(DecisionListener listener) {
+        listeners.remove(listener);
+    }
+
     @Override
     public void granted(Lease lease) {
         counts.granted();

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /**
  * Looks whether a lease's holder is gone, at nothing but this machine's processes and cgroups: that
@@ -35,27 +36,27 @@ final class Evidence {
     private final List<HolderKind> kinds;
     private final OciKind oci;
     private final ProcessKind programs;
-    private final PodKind pods;
     private final Map<Long, String> kept = new ConcurrentHashMap<>();
 
     /**
      * @param state the state directory, in which our claims are
-     * @param sights what the kubelet has told
+     * @param others the kinds of holders that packages after this one know
      */
-    Evidence(Processes processes, String boot, Path state, PodSights sights) {
+    Evidence(Processes processes, String boot, Path state, List<HolderKind> others) {
         this.processes = processes;
         this.boot = boot;
         mounts = new ClaimMounts(processes, state);
         oci = new OciKind(processes, mounts);
         programs = new ProcessKind(processes);
-        pods = new PodKind(processes, sights);
         kinds =
-                List.of(
-                        new DockerKind(processes, mounts),
-                        oci,
-                        programs,
-                        new MesosKind(processes),
-                        pods);
+                Stream.concat(
+                                Stream.of(
+                                        new DockerKind(processes, mounts),
+                                        oci,
+                                        programs,
+                                        new MesosKind(processes)),
+                                others.stream())
+                        .toList();
     }
 
     /** What the host shows from now on, for one pass over leases that were read before. */
@@ -129,6 +130,16 @@ final class Evidence {
         }
     }
 
+    /** What else people are to know of a lease's holder, which runs; empty for nothing. */
+    String note(Lease lease) {
+        try {
+            return kind(lease).note(lease);
+        } catch (UncheckedIOException e) {
+            LOG.debug("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return "";
+        }
+    }
+
     /** Whether a process is of the container, or is the process, that holds a lease. */
     boolean isOfHolder(GpuUse.User process, Lease lease) {
         try {
@@ -142,11 +153,6 @@ final class Evidence {
     /** The evidence of programs of {@code gpu run}. */
     ProcessKind programs() {
         return programs;
-    }
-
-    /** The evidence of pods. */
-    PodKind pods() {
-        return pods;
     }
 
     /** Whether a process is in the container of a lease, by what only root can have done. */

@@ -125,7 +125,7 @@ final class GpuBoard {
                     case Life.Running(ProcessId process)
                             when !lease.isOfContainer() && evidence.isStopped(process) ->
                             "pid " + process.pid() + " is stopped";
-                    case Life.Running _ -> "";
+                    case Life.Running _ -> evidence.note(lease);
                     case Life.Gone _ ->
                             evidence.kept(lease)
                                     .map(why -> "ended, but " + why)

@@ -64,4 +64,9 @@ public interface HolderKind {
     default String unknownNote(Lease lease) {
         return "starting";
     }
+
+    /** What else people are to know of a holder that runs, for a table; empty for nothing. */
+    default String note(Lease lease) {
+        return "";
+    }
 }

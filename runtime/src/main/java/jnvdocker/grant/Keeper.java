@@ -87,7 +87,7 @@ public final class Keeper implements AutoCloseable {
     /**
      * The callers that want leases ended whose holders are gone, and how long they wait for that.
      */
-    enum Caller {
+    public enum Caller {
         /** A verb of the volume plugin: dockerd waits, with a lock of the container in question. */
         VERB(Duration.ofSeconds(3)),
         /** A client's command, which has time. */
@@ -378,7 +378,7 @@ public final class Keeper implements AutoCloseable {
      * @return whether any has ended, also when it was somebody else who saw it
      * @throws IOException when one has ended and that cannot be written
      */
-    boolean end(Collection<Lease> leases, Caller caller) throws IOException {
+    public boolean end(Collection<Lease> leases, Caller caller) throws IOException {
         return end(leases, caller.patience);
     }
 
@@ -442,7 +442,7 @@ public final class Keeper implements AutoCloseable {
      * Why one of the leases has not ended, to be said after its holder: {@code , which has ended,
      * but python3 (pid 4711) still uses GPU 2 (GPU-5c1a3009)}; empty when none is kept so.
      */
-    String remark(Collection<Lease> leases) {
+    public String remark(Collection<Lease> leases) {
         return leases.stream()
                 .flatMap(lease -> evidence.kept(lease).stream())
                 .findFirst()

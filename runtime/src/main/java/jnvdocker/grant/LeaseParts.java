@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
@@ -14,6 +15,7 @@ import jnvdocker.use.MemoryUsers;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Supplier;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
@@ -29,7 +31,8 @@ public record LeaseParts(
         Unleased unleased,
         OciContainers oci,
         OciKeeper ociKeeper,
-        PodLeases pods)
+        WaitingQueue queue,
+        UnmanagedLook unmanagedLook)
         implements AutoCloseable {
     /** After a start, in which engines and their containers start, too. */
     private static final Duration CALM = Duration.ofSeconds(15);
@@ -61,24 +64,30 @@ public record LeaseParts(
             Supplier<GpuTraits> traits,
             HostClock clock,
             Pace pace,
-            DecisionLog log) {}
+            DecisionLog log) {
+
+        /** The GPUs of this host, with their faults as they are known by now. */
+        public List<Gpu> gpus() throws IOException {
+            return troubles.mark(inventory.gpus());
+        }
+    }
 
     /**
      * Opens the registry and brings it into line with this machine's processes, so that it may be
      * served.
      *
+     * @param others the kinds of holders that packages after this one know
      * @throws RegistryException when it is of a newer version, or cannot be opened
      */
-    public static LeaseParts open(World world) throws IOException {
+    public static LeaseParts open(World world, HolderKind... others) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.tell(world.log());
         world.troubles().tell(registry.changes()::add);
-        ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
+        ClaimVolumes.Inventory inventory = world::gpus;
         try {
             ClaimFiles files = new ClaimFiles(world.state());
-            PodSights sights = new PodSights();
             Evidence evidence =
-                    new Evidence(world.processes(), world.boot(), world.state(), sights);
+                    new Evidence(world.processes(), world.boot(), world.state(), List.of(others));
             Leftovers leftovers = new Leftovers(evidence, world.memory());
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
@@ -187,18 +196,8 @@ public record LeaseParts(
                             world.troubles(),
                             world.pace()),
                     new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
-                    new PodLeases(
-                            registry,
-                            evidence,
-                            new PodReport(registry, evidence, sights, keeper, inventory),
-                            new LostPods(registry, world.processes(), inventory),
-                            keeper,
-                            queue,
-                            inventory,
-                            unmanagedLook,
-                            world.policy(),
-                            world.traits(),
-                            world.pace()));
+                    queue,
+                    unmanagedLook);
         } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;

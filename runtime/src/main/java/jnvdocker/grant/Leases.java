@@ -155,6 +155,11 @@ public final class Leases {
         log.tell(listener);
     }
 
+    /** Has it told of none any more. */
+    public void untell(DecisionListener listener) {
+        log.untell(listener);
+    }
+
     /** Cancels the reservation of a client that does not become docker. */
     public void cancel(Claim claim) throws IOException {
         reservations.cancel(claim);

@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.DeviceNodes;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -20,7 +21,7 @@ import java.util.Optional;
 /** Containers of Mesos agents, which tell them apart by freezer cgroups. */
 public final class MesosKind extends GroupKind {
     /** The driver's, for GPUs; see {@code /proc/devices}. */
-    static final int MAJOR = 195;
+    static final int MAJOR = DeviceNodes.GPU_MAJOR;
 
     private static final String FREEZER = "freezer";
     private static final int DEVICES = 1;

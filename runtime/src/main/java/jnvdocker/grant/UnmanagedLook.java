@@ -30,7 +30,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The unmanaged uses, of all uses that were seen. */
-final class UnmanagedLook {
+public final class UnmanagedLook {
     /** Those with a container first, and the oldest process of it. */
     private static final Comparator<GpuUse> ORDER =
             Comparator.comparing((GpuUse use) -> use.container().isEmpty())
@@ -77,7 +77,7 @@ final class UnmanagedLook {
     }
 
     /** The same, asking no engine. */
-    List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
+    public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
         Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
         return withClaims(gpus, uses.lookWithoutEngine(gpus), others);
     }
@@ -139,12 +139,12 @@ final class UnmanagedLook {
      *     process that is in none
      * @param leases the numbers of those that the other uses are of
      */
-    record Seen(Map<String, List<GpuUse>> uses, Set<Long> leases) {
+    public record Seen(Map<String, List<GpuUse>> uses, Set<Long> leases) {
         /**
          * Whether the same uses are of no lease now. One that has begun since does not matter: it
          * holds the GPU itself.
          */
-        boolean isOf(Holdings now) {
+        public boolean isOf(Holdings now) {
             return now.held().values().stream()
                     .map(Lease::id)
                     .collect(Collectors.toSet())
@@ -157,7 +157,7 @@ final class UnmanagedLook {
      *
      * @param live all leases that GPUs are held under, read after the look
      */
-    Seen assign(List<GpuUse> seen, Collection<Lease> live) {
+    public Seen assign(List<GpuUse> seen, Collection<Lease> live) {
         Map<String, List<GpuUse>> found = new HashMap<>();
         Set<Long> leases = new HashSet<>();
         for (GpuUse use : seen.stream().sorted(ORDER).toList()) {

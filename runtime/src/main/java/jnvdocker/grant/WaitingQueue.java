@@ -24,7 +24,7 @@ import java.util.function.Supplier;
  * <p>Readers of the queue find it as it was last seen; one thread checks for all of them which
  * clients live, and never while anybody waits for it.
  */
-final class WaitingQueue {
+public final class WaitingQueue {
     /** In which clients of the daemon before this one have asked again. */
     private static final Duration RETURN = Duration.ofSeconds(15);
 
@@ -192,7 +192,7 @@ final class WaitingQueue {
     }
 
     /** Those for which anything may be kept: they are not stopped. */
-    List<Ticket> all() {
+    public List<Ticket> all() {
         return places().stream().filter(place -> !place.isStopped()).map(Place::ticket).toList();
     }
 

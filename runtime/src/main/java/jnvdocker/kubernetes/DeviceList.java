@@ -4,8 +4,6 @@ import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.request.GpuResolver;
 
 import java.util.ArrayList;
@@ -101,23 +99,11 @@ final class DeviceList {
     private boolean isHealthy(GpuStatus status, GpuChoice choice) {
         Gpu gpu = status.gpu();
         return choice.holder(gpu)
-                .map(DeviceList::isOfPod)
+                .map(PodKind::isOfPod)
                 .orElseGet(() ->
                         switch (status.state()) {
                             case FREE -> choice.keptFor(gpu).isEmpty() && gives(gpu);
                             case RESERVED, HELD, STUCK, UNMANAGED, CORDONED, SICK, MISSING -> false;
                         });
-    }
-
-    /** Whether a lease is a pod's, or is reserved for one. */
-    static boolean isOfPod(Lease lease) {
-        return switch (lease.claim().origin()) {
-            case Origin.Pod _ -> true;
-            case Origin.DockerContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _,
-                    Origin.OciContainer _ ->
-                    false;
-        };
     }
 }

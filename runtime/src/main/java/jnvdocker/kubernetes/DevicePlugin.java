@@ -5,7 +5,6 @@ import jnvdocker.words.RefusedException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Consumer;
 
 /**
  * What a kubelet asks of a device plugin. Only {@link #start} waits; a kubelet admits no pod while
@@ -25,10 +24,10 @@ public interface DevicePlugin {
     Set<String> uuids();
 
     /**
-     * Has a listener told of each change of the list, never of two at once, until the watch is
-     * closed. It is told on a thread of the plugin's, and must not wait.
+     * Has a listener told whenever the list may have changed, until the watch is closed. It is told
+     * on a thread of the plugin's, and must not wait.
      */
-    Watch watch(Consumer<List<Device>> listener);
+    Watch watch(Runnable listener);
 
     /** A listener of {@link #watch}. */
     interface Watch extends AutoCloseable {

@@ -1,7 +1,6 @@
 package jnvdocker.kubernetes;
 
 import jnvdocker.grant.Leases;
-import jnvdocker.grant.PodLeases;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
@@ -25,7 +24,7 @@ final class KubeletKeeper implements AutoCloseable {
     private static final Duration WITHOUT = Duration.ofSeconds(30);
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
-    private final PodLeases leases;
+    private final PodReport report;
     private final KubeletView kubelet;
     private final Thread thread = PermanentThread.platform("pods-keep", this::keep);
 
@@ -33,8 +32,8 @@ final class KubeletKeeper implements AutoCloseable {
     private boolean due;
     private boolean silent;
 
-    KubeletKeeper(PodLeases leases, KubeletView kubelet, GpuWatch watch) {
-        this.leases = leases;
+    KubeletKeeper(PodReport report, KubeletView kubelet, GpuWatch watch) {
+        this.report = report;
         this.kubelet = kubelet;
         watch.tell(this::know);
     }
@@ -50,7 +49,7 @@ final class KubeletKeeper implements AutoCloseable {
                 board.gpus().stream()
                         .map(GpuStatus::gpu)
                         .flatMap(gpu -> board.choice().holder(gpu).stream())
-                        .anyMatch(DeviceList::isOfPod);
+                        .anyMatch(PodKind::isOfPod);
         if (has && !pods) {
             wake();
         }
@@ -95,9 +94,9 @@ final class KubeletKeeper implements AutoCloseable {
     /** Asks once. */
     void look() {
         try {
-            PodLeases.Sight begun = leases.look();
+            PodReport.Sight begun = report.look();
             DeviceHolders holders = kubelet.ask(LIMIT);
-            leases.told(begun, holders.listed(), holders.remembered());
+            report.told(begun, holders.listed(), holders.remembered());
             if (silent) {
                 LOG.info("the kubelet answers");
             }

@@ -95,12 +95,11 @@ public record KubernetesPolicy(
         return resource.substring(0, resource.indexOf('/') + 1) + (clean.isEmpty() ? "gpu" : clean);
     }
 
-    /** Whether a kubelet is served alike, whichever GPUs it gets. */
+    /** Whether a kubelet is served alike, whatever pods get. */
     public boolean isServedLike(KubernetesPolicy other) {
         return enabled == other.enabled
                 && resource.equals(other.resource)
                 && perModel == other.perModel
-                && kubeletFolder.equals(other.kubeletFolder)
-                && cdi == other.cdi;
+                && kubeletFolder.equals(other.kubeletFolder);
     }
 }

@@ -1,7 +1,6 @@
 package jnvdocker.kubernetes;
 
 import jnvdocker.grant.Leases;
-import jnvdocker.grant.PodLeases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
@@ -26,7 +25,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
-import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -59,7 +57,7 @@ final class PodDevicePlugin implements DevicePlugin {
     private final NewRefusals refusals;
     private final Runnable starts;
     private final BriefTasks reservations = new BriefTasks("pods-reserve");
-    private final List<Listener> listeners = new CopyOnWriteArrayList<>();
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
     /**
      * @param refusals told of those that are new
@@ -82,7 +80,7 @@ final class PodDevicePlugin implements DevicePlugin {
         this.edits = edits;
         this.refusals = refusals;
         this.starts = starts;
-        watch.tell(board -> listeners.forEach(listener -> listener.tell(list.of(board))));
+        watch.tell(_ -> listeners.forEach(Runnable::run));
     }
 
     @Override
@@ -104,32 +102,9 @@ final class PodDevicePlugin implements DevicePlugin {
     }
 
     @Override
-    public Watch watch(Consumer<List<Device>> consumer) {
-        Listener listener = new Listener(consumer);
+    public Watch watch(Runnable listener) {
         listeners.add(listener);
-        return listener;
-    }
-
-    private final class Listener implements Watch {
-        private final Consumer<List<Device>> consumer;
-        private Optional<List<Device>> told = Optional.empty();
-
-        Listener(Consumer<List<Device>> consumer) {
-            this.consumer = consumer;
-        }
-
-        /** On the one thread that tells of changes. */
-        void tell(List<Device> now) {
-            if (!told.equals(Optional.of(now))) {
-                told = Optional.of(now);
-                consumer.accept(now);
-            }
-        }
-
-        @Override
-        public void close() {
-            listeners.remove(this);
-        }
+        return () -> listeners.remove(listener);
     }
 
     @Override
@@ -206,7 +181,7 @@ final class PodDevicePlugin implements DevicePlugin {
 
     private void refuseTaken(List<Gpu> gpus, GpuChoice choice) throws RefusedException {
         for (Gpu gpu : gpus) {
-            if (!list.gives(gpu) && choice.holder(gpu).filter(DeviceList::isOfPod).isEmpty()) {
+            if (!list.gives(gpu) && choice.holder(gpu).filter(PodKind::isOfPod).isEmpty()) {
                 throw new RefusedException(
                         LeaseText.name(gpu.number(), gpu.uuid())
                                 + " is not for pods of "
@@ -215,8 +190,7 @@ final class PodDevicePlugin implements DevicePlugin {
                         PodLeases.AT_ADMISSION);
             }
         }
-        switch (choice.chosenBy(
-                gpus, lease -> lease.isReservation() || DeviceList.isOfPod(lease))) {
+        switch (choice.chosenBy(gpus, lease -> lease.isReservation() || PodKind.isOfPod(lease))) {
             case GpuChoice.Busy busy ->
                     throw new RefusedException(ChoiceText.reason(busy), PodLeases.AT_ADMISSION);
             case GpuChoice.Impossible why ->

@@ -1,6 +1,5 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.PodLeases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
@@ -10,25 +9,24 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
-/** Where a device plugin takes leases: see {@link PodLeases}. Both may wait for the disk. */
+/** Where a device plugin takes leases. Both may wait for the disk. */
 interface PodGrants {
+    /**
+     * Reserves those of the GPUs that are free for a pod that is not known yet; all of these, or
+     * none. Those that are reserved, or held by a pod, are its in {@link #take}. Looks at nothing
+     * but the registry, so that it takes no time: {@link #take} looks at what else uses the GPUs.
+     *
+     * @throws RefusedException when another holds one of them, or it may not be given out
+     */
     void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException;
 
+    /**
+     * Gives all GPUs to a pod, from now on until nothing of it lives and the kubelet no longer
+     * lists them. The same pod again gets the same answer.
+     *
+     * @param patience how long it waits for the ends of others
+     * @return its leases of them
+     * @throws RefusedException saying who has them
+     */
     List<Lease> take(PodLeases.Start start, Duration patience) throws RefusedException, IOException;
-
-    static PodGrants of(PodLeases leases) {
-        return new PodGrants() {
-            @Override
-            public void reserve(List<Gpu> gpus, ProcessId kubelet)
-                    throws RefusedException, IOException {
-                leases.reserve(gpus, kubelet);
-            }
-
-            @Override
-            public List<Lease> take(PodLeases.Start start, Duration patience)
-                    throws RefusedException, IOException {
-                return leases.take(start, patience);
-            }
-        };
-    }
 }

@@ -3,7 +3,6 @@ package jnvdocker.kubernetes;
 import jnvdocker.grant.ClaimVolumes;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Leases;
-import jnvdocker.grant.PodLeases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.NoDriverException;
@@ -47,6 +46,7 @@ public final class PodParts implements AutoCloseable {
      */
     public record World(
             LeaseParts parts,
+            PodLeases leases,
             ClaimVolumes.Inventory inventory,
             Host host,
             Kubelet kubelet,
@@ -59,7 +59,7 @@ public final class PodParts implements AutoCloseable {
         numaNodes = new NumaNodes(world.host());
         kubelet = new KubeletView(world.kubelet(), policy.kubeletFolder());
         watch = new GpuWatch(this::look, world.parts().registry().changes());
-        keeper = new KubeletKeeper(world.parts().pods(), kubelet, watch);
+        keeper = new KubeletKeeper(world.leases().report(), kubelet, watch);
     }
 
     /**
@@ -69,7 +69,7 @@ public final class PodParts implements AutoCloseable {
     public static void restore(PodLeases leases, Path kubeletFolder) {
         try {
             Checkpoint checkpoint = Checkpoint.read(kubeletFolder);
-            leases.restore(new DeviceHolders(List.of(), checkpoint).remembered());
+            leases.report().restore(new DeviceHolders(List.of(), checkpoint).remembered());
         } catch (NoDriverException e) {
             LOG.debug("no pod has GPUs", e);
         } catch (IOException e) {
@@ -155,7 +155,7 @@ public final class PodParts implements AutoCloseable {
                 watch,
                 new DeviceList(resource, world.policy(), numaNodes::of, registered),
                 kubelet,
-                PodGrants.of(world.parts().pods()),
+                world.leases(),
                 world.edits(),
                 new NewRefusals(why -> world.parts().leases().refused(Owner.KUBERNETES, POD, why)),
                 keeper::wake);
@@ -176,6 +176,7 @@ public final class PodParts implements AutoCloseable {
 
     @Override
     public void close() {
+        world.parts().leases().untell(watch);
         keeper.close();
         watch.close();
     }

@@ -15,6 +15,9 @@ public record Registration(String resource, State state, Instant since) {
     /** What has become of the registration. */
     public sealed interface State {}
 
+    /** Nothing is known yet. */
+    public record Trying() implements State {}
+
     /** The kubelet has accepted it, and reads the list of devices. */
     public record Registered() implements State {}
 

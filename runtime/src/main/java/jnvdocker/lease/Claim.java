@@ -48,9 +48,9 @@ public record Claim(
         return ID.matcher(text).matches();
     }
 
-    /** The same claim, of whose origin more is known. */
-    public Claim of(Origin known) {
-        return new Claim(id, known, owner, gpus, created, container);
+    /** The same claim, of whose pod more is known. */
+    public Claim of(Origin.Pod known) {
+        return new Claim(id, known, known.owner(), gpus, created, container);
     }
 
     /** The name of its container, or its id until it has a name; or the process's program. */

@@ -58,8 +58,8 @@ public record Lease(
         return new Lease(id, claim, other, boot, since, mounts, end);
     }
 
-    /** The same lease, of whose claim's origin more is known. */
-    public Lease of(Origin known) {
+    /** The same lease, of whose pod more is known. */
+    public Lease of(Origin.Pod known) {
         return new Lease(id, claim.of(known), holder, boot, since, mounts, end);
     }
 

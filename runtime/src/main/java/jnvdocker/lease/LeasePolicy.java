@@ -14,6 +14,8 @@ import java.util.OptionalInt;
  * @param maxGpusPerUser how many GPUs a user may have at a time; empty when as many as there are
  * @param maxGpusUnknown how many GPUs all containers together may have whose user is not known;
  *     empty when as many as a user
+ * @param maxGpusPerNamespace how many GPUs the pods of a namespace of Kubernetes may have; empty
+ *     when as many as there are
  * @param maxWait how long somebody may wait for GPUs; empty when for ever
  * @param maxWaitsPerUser how many times a user other than root may wait for GPUs at a time
  * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
@@ -23,6 +25,7 @@ import java.util.OptionalInt;
 public record LeasePolicy(
         OptionalInt maxGpusPerUser,
         OptionalInt maxGpusUnknown,
+        OptionalInt maxGpusPerNamespace,
         Optional<Duration> maxWait,
         int maxWaitsPerUser,
         List<String> cordon,
@@ -44,6 +47,7 @@ public record LeasePolicy(
             String file) {
         this(
                 maxGpusPerUser,
+                OptionalInt.empty(),
                 OptionalInt.empty(),
                 maxWait,
                 WAITS_PER_USER,

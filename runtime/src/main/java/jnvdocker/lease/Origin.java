@@ -54,6 +54,11 @@ public sealed interface Origin {
         /** One that the kubelet has not told. */
         public static final Pod UNKNOWN = new Pod("", "", "");
 
+        /** Whose it is: its namespace's. */
+        public Owner owner() {
+            return Owner.ofNamespace(namespace);
+        }
+
         /** {@code team-a/train-7}, its uid when it has no name yet, or {@code ?}. */
         String display() {
             if (!name.isEmpty()) {

@@ -9,22 +9,37 @@ public record Owner(int uid, String name) {
     /** The owner of a claim that was recovered without its owner. */
     public static final Owner UNKNOWN = new Owner(-1, "somebody");
 
-    /** Of all pods: whose they are, and how many GPUs they may have, Kubernetes knows. */
+    /** Of pods whose namespace is not known yet. */
     public static final Owner KUBERNETES = new Owner(-1, "kubernetes");
+
+    /** Before the name of a namespace. A guess has a question mark at its end. */
+    private static final String NAMESPACE = KUBERNETES.name() + ":";
+
+    /** Of the pods of a namespace of Kubernetes: {@code kubernetes:team-a}. */
+    static Owner ofNamespace(String namespace) {
+        return namespace.isEmpty()
+                ? KUBERNETES
+                : new Owner(KUBERNETES.uid(), NAMESPACE + namespace);
+    }
 
     /** An unknown owner, under a name that is a guess: {@code alice?}. */
     public static Owner guessed(String name) {
         return new Owner(UNKNOWN.uid(), name + "?");
     }
 
-    /** Whether it stands for the users of Kubernetes. */
+    /** Whether it stands for the users of a namespace, or of any of Kubernetes. */
     public boolean isKubernetes() {
-        return equals(KUBERNETES);
+        return equals(KUBERNETES) || isNamespace();
+    }
+
+    /** Whether it stands for the users of a namespace of Kubernetes. */
+    boolean isNamespace() {
+        return uid == KUBERNETES.uid() && name.startsWith(NAMESPACE) && !name.endsWith("?");
     }
 
     /** Whether GPUs of the other count as this one's: those of all who are unknown do. */
     boolean isSameAs(Owner other) {
-        return uid == other.uid() && isKubernetes() == other.isKubernetes();
+        return isKubernetes() ? equals(other) : uid == other.uid() && !other.isKubernetes();
     }
 
     /** Whether the user is unknown, guess or not. */

@@ -4,15 +4,14 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /**
- * How many GPUs each user may have at a time, and has. Pods of Kubernetes have quotas of their own.
+ * How many GPUs each user may have at a time, and has. The pods of a namespace of Kubernetes are
+ * one user's, with a limit of their own.
  */
 public final class Quota {
-    private static final String KEY = "max_gpus_per_user";
-    private static final String UNKNOWN_KEY = "max_gpus_unknown";
-
     private final LeasePolicy policy;
     private final Map<String, Lease> held;
 
@@ -52,21 +51,37 @@ public final class Quota {
         return leases;
     }
 
+    /** Those whom a limit is for: each of them, or all unknown users together. */
+    public enum Of {
+        USER("max_gpus_per_user"),
+        UNKNOWN("max_gpus_unknown"),
+        NAMESPACE("max_gpus_per_namespace");
+
+        private final String key;
+
+        Of(String key) {
+            this.key = key;
+        }
+    }
+
     /**
      * The limits of each user.
      *
-     * @param ofUnknown whether it is for all those together who are not known
      * @param key of the configuration, and its file
      */
-    public record Limit(int gpus, boolean ofUnknown, String key) {}
+    public record Limit(int gpus, Of of, String key) {}
 
     public Limit limit(Owner owner) {
-        boolean unknown = isOfUnknown(owner);
-        return new Limit(most(owner), unknown, policy.key(unknown ? UNKNOWN_KEY : KEY));
+        Of of = of(owner);
+        return new Limit(most(owner), of, policy.key(of.key));
     }
 
-    private boolean isOfUnknown(Owner owner) {
-        return owner.isUnknown() && policy.maxGpusUnknown().isPresent();
+    private Of of(Owner owner) {
+        if (owner.isKubernetes()) {
+            return Of.NAMESPACE;
+        }
+        boolean unknown = owner.isUnknown() && policy.maxGpusUnknown().isPresent();
+        return unknown ? Of.UNKNOWN : Of.USER;
     }
 
     /** How many more a user may have; fewer than none when the rule is newer than the leases. */
@@ -79,10 +94,15 @@ public final class Quota {
     }
 
     private int most(Owner owner) {
-        if (owner.isKubernetes()) {
-            return Integer.MAX_VALUE;
-        }
-        return (isOfUnknown(owner) ? policy.maxGpusUnknown() : policy.maxGpusPerUser())
-                .orElse(Integer.MAX_VALUE);
+        OptionalInt most =
+                switch (of(owner)) {
+                    case USER -> policy.maxGpusPerUser();
+                    case UNKNOWN -> policy.maxGpusUnknown();
+                    case NAMESPACE ->
+                            owner.isNamespace()
+                                    ? policy.maxGpusPerNamespace()
+                                    : OptionalInt.empty();
+                };
+        return most.orElse(Integer.MAX_VALUE);
     }
 }

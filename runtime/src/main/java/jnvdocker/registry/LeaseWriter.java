@@ -158,14 +158,15 @@ public final class LeaseWriter {
         return same.map(lease -> lease.of(holder));
     }
 
-    /** More is known of the origin of a claim that has a lease. */
-    public void rename(Lease lease, Origin origin) {
-        StoredOrigin stored = StoredOrigin.of(origin);
+    /** More is known of the pod that has a lease. */
+    public void rename(Lease lease, Origin.Pod pod) {
+        StoredOrigin stored = StoredOrigin.of(pod);
         perform(() ->
                 transaction.update(
-                        "UPDATE claim SET engine = ?, image = ? WHERE id = ?",
+                        "UPDATE claim SET engine = ?, image = ?, owner = ? WHERE id = ?",
                         stored.engine().orElse(null),
                         stored.image().orElse(null),
+                        pod.owner().name(),
                         lease.claim().id()));
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.grant.SimulatedContainer.State;
 import jnvdocker.host.Gpu;
+import jnvdocker.kubernetes.PodKind;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -238,7 +239,7 @@ final class ModelCheck {
                         world.machine,
                         world.machine.bootId(),
                         world.machine.state(),
-                        new PodSights());
+                        List.of(new PodKind(world.machine)));
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
         UnmanagedLook unmanagedLook =

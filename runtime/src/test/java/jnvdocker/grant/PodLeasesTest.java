@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.kubernetes.PodKind;
+import jnvdocker.kubernetes.PodLeases;
+import jnvdocker.kubernetes.PodReport;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
@@ -39,6 +42,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -68,7 +72,7 @@ class PodLeasesTest {
     }
 
     private PodLeases pods() {
-        return world.daemon.parts().pods();
+        return world.daemon.pods();
     }
 
     private Leases leases() {
@@ -106,7 +110,7 @@ class PodLeasesTest {
 
     private void told(Map<String, Set<Origin.Pod>> listed, Map<String, Set<Origin.Pod>> remembered)
             throws IOException {
-        pods().told(pods().look(), listed, remembered);
+        pods().report().told(pods().report().look(), listed, remembered);
     }
 
     private Claim docker(ProcessId client, Gpu gpu) throws Exception {
@@ -299,9 +303,9 @@ class PodLeasesTest {
     /** The answer may have been written before the lease was. */
     @Test
     void listThatWasBegunBeforeTheLeaseSaysNothingOfIt() throws Exception {
-        PodLeases.Sight before = pods().look();
+        PodReport.Sight before = pods().report().look();
         start(OLD, "main", gpu(0));
-        pods().told(before, Map.of(), Map.of());
+        pods().report().told(before, Map.of(), Map.of());
         assertEquals(1, live().size());
     }
 
@@ -314,6 +318,58 @@ class PodLeasesTest {
         lists(gpu(0), OLD);
         assertEquals(1, live().size());
         assertEquals("the kubelet has given it to no pod", world.lastEvidence());
+    }
+
+    @Test
+    void reservationIsNamedAsSoonAsTheKubeletListsItsPod() throws Exception {
+        pods().reserve(List.of(gpu(0), gpu(1)), kubelet);
+        assertEquals("kubernetes", live().getFirst().claim().owner().name());
+        lists(gpu(0), OLD);
+        Lease reserved = live().getFirst();
+        assertEquals(GpuStatus.State.RESERVED, leases().state(reserved));
+        assertEquals("pod team-a/old", LeaseText.holder(reserved));
+        assertEquals("kubernetes:team-a", reserved.claim().owner().name());
+        assertEquals("a pod of Kubernetes", LeaseText.holder(live().getLast()));
+        assertEquals(List.of(), pods().of(UID));
+        lists(gpu(0), NEW);
+        assertEquals("pod team-a/new", LeaseText.holder(live().getFirst()));
+        Lease lease = start(Origin.Pod.UNKNOWN, "main", gpu(0)).getFirst();
+        assertEquals("pod team-a/new", LeaseText.holder(lease));
+    }
+
+    @Test
+    void podsOfANamespaceHaveALimitOfTheirOwn() throws Exception {
+        world.lab.namespaces(OptionalInt.of(2));
+        start(OLD, "main", gpu(0));
+        pods().reserve(List.of(gpu(1), gpu(2), gpu(3)), kubelet);
+        told(Map.of(gpu(1).uuid(), Set.of(NEW), gpu(2).uuid(), Set.of(NEW)), Map.of());
+        var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2)));
+        assertEquals(
+                "kubernetes:team-a has 1 of the 2 that the pods of a namespace, all together, may"
+                        + " have at a time (max_gpus_per_namespace in /etc/jnvdocker/config.toml):"
+                        + " GPU 0 (GPU-5c1a0000) is held by pod team-a/old since "
+                        + LeaseText.time(live().getFirst().since())
+                        + "; wait, or delete the pod",
+                error.getMessage());
+        error =
+                assertThrows(
+                        RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2), gpu(3)));
+        assertTrue(
+                error.getMessage().startsWith("this container asks for 3 GPUs, and the pods of"));
+        Origin.Pod other = new Origin.Pod(NEW.uid(), "team-b", "new");
+        assertEquals(2, start(other, "main", gpu(1), gpu(2)).size());
+        assertEquals(1, start(OLD, "main", gpu(0)).size());
+    }
+
+    @Test
+    void privilegedPodIsNoted() throws Exception {
+        spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        assertEquals("", leases().board(world.gpus()).gpus().getFirst().note());
+        world.machine.privileged.add(live().getFirst().holder().cgroup().orElseThrow());
+        assertEquals(
+                "privileged: can open every GPU",
+                leases().board(world.gpus()).gpus().getFirst().note());
     }
 
     /** The kubelet does not list an init container, and remembers pods that it has rejected. */
@@ -371,7 +427,7 @@ class PodLeasesTest {
         Lease lease = start(OLD, "main", gpu(0)).getFirst();
         leases().releaseByForce(lease.claim().id(), "root: to see");
         lists(gpu(0), OLD);
-        pods().restore(Map.of(gpu(0).uuid(), Set.of(OLD)));
+        pods().report().restore(Map.of(gpu(0).uuid(), Set.of(OLD)));
         assertEquals(List.of(), live());
         start(OLD, "main", gpu(0));
         assertEquals(1, live().size());
@@ -434,7 +490,7 @@ class PodLeasesTest {
         world.daemon.kill();
         world.disk.loseRegistry(false);
         world.daemon.start();
-        pods().restore(Map.of());
+        pods().report().restore(Map.of());
         Lease lease = live().getFirst();
         assertEquals("pod " + UID, LeaseText.holder(lease));
         assertTrue(lease.isOf(gpu(2).uuid()));
@@ -450,7 +506,7 @@ class PodLeasesTest {
         pods().reserve(List.of(gpu(1)), kubelet);
         ProcessId process = spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
-        pods().stop();
+        pods().report().stop();
         assertEquals(1, live().size());
         world.machine.end(process);
         world.daemon.parts().reconciler().sweep();
@@ -495,7 +551,11 @@ class PodLeasesTest {
         ProcessId init = spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
         Evidence evidence =
-                new Evidence(world.machine, world.machine.bootId(), state, new PodSights());
+                new Evidence(
+                        world.machine,
+                        world.machine.bootId(),
+                        state,
+                        List.of(new PodKind(world.machine)));
         UnmanagedLook look =
                 new UnmanagedLook(
                         world.uses,
@@ -523,7 +583,7 @@ class PodLeasesTest {
                                 Optional.empty()));
         world.machine.pass(Duration.ofMinutes(1));
         assertEquals(
-                List.of("kubernetes 2", "somebody 0"),
+                List.of("kubernetes:team-a 2", "somebody 0"),
                 leases().gpuTime(Instant.EPOCH, Optional.empty()).users().stream()
                         .map(use -> use.owner().name() + " " + use.leases())
                         .toList());

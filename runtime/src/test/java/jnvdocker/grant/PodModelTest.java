@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.kubernetes.PodKind;
+import jnvdocker.kubernetes.PodLeases;
+import jnvdocker.kubernetes.PodReport;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -131,7 +134,7 @@ class PodModelTest {
     /** A container beside the pods. */
     private record Container(Lease lease, ProcessId process) {}
 
-    private record Question(PodLeases.Sight sight, Map<String, Set<Origin.Pod>> listed) {}
+    private record Question(PodReport.Sight sight, Map<String, Set<Origin.Pod>> listed) {}
 
     private static final class Model implements ModelRun.Model<Step> {
         final SimulatedWorld world;
@@ -149,6 +152,10 @@ class PodModelTest {
 
         private LeaseParts parts() {
             return world.daemon.parts();
+        }
+
+        private PodLeases leases() {
+            return world.daemon.pods();
         }
 
         @Override
@@ -184,7 +191,7 @@ class PodModelTest {
                     }
                 }
                 case KUBELET_IS_ASKED ->
-                        question = Optional.of(new Question(parts().pods().look(), listed()));
+                        question = Optional.of(new Question(leases().report().look(), listed()));
                 case KUBELET_ANSWERS -> {
                     if (question.isPresent()) {
                         answer(question.get());
@@ -219,7 +226,7 @@ class PodModelTest {
                 return;
             }
             try {
-                parts().pods().reserve(left, kubelet);
+                leases().reserve(left, kubelet);
                 pods.put(which, new Pod(++admitted, left));
             } catch (RefusedException e) {
                 throw new AssertionError("a healthy GPU is refused: " + e.getMessage(), e);
@@ -242,11 +249,10 @@ class PodModelTest {
                 pod.pause = Optional.of(spawn(pod, "pause"));
             }
             if (answers) {
-                answer(new Question(parts().pods().look(), listed()));
+                answer(new Question(leases().report().look(), listed()));
             }
             try {
-                parts().pods()
-                        .take(
+                leases().take(
                                 new PodLeases.Start(
                                         pod.gpus, pod.name, Optional.of("main"), kubelet),
                                 PATIENCE);
@@ -279,7 +285,7 @@ class PodModelTest {
         }
 
         private void answer(Question asked) throws IOException {
-            parts().pods().told(asked.sight(), asked.listed(), listed());
+            leases().report().told(asked.sight(), asked.listed(), listed());
         }
 
         private void run(int which, int gpus) throws IOException {
@@ -315,7 +321,7 @@ class PodModelTest {
                 question = Optional.empty();
             }
             world.daemon.start();
-            parts().pods().restore(listed());
+            leases().report().restore(listed());
         }
 
         @Override
@@ -327,7 +333,7 @@ class PodModelTest {
                     for (Gpu gpu : pod.gpus) {
                         assertTrue(used.add(gpu.uuid()), () -> gpu + " has two, one is " + pod);
                         assertTrue(
-                                parts().pods().of(pod.name.uid()).stream()
+                                leases().of(pod.name.uid()).stream()
                                         .anyMatch(lease -> lease.isOf(gpu.uuid())),
                                 () -> pod + " runs without its lease: " + live);
                     }
@@ -348,7 +354,7 @@ class PodModelTest {
             containers.values().forEach(it -> world.machine.end(it.process()));
             pods.clear();
             world.machine.pass(LONG);
-            answer(new Question(parts().pods().look(), Map.of()));
+            answer(new Question(leases().report().look(), Map.of()));
             assertEquals(List.of(), parts().leases().live());
             int all = world.gpus().size();
             assertTrue(

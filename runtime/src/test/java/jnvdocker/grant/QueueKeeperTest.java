@@ -317,6 +317,7 @@ class QueueKeeperTest {
                 new LeasePolicy(
                         OptionalInt.empty(),
                         OptionalInt.empty(),
+                        OptionalInt.empty(),
                         Optional.empty(),
                         2,
                         List.of(),

@@ -8,6 +8,9 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
+import jnvdocker.kubernetes.PodKind;
+import jnvdocker.kubernetes.PodLeases;
+import jnvdocker.kubernetes.PodReport;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
@@ -67,6 +70,7 @@ class RecordedPodsTest {
         private final Map<String, String> uids = new HashMap<>();
         private final Map<Integer, String> granted = new HashMap<>();
         private final LeaseParts parts;
+        private final PodLeases leases;
         private final long begun;
         private Map<String, JsonNode> listed = Map.of();
         private boolean silent;
@@ -84,23 +88,25 @@ class RecordedPodsTest {
                     events.add(JSON.readTree(line));
                 }
             }
-            parts =
-                    LeaseParts.open(
-                            new LeaseParts.World(
-                                    state,
-                                    machine.bootId(),
-                                    "nvidia-docker",
-                                    machine,
-                                    new NoEngine(),
-                                    () -> GPUS,
-                                    new NoUses(),
-                                    GpuTroubles.NONE,
-                                    MemoryUsers.UNKNOWN,
-                                    () -> TestingLeases.POLICY,
-                                    () -> GpuTraits.UNKNOWN,
-                                    machine,
-                                    this,
-                                    new DecisionLog(Optional.empty())));
+            PodKind kind = new PodKind(machine);
+            LeaseParts.World world =
+                    new LeaseParts.World(
+                            state,
+                            machine.bootId(),
+                            "nvidia-docker",
+                            machine,
+                            new NoEngine(),
+                            () -> GPUS,
+                            new NoUses(),
+                            GpuTroubles.NONE,
+                            MemoryUsers.UNKNOWN,
+                            () -> TestingLeases.POLICY,
+                            () -> GpuTraits.UNKNOWN,
+                            machine,
+                            this,
+                            new DecisionLog(Optional.empty()));
+            parts = LeaseParts.open(world, kind);
+            leases = new PodLeases(parts, world, kind);
             begun = machine.nanos();
             asked = begun;
         }
@@ -174,7 +180,7 @@ class RecordedPodsTest {
         }
 
         private void ask() throws IOException {
-            PodLeases.Sight sight = parts.pods().look();
+            PodReport.Sight sight = leases.report().look();
             if (!silent) {
                 Map<String, Set<Origin.Pod>> pods = new HashMap<>();
                 listed.forEach((name, containers) ->
@@ -184,7 +190,7 @@ class RecordedPodsTest {
                                                 pods.computeIfAbsent(
                                                                 gpu.uuid(), _ -> new HashSet<>())
                                                         .add(pod(name)))));
-                parts.pods().told(sight, pods, Map.of());
+                leases.report().told(sight, pods, Map.of());
             }
         }
 
@@ -195,7 +201,7 @@ class RecordedPodsTest {
 
         private void allocate(List<Gpu> gpus) throws IOException {
             try {
-                parts.pods().reserve(gpus, kubelet);
+                leases.reserve(gpus, kubelet);
             } catch (RefusedException e) {
                 refusedAllocations++;
             }
@@ -211,13 +217,11 @@ class RecordedPodsTest {
                             .findFirst()
                             .orElseThrow();
             try {
-                List<Lease> leases =
-                        parts.pods()
-                                .take(
-                                        new PodLeases.Start(
-                                                gpus, pod, Optional.of("main"), kubelet),
-                                        PATIENCE);
-                assertEquals(gpus.size(), leases.size());
+                List<Lease> taken =
+                        leases.take(
+                                new PodLeases.Start(gpus, pod, Optional.of("main"), kubelet),
+                                PATIENCE);
+                assertEquals(gpus.size(), taken.size());
                 starts++;
                 for (Gpu gpu : gpus) {
                     String last = granted.put(gpu.index(), pod.uid());

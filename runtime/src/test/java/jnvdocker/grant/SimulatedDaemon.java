@@ -5,6 +5,8 @@ import jnvdocker.grant.SimulatedEngine.Event;
 import jnvdocker.grant.SimulatedEngine.Mood;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
+import jnvdocker.kubernetes.PodKind;
+import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.posix.ProcessId;
@@ -90,6 +92,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     private final List<SteppedThread> threads = new ArrayList<>();
 
     private Optional<LeaseParts> parts = Optional.empty();
+    private Optional<PodLeases> pods = Optional.empty();
     private Connection connection;
     private int depth;
     private boolean inVerb;
@@ -129,6 +132,10 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         return parts.orElseThrow();
     }
 
+    PodLeases pods() {
+        return pods.orElseThrow();
+    }
+
     void start() throws IOException {
         opened = machine.nanos();
         connection = new Connection();
@@ -138,24 +145,25 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         doomed = false;
         depth++;
         try {
-            parts =
-                    Optional.of(
-                            LeaseParts.open(
-                                    new LeaseParts.World(
-                                            state,
-                                            machine.bootId(),
-                                            "nvidia-docker",
-                                            machine,
-                                            connection,
-                                            world::gpus,
-                                            world.uses(),
-                                            GpuTroubles.NONE,
-                                            MemoryUsers.UNKNOWN,
-                                            world::policy,
-                                            () -> GpuTraits.UNKNOWN,
-                                            machine,
-                                            new SimulatedPace(),
-                                            new DecisionLog(Optional.empty()))));
+            PodKind kind = new PodKind(machine);
+            LeaseParts.World its =
+                    new LeaseParts.World(
+                            state,
+                            machine.bootId(),
+                            "nvidia-docker",
+                            machine,
+                            connection,
+                            world::gpus,
+                            world.uses(),
+                            GpuTroubles.NONE,
+                            MemoryUsers.UNKNOWN,
+                            world::policy,
+                            () -> GpuTraits.UNKNOWN,
+                            machine,
+                            new SimulatedPace(),
+                            new DecisionLog(Optional.empty()));
+            parts = Optional.of(LeaseParts.open(its, kind));
+            pods = Optional.of(new PodLeases(parts(), its, kind));
             parts().ociKeeper().remember();
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");

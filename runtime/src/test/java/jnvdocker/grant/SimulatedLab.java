@@ -129,6 +129,20 @@ final class SimulatedLab {
         return world.daemonSteps.start();
     }
 
+    /** The same file with a limit for each namespace. */
+    void namespaces(OptionalInt most) {
+        policy =
+                new LeasePolicy(
+                        policy.maxGpusPerUser(),
+                        policy.maxGpusUnknown(),
+                        most,
+                        policy.maxWait(),
+                        policy.maxWaitsPerUser(),
+                        policy.cordon(),
+                        policy.allowUnmanaged(),
+                        FILE);
+    }
+
     boolean cordon(int index) throws IOException {
         List<Gpu> gpus = world.gpus();
         if (!world.daemon.isUp() || gpus.isEmpty()) {

@@ -290,6 +290,14 @@ final class SimulatedMachine implements Processes, HostClock {
         return names;
     }
 
+    /** Those with a privileged container. */
+    final Set<String> privileged = new HashSet<>();
+
+    @Override
+    public boolean arePrivileged(String cgroup) {
+        return privileged.contains(cgroup);
+    }
+
     @Override
     public Optional<String> cgroupOf(ProcessId process, String controller) {
         return Optional.empty();

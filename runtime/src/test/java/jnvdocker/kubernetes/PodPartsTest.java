@@ -55,6 +55,8 @@ class PodPartsTest {
     private volatile List<Gpu> gpus = List.of(TestingLeases.A, TestingLeases.B);
     private volatile KubernetesPolicy policy;
     private DockerEngine engine;
+    private final PodKind pods = new PodKind(Processes.ofThisMachine());
+    private LeaseParts.World world;
     private LeaseParts leases;
     private Optional<PodParts> parts = Optional.empty();
 
@@ -109,23 +111,23 @@ class PodPartsTest {
     void open() throws IOException {
         policy = policy(false);
         engine = new DockerEngine(folder.resolve("no-engine.sock"));
-        leases =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                Files.createDirectory(folder.resolve("state")),
-                                "boot",
-                                "nvidia-docker",
-                                Processes.ofThisMachine(),
-                                engine,
-                                () -> gpus,
-                                new NoUses(),
-                                troubles,
-                                MemoryUsers.UNKNOWN,
-                                () -> TestingLeases.POLICY,
-                                () -> GpuTraits.UNKNOWN,
-                                HostClock.OF_THIS_MACHINE,
-                                Pace.REAL,
-                                new DecisionLog(Optional.empty())));
+        world =
+                new LeaseParts.World(
+                        Files.createDirectory(folder.resolve("state")),
+                        "boot",
+                        "nvidia-docker",
+                        Processes.ofThisMachine(),
+                        engine,
+                        () -> gpus,
+                        new NoUses(),
+                        troubles,
+                        MemoryUsers.UNKNOWN,
+                        () -> TestingLeases.POLICY,
+                        () -> GpuTraits.UNKNOWN,
+                        HostClock.OF_THIS_MACHINE,
+                        Pace.REAL,
+                        new DecisionLog(Optional.empty()));
+        leases = LeaseParts.open(world, pods);
     }
 
     /** With a kubelet's directory of the test's own, since this machine may have one. */
@@ -152,6 +154,7 @@ class PodPartsTest {
                         PodParts.start(
                                 new PodParts.World(
                                         leases,
+                                        new PodLeases(leases, world, pods),
                                         () -> gpus,
                                         Host.at(folder),
                                         new TestingKubelet(),
@@ -176,7 +179,7 @@ class PodPartsTest {
     void leasesOfOthersAndTheirEndsAreTold() throws Exception {
         DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
         BlockingQueue<List<Device>> told = new LinkedBlockingQueue<>();
-        plugin.watch(told::add);
+        plugin.watch(() -> told.add(plugin.devices()));
         Claim claim =
                 leases.leases()
                         .claim(
@@ -196,7 +199,7 @@ class PodPartsTest {
     void faultWakesWhoeverLooksAndIsTold() throws Exception {
         DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
         BlockingQueue<List<Device>> told = new LinkedBlockingQueue<>();
-        plugin.watch(told::add);
+        plugin.watch(() -> told.add(plugin.devices()));
         for (Set<Gpu> sick : List.of(Set.of(TestingLeases.B), Set.<Gpu>of())) {
             long changes = leases.registry().changes().count();
             troubles.are(sick);

@@ -157,7 +157,7 @@ public final class PodContainers {
     private void refusePrivileged(RuntimeSpec spec, Map<Gpu, Set<Number>> held)
             throws RefusedException {
         if (!held.isEmpty() && spec.mountTargets().contains(ContainerPlanner.DRIVER_FOLDER)) {
-            wishes.refusePrivileged();
+            wishes.refusePrivilegedPod();
         }
     }
 

@@ -198,6 +198,23 @@ class KubernetesContainersTest {
                 .toList();
     }
 
+    /** Its user has securityContext, and none of docker's options. */
+    @Test
+    void privilegedPodIsNotedByTheUsualRuntimeAndRefusedByOurs() {
+        TestPod pod = admitted(1);
+        containers.privileged(pod);
+        AllocateAnswer.Container answer = answer(pod);
+        String container =
+                containers.start(pod, "main", answer, "", "sleep", "1000").ok().out().strip();
+        assertEquals(
+                openable(List.of(0, 1, 2, 3)), containers.run(container, TRY_ALL).lines().toList());
+        String shown = lab.jnvdocker("gpu", "ls").out();
+        assertTrue(shown.contains("  privileged: can open every GPU"), shown);
+        containers.end(pod);
+        Command.Result refused = containers.start(pod, "main", answer, "nvidia", "sleep", "9");
+        assertTrue(refused.err().contains("; leave out securityContext.privileged"), refused::err);
+    }
+
     /** What another pod was answered is of no use to one that has no lease. */
     @Test
     void runtimeClassTakesThePodsLeaseAndNoOther() {

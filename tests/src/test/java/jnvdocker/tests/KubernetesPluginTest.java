@@ -163,12 +163,17 @@ class KubernetesPluginTest extends OneHostTest {
     void podIsNamedWhereverItsGpuIsShown() throws Exception {
         TestPod pod = pod("train-7", 1);
         int gpu = admit(pod).getFirst();
-        assertTrue(out("gpu", "why", gpu).contains("is reserved by a pod of Kubernetes since "));
+        Lab.await(() -> {
+            String why = out("gpu", "why", gpu);
+            return why.contains(" is reserved by pod team-a/train-7 since ")
+                    ? List.of()
+                    : List.of(why);
+        });
         start(pod);
         processes.start(pod, holdopen, host.folder().resolve("dev/nvidia" + gpu));
         for (String command : List.of("ls", "leases")) {
             String shown = out("gpu", command);
-            assertTrue(shown.contains("kubernetes   pod team-a/train-7   "), shown);
+            assertTrue(shown.contains("kubernetes:team-a   pod team-a/train-7   "), shown);
         }
         JsonNode shown = gpus().path(gpu);
         assertEquals("held", shown.path("state").asText());
@@ -188,11 +193,25 @@ class KubernetesPluginTest extends OneHostTest {
         awaitNoLease();
         String past = out("gpu", "leases", "--all");
         assertTrue(past.contains("pod team-a/train-7"), past);
-        assertTrue(out("gpu", "history").contains("\nkubernetes "));
+        assertTrue(out("gpu", "history").contains("\nkubernetes:team-a "));
     }
 
     private static void awaitNoLease() {
         Lab.await(() -> registry.live().stream().map(Object::toString).toList());
+    }
+
+    /** The kubelet asks nobody for a GPU that is unhealthy, so that its words name no holder. */
+    @Test
+    void nodeNamesTheHoldersForWhomAPodIsRejected() {
+        List<Process> holders = List.of(program(0), program(1), program(2), program(3));
+        awaitHealthy();
+        String why = rejected(pod("late", 1));
+        assertTrue(why.contains("no healthy devices present"), why);
+        for (int gpu = 0; gpu < holders.size(); gpu++) {
+            String holder = "process sleep (pid " + holders.get(gpu).pid() + ")";
+            assertTrue(out("gpu", "why", gpu).contains(holder));
+            assertTrue(out("gpu", "ls").contains(holder.substring("process ".length())));
+        }
     }
 
     @Test

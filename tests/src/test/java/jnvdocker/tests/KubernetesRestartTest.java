@@ -209,6 +209,35 @@ class KubernetesRestartTest extends OneHostTest {
         }
     }
 
+    private void configure(String keys) {
+        daemon.config("[kubernetes]\n" + keys + "\nkubelet_dir = \"" + folder + "\"\n");
+        daemon.jnvdocker("gpu", "reload").run().ok();
+    }
+
+    @Test
+    void keysBelowKubernetesCountWithoutARestart() throws IOException {
+        List<Registry.Lease> before = leases();
+        long pid = started();
+        configure("enabled = false");
+        kubelet.awaitHealthy(TestKubelet.GPU, Set.of());
+        configure("enabled = true\nresource = \"example.com/gpu\"");
+        kubelet.awaitHealthy("example.com/gpu", uuids);
+        assertEquals(Set.of(), kubelet.healthy(TestKubelet.GPU));
+        configure("enabled = true");
+        kubelet.awaitHealthy(TestKubelet.GPU, uuids);
+        start();
+        assertEquals(before, leases());
+        assertEquals(pid, started());
+    }
+
+    @Test
+    void doctorKnowsThatThereIsNoKubeletAsSoonAsTheDaemonAnswers() throws IOException {
+        daemon.stop();
+        kubelet.stop();
+        String found = daemon.jnvdocker("gpu", "doctor").run().out();
+        assertTrue(found.contains("no kubelet answers in " + folder), found);
+    }
+
     private int registered() {
         return (int) kubelet.calls().stream().filter("Register"::equals).count();
     }

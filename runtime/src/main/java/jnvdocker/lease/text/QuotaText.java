@@ -18,7 +18,11 @@ public final class QuotaText {
     }
 
     private static String who(Quota.Limit limit) {
-        return limit.ofUnknown() ? "containers of unknown users, all together," : "each user";
+        return switch (limit.of()) {
+            case USER -> "each user";
+            case UNKNOWN -> "containers of unknown users, all together,";
+            case NAMESPACE -> "the pods of a namespace, all together,";
+        };
     }
 
     /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */

@@ -354,12 +354,24 @@ public final class GpuWishes {
 
     /** Refuses a privileged container with GPUs, unless that is allowed. */
     public void refusePrivileged() throws RefusedException {
+        refusePrivileged("that out (--cap-add and --device give single rights)");
+    }
+
+    /** The same for a container of a pod. */
+    public void refusePrivilegedPod() throws RefusedException {
+        refusePrivileged(
+                "out securityContext.privileged (securityContext.capabilities gives single"
+                        + " rights)");
+    }
+
+    private void refusePrivileged(String what) throws RefusedException {
         if (!settings.get().allowPrivileged()) {
             throw new RefusedException(
                     "a privileged container, or one with a rule for all devices, can use every GPU"
                             + " of the host, whoever holds them",
-                    "leave that out (--cap-add and --device give single rights), or have an"
-                            + " administrator set allow_privileged = true in "
+                    "leave "
+                            + what
+                            + ", or have an administrator set allow_privileged = true in "
                             + settings.get().configFile());
         }
     }

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
@@ -27,6 +28,7 @@ public final class PodContainers implements AutoCloseable {
     private final String parent = "kubepods-" + ProcessHandle.current().pid();
     private final Map<String, String> sandboxes = new ConcurrentHashMap<>();
     private final Map<String, Integer> attempts = new ConcurrentHashMap<>();
+    private final Set<String> privileged = ConcurrentHashMap.newKeySet();
 
     public PodContainers(PodEngine engine) {
         this.engine = engine;
@@ -44,12 +46,18 @@ public final class PodContainers implements AutoCloseable {
         }
     }
 
+    /** The containers of this pod are privileged. */
+    public void privileged(TestPod pod) {
+        privileged.add(pod.uid());
+    }
+
     private ObjectNode pod(TestPod pod, String handler) {
         ObjectNode json = JsonNodeFactory.instance.objectNode();
         json.put("name", pod.name());
         json.put("namespace", pod.namespace());
         json.put("uid", pod.uid());
         json.put("handler", handler);
+        json.put("privileged", privileged.contains(pod.uid()));
         json.put("parent", "/" + parent + "/besteffort/pod" + pod.uid());
         return json;
     }

@@ -14,11 +14,10 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Consumer;
 
 /** A device plugin of a few names, of which a test says how they are. */
 public final class TestDevicePlugin implements DevicePlugin {
-    private final List<Consumer<List<Device>>> listeners = new CopyOnWriteArrayList<>();
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final List<Duration> patiences = new CopyOnWriteArrayList<>();
     private volatile List<Device> devices;
     private volatile Set<String> parents = Set.of();
@@ -48,7 +47,7 @@ public final class TestDevicePlugin implements DevicePlugin {
     /** From now on these are the devices. */
     public synchronized void list(Set<String> ids, Set<String> healthy) {
         devices = with(ids, healthy);
-        listeners.forEach(it -> it.accept(devices));
+        listeners.forEach(Runnable::run);
     }
 
     /** The devices are instances of these GPUs. */
@@ -89,7 +88,7 @@ public final class TestDevicePlugin implements DevicePlugin {
     }
 
     @Override
-    public Watch watch(Consumer<List<Device>> listener) {
+    public Watch watch(Runnable listener) {
         listeners.add(listener);
         return () -> listeners.remove(listener);
     }

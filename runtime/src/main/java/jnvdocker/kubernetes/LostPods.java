@@ -1,16 +1,15 @@
-package jnvdocker.grant;
+package jnvdocker.kubernetes;
 
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Origin;
 import jnvdocker.process.AllowedDevices;
-import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -20,13 +19,11 @@ import java.util.Optional;
  */
 final class LostPods {
     private final LeaseRegistry registry;
-    private final Processes processes;
-    private final ClaimVolumes.Inventory inventory;
+    private final LeaseParts.World world;
 
-    LostPods(LeaseRegistry registry, Processes processes, ClaimVolumes.Inventory inventory) {
+    LostPods(LeaseRegistry registry, LeaseParts.World world) {
         this.registry = registry;
-        this.processes = processes;
-        this.inventory = inventory;
+        this.world = world;
     }
 
     /** Gives each of them leases of those of its GPUs that nobody else uses. */
@@ -34,31 +31,30 @@ final class LostPods {
         if (!registry.claims().isNew()) {
             return;
         }
-        for (AllowedDevices allowed : processes.allowed(MesosKind.MAJOR)) {
+        for (AllowedDevices allowed : world.processes().allowed(DeviceNodes.GPU_MAJOR)) {
             for (Path folder = Path.of(allowed.folder());
                     folder != null;
                     folder = folder.getParent()) {
                 Optional<String> uid = PodKind.uid(folder);
                 if (uid.isPresent()) {
-                    restore(uid.get(), folder, allowed);
+                    restore(new Origin.Pod(uid.get(), "", ""), folder, allowed);
                     break;
                 }
             }
         }
     }
 
-    private void restore(String uid, Path folder, AllowedDevices allowed) throws IOException {
-        Holdings holdings = registry.holdings();
-        List<Gpu> gpus =
-                inventory.gpus().stream()
-                        .filter(gpu -> gpu.isKnown() && allowed.minors().contains(gpu.minor()))
-                        .toList();
-        for (Gpu gpu : gpus) {
-            PodReport.give(
-                    registry,
-                    PodReport.claim(gpu, new Origin.Pod(uid, "", ""), holdings),
-                    PodKind.holder(allowed.process(), Optional.of(folder.toString()), List.of()),
-                    LeaseWriter::recover);
+    private void restore(Origin.Pod pod, Path folder, AllowedDevices allowed) throws IOException {
+        for (Gpu gpu : world.gpus()) {
+            if (gpu.isKnown() && allowed.minors().contains(gpu.minor())) {
+                PodReport.give(
+                        registry,
+                        gpu,
+                        pod,
+                        allowed.process(),
+                        folder.toString(),
+                        LeaseWriter::recover);
+            }
         }
     }
 }

@@ -1,5 +1,8 @@
-package jnvdocker.grant;
+package jnvdocker.kubernetes;
 
+import jnvdocker.grant.Keeper;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.UnmanagedLook;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -11,11 +14,13 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Quota;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
@@ -27,8 +32,8 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +46,7 @@ import java.util.function.Supplier;
  * Whoever starts a container for a kubelet takes them here: a device plugin now, a driver of
  * Dynamic Resource Allocation later.
  */
-public final class PodLeases {
+public final class PodLeases implements PodGrants {
     private static final Duration STEP = Duration.ofMillis(100);
 
     /** Between scans of all processes of the host, of which the end of one is not reported. */
@@ -53,40 +58,28 @@ public final class PodLeases {
     private static final String AT_START = "wait, or delete the pod";
 
     private final LeaseRegistry registry;
-    private final Evidence evidence;
-    private final PodReport report;
-    private final LostPods lost;
     private final Keeper keeper;
-    private final WaitingQueue queue;
-    private final ClaimVolumes.Inventory inventory;
-    private final UnmanagedLook unmanagedLook;
-    private final Supplier<LeasePolicy> policy;
-    private final Supplier<GpuTraits> traits;
-    private final Pace pace;
+    private final LeaseParts parts;
+    private final LeaseParts.World world;
+    private final PodKind pods;
+    private final PodReport report;
 
-    PodLeases(
-            LeaseRegistry registry,
-            Evidence evidence,
-            PodReport report,
-            LostPods lost,
-            Keeper keeper,
-            WaitingQueue queue,
-            ClaimVolumes.Inventory inventory,
-            UnmanagedLook unmanagedLook,
-            Supplier<LeasePolicy> policy,
-            Supplier<GpuTraits> traits,
-            Pace pace) {
-        this.registry = registry;
-        this.evidence = evidence;
-        this.report = report;
-        this.lost = lost;
-        this.keeper = keeper;
-        this.queue = queue;
-        this.inventory = inventory;
-        this.unmanagedLook = unmanagedLook;
-        this.policy = policy;
-        this.traits = traits;
-        this.pace = pace;
+    /**
+     * @param world that the parts were opened with
+     * @param pods likewise
+     */
+    public PodLeases(LeaseParts parts, LeaseParts.World world, PodKind pods) {
+        this.parts = parts;
+        this.world = world;
+        this.pods = pods;
+        registry = parts.registry();
+        keeper = parts.keeper();
+        report = new PodReport(parts, world, pods);
+    }
+
+    /** What follows the kubelet's answers. */
+    public PodReport report() {
+        return report;
     }
 
     /**
@@ -103,20 +96,7 @@ public final class PodLeases {
         }
     }
 
-    /**
-     * The moment at which a kubelet was asked: leases that are made later are not in its answer.
-     *
-     * @param newest the number of the last lease that had been made
-     */
-    public record Sight(long newest, Instant time) {}
-
-    /**
-     * Reserves those of the GPUs that are free for a pod that is not known yet; all of these, or
-     * none. Those that are reserved, or held by a pod, are its in {@link #take}. Looks at nothing
-     * but the registry, so that it takes no time: {@link #take} looks at what else uses the GPUs.
-     *
-     * @throws RefusedException when another holds one of them, or it may not be given out
-     */
+    @Override
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
         Rules rules = rules();
         List<Lease> others = others(gpus);
@@ -153,16 +133,23 @@ public final class PodLeases {
     }
 
     private List<Lease> others(List<Gpu> gpus) throws IOException {
-        return leases(gpus, registry.holdings()).stream().filter(this::isFinal).toList();
+        return leases(gpus, registry.holdings()).stream().filter(PodLeases::isFinal).toList();
     }
 
     /** Whether a lease does not end soon, as far as a kubelet may wait for that. */
-    private boolean isFinal(Lease lease) {
-        return !lease.isReservation() && !isOfPod(lease);
+    private static boolean isFinal(Lease lease) {
+        return !lease.isReservation() && !PodKind.isOfPod(lease);
     }
 
-    private static boolean isOfPod(Lease lease) {
-        return PodKind.pod(lease).isPresent();
+    /**
+     * Whether a container may have used the GPU under this lease. One that {@link PodReport#told}
+     * has given to a known pod has been checked by nobody yet.
+     */
+    private static boolean hasStarted(Lease lease) {
+        Optional<Origin.Pod> pod = PodKind.pod(lease);
+        return pod.isEmpty()
+                || !lease.isReservation()
+                        && (!lease.holder().details().isEmpty() || pod.get().uid().isEmpty());
     }
 
     private static List<Lease> leases(List<Gpu> gpus, Holdings holdings) {
@@ -204,19 +191,13 @@ public final class PodLeases {
     }
 
     private Rules rules() throws IOException {
-        return new Rules(inventory.gpus(), traits.get(), queue.all(), policy.get());
+        return new Rules(
+                world.gpus(), world.traits().get(), parts.queue().all(), world.policy().get());
     }
 
-    /**
-     * Gives all GPUs to a pod, from now on until nothing of it lives and the kubelet no longer
-     * lists them. The same pod again gets the same answer.
-     *
-     * @param patience how long it waits for the ends of others
-     * @return its leases of them
-     * @throws RefusedException saying who has them
-     */
+    @Override
     public List<Lease> take(Start start, Duration patience) throws RefusedException, IOException {
-        long until = pace.nanos() + patience.toNanos();
+        long until = world.pace().nanos() + patience.toNanos();
         while (true) {
             long seen = registry.changes().count();
             // As long as others hold them, nobody else needs to be looked for.
@@ -230,15 +211,16 @@ public final class PodLeases {
                     if (keeper.end(by, Keeper.Caller.WAITER)) {
                         continue;
                     }
-                    boolean waits = by.stream().noneMatch(this::isFinal);
-                    long left = until - pace.nanos();
+                    boolean waits = by.stream().noneMatch(PodLeases::isFinal);
+                    long left = until - world.pace().nanos();
                     if (!waits || left <= 0) {
                         throw new RefusedException(why.get() + keeper.remark(by), AT_START);
                     }
                     if (held.isPresent()) {
-                        pace.sleep(STEP, registry.changes(), seen);
+                        world.pace().sleep(STEP, registry.changes(), seen);
                     } else {
-                        pace.sleep(Duration.ofNanos(Math.min(left, BETWEEN_SCANS.toNanos())));
+                        world.pace()
+                                .sleep(Duration.ofNanos(Math.min(left, BETWEEN_SCANS.toNanos())));
                     }
                     if (Thread.currentThread().isInterrupted()) {
                         throw new IOException("the daemon is stopping");
@@ -275,12 +257,12 @@ public final class PodLeases {
     private Attempt attempt(Start start) throws RefusedException, IOException {
         Rules rules = rules();
         // Before the leases are read: a process that was seen has one by then, or none.
-        List<GpuUse> uses = unmanagedLook.lookWithoutEngine(rules.host());
-        Optional<Processes.Group> group = evidence.pods().group(start.pod().uid());
-        evidence.pods().refuseUnseen(start.pod(), group);
+        List<GpuUse> uses = parts.unmanagedLook().lookWithoutEngine(rules.host());
+        Optional<Processes.Group> group = pods.group(start.pod().uid());
+        pods.refuseUnseen(start.pod(), group);
         List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
         while (true) {
-            UnmanagedLook.Seen seen = unmanagedLook.assign(others, registry.live());
+            UnmanagedLook.Seen seen = parts.unmanagedLook().assign(others, registry.live());
             Optional<Attempt> decided =
                     registry.decide(leases ->
                             seen.isOf(leases.holdings())
@@ -294,7 +276,7 @@ public final class PodLeases {
 
     /** Why the last pod that was to start can have no lease from a kubelet like this. */
     public Optional<Refusal> fault() {
-        return evidence.pods().fault();
+        return pods.fault();
     }
 
     private Attempt attempt(
@@ -310,7 +292,7 @@ public final class PodLeases {
         }
         List<Gpu> open =
                 start.gpus().stream()
-                        .filter(gpu -> holdings.of(gpu).filter(PodReport::hasStarted).isEmpty())
+                        .filter(gpu -> holdings.of(gpu).filter(PodLeases::hasStarted).isEmpty())
                         .toList();
         for (Gpu gpu : open) {
             if (!gpu.isSound()) {
@@ -329,7 +311,37 @@ public final class PodLeases {
             }
         }
         return rules.refuse(free(open, holdings), holdings, unmanaged)
+                .or(() ->
+                        open.isEmpty() ? Optional.empty() : excess(start, holdings, rules.policy()))
                 .orElseGet(() -> new Taken(take(start, group, writer)));
+    }
+
+    /**
+     * Why the namespace of a pod may not have its GPUs, too. What others have reserved does not
+     * count: each of two pods could keep the other from starting.
+     */
+    private static Optional<Attempt> excess(Start start, Holdings holdings, LeasePolicy policy) {
+        Map<String, Lease> others = new HashMap<>(holdings.held());
+        others.values().removeIf(lease -> !hasStarted(lease));
+        start.gpus().forEach(gpu -> others.remove(gpu.uuid()));
+        Quota quota = new Quota(policy, others);
+        Owner owner = start.pod().owner();
+        Quota.Limit limit = quota.limit(owner);
+        int wanted = start.gpus().size();
+        if (quota.allows(owner, wanted)) {
+            return Optional.empty();
+        }
+        List<Lease> its = quota.leases(owner);
+        return Optional.of(
+                quota.allowsEver(owner, wanted)
+                        ? new Blocked(() -> QuotaText.excess(owner, its, limit), its)
+                        : new Impossible(() ->
+                                new Refusal(
+                                        "this container asks for "
+                                                + wanted
+                                                + " GPUs, and "
+                                                + QuotaText.rule(limit),
+                                        "ask for fewer")));
     }
 
     private static List<Lease> take(
@@ -353,8 +365,9 @@ public final class PodLeases {
 
     private static Lease goesOn(Lease lease, Origin.Pod pod, Holder next, LeaseWriter writer) {
         if (lease.isReservation()) {
-            writer.rename(lease, pod);
-            Lease taken = writer.hold(lease, next).orElseThrow().of(pod);
+            Origin.Pod known = PodSights.known(pod, PodKind.pod(lease).orElseThrow());
+            writer.rename(lease, known);
+            Lease taken = writer.hold(lease, next).orElseThrow().of(known);
             writer.granted(taken);
             return taken;
         }
@@ -382,55 +395,21 @@ public final class PodLeases {
     private boolean isIn(Optional<Processes.Group> group, GpuUse use) {
         return group.isPresent()
                 && use.process()
-                        .filter(process -> evidence.pods().isIn(process.id(), group.get().folder()))
+                        .filter(process -> pods.isIn(process.id(), group.get().folder()))
                         .isPresent();
     }
 
-    /** Before the kubelet is asked. */
-    public Sight look() throws IOException {
-        return new Sight(
-                registry.live().stream().mapToLong(Lease::id).max().orElse(0), registry.now());
+    /** The leases of pods, and those that are reserved for one. */
+    public List<Lease> live() throws IOException {
+        return report.leases();
     }
 
-    /**
-     * What the kubelet has answered: ends the leases that are over, learns the names of pods, and
-     * restores the leases of pods that run and whose leases were lost.
-     *
-     * @param listed by UUID, the pods that the kubelet lists with a GPU; the uid is empty where
-     *     only the name is known
-     * @param remembered likewise the pods of the kubelet's own file, some of which may be gone
-     */
-    public void told(
-            Sight begun,
-            Map<String, Set<Origin.Pod>> listed,
-            Map<String, Set<Origin.Pod>> remembered)
-            throws IOException {
-        report.told(new PodSights.Answer(begun, listed, remembered));
-    }
-
-    /**
-     * Restores the leases of pods that run, and whose leases were lost, before the kubelet answers.
-     *
-     * @param remembered by UUID, the pods of the kubelet's own file
-     */
-    public void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
-        lost.restore();
-        report.restore(remembered);
-    }
-
-    /**
-     * No kubelet of this host is asked any more, and none gets GPUs: pods that have some keep them
-     * as long as they run.
-     */
-    public void stop() throws IOException {
-        report.stop();
-    }
-
-    /** The leases of a pod. */
+    /** The leases of a pod that has started. */
     public List<Lease> of(String uid) throws IOException {
         return uid.isEmpty()
                 ? List.of()
-                : registry.live().stream()
+                : live().stream()
+                        .filter(lease -> !lease.isReservation())
                         .filter(lease ->
                                 PodKind.pod(lease).filter(it -> it.uid().equals(uid)).isPresent())
                         .toList();

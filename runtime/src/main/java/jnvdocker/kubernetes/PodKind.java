@@ -1,5 +1,8 @@
-package jnvdocker.grant;
+package jnvdocker.kubernetes;
 
+import jnvdocker.grant.HolderKind;
+import jnvdocker.grant.HostView;
+import jnvdocker.grant.Life;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -23,7 +26,7 @@ import java.util.regex.Pattern;
  * what their kubelet has told. The directory of a pod is {@code pod<uid>} by the kubelet's cgroupfs
  * driver, and {@code kubepods-burstable-pod<uid>.slice}, with underscores, by that for systemd.
  */
-final class PodKind implements HolderKind {
+public final class PodKind implements HolderKind {
     private static final Pattern GROUP =
             Pattern.compile("(?:[a-z0-9-]{0,64}-)?pod([0-9a-f][0-9a-f_-]{7,63})(?:[.]slice)?");
 
@@ -35,12 +38,16 @@ final class PodKind implements HolderKind {
                             + " kubelet");
 
     private final Processes processes;
-    private final PodSights sights;
+    private final PodSights sights = new PodSights();
     private volatile Optional<Refusal> fault = Optional.empty();
 
-    PodKind(Processes processes, PodSights sights) {
+    public PodKind(Processes processes) {
         this.processes = processes;
-        this.sights = sights;
+    }
+
+    /** What the kubelet has told. */
+    PodSights sights() {
+        return sights;
     }
 
     /** The cgroups of pods that have processes, by the uids of the pods. */
@@ -104,10 +111,15 @@ final class PodKind implements HolderKind {
     }
 
     /** The pod that a lease is of; empty if it is of none. */
-    static Optional<Origin.Pod> pod(Lease lease) {
+    public static Optional<Origin.Pod> pod(Lease lease) {
         return lease.claim().origin() instanceof Origin.Pod pod
                 ? Optional.of(pod)
                 : Optional.empty();
+    }
+
+    /** Whether a lease is a pod's, or is reserved for one. */
+    static boolean isOfPod(Lease lease) {
+        return pod(lease).isPresent();
     }
 
     @Override
@@ -203,5 +215,13 @@ final class PodKind implements HolderKind {
     @Override
     public String unknownNote(Lease lease) {
         return isUnknown(lease) ? "the kubelet does not name the pod" : "starting";
+    }
+
+    /** The node's own runtime gives such a container every node of the host. */
+    @Override
+    public String note(Lease lease) {
+        return lease.holder().cgroup().filter(processes::arePrivileged).isPresent()
+                ? "privileged: can open every GPU"
+                : "";
     }
 }

@@ -1,4 +1,4 @@
-package jnvdocker.grant;
+package jnvdocker.kubernetes;
 
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
@@ -28,7 +28,7 @@ final class PodSights {
      * @param remembered likewise those of the kubelet's own file, which may be gone
      */
     record Answer(
-            PodLeases.Sight begun,
+            PodReport.Sight begun,
             Map<String, Set<Origin.Pod>> listed,
             Map<String, Set<Origin.Pod>> remembered) {
         Answer {
@@ -47,6 +47,11 @@ final class PodSights {
 
     void told(Answer answer) {
         last = Optional.of(answer);
+    }
+
+    /** A kubelet is asked from now on. */
+    void start() {
+        stopped = false;
     }
 
     /** No kubelet lists anything any more. */
@@ -96,7 +101,7 @@ final class PodSights {
                 .orElse(Set.of());
     }
 
-    private static Stream<Origin.Pod> pods(Map<String, Set<Origin.Pod>> all, Lease lease) {
+    static Stream<Origin.Pod> pods(Map<String, Set<Origin.Pod>> all, Lease lease) {
         return lease.claim().gpus().stream()
                 .map(ClaimedGpu::uuid)
                 .flatMap(uuid -> all.getOrDefault(uuid, Set.of()).stream());
@@ -110,5 +115,19 @@ final class PodSights {
         boolean named = !one.name().isEmpty() && !other.name().isEmpty();
         return !named
                 || one.name().equals(other.name()) && one.namespace().equals(other.namespace());
+    }
+
+    /**
+     * All that is known of a pod.
+     *
+     * @param before what was known, perhaps of another one
+     */
+    static Origin.Pod known(Origin.Pod told, Origin.Pod before) {
+        if (!mayBe(told, before)) {
+            return told;
+        }
+        Origin.Pod named = told.name().isEmpty() ? before : told;
+        return new Origin.Pod(
+                told.uid().isEmpty() ? before.uid() : told.uid(), named.namespace(), named.name());
     }
 }

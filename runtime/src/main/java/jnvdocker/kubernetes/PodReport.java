@@ -1,0 +1,200 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.grant.Keeper;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Brings the leases of pods into line with what the kubelet tells of them, and with what runs. */
+public final class PodReport {
+    private final LeaseRegistry registry;
+    private final Keeper keeper;
+    private final LeaseParts.World world;
+    private final PodKind pods;
+
+    PodReport(LeaseParts parts, LeaseParts.World world, PodKind pods) {
+        registry = parts.registry();
+        keeper = parts.keeper();
+        this.world = world;
+        this.pods = pods;
+    }
+
+    /**
+     * The moment at which a kubelet was asked: leases that are made later are not in its answer.
+     *
+     * @param newest the number of the last lease that had been made
+     */
+    public record Sight(long newest, Instant time) {}
+
+    /** Before the kubelet is asked. */
+    public Sight look() throws IOException {
+        return new Sight(
+                registry.live().stream().mapToLong(Lease::id).max().orElse(0), registry.now());
+    }
+
+    /**
+     * What the kubelet has answered: ends the leases that are over, learns the names of pods, and
+     * restores the leases of pods that run and whose leases were lost.
+     *
+     * @param listed by UUID, the pods that the kubelet lists with a GPU; the uid is empty where
+     *     only the name is known
+     * @param remembered likewise the pods of the kubelet's own file, some of which may be gone
+     */
+    public void told(
+            Sight begun,
+            Map<String, Set<Origin.Pod>> listed,
+            Map<String, Set<Origin.Pod>> remembered)
+            throws IOException {
+        PodSights.Answer answer = new PodSights.Answer(begun, listed, remembered);
+        pods.sights().told(answer);
+        Map<String, Processes.Group> groups = pods.groups();
+        List<Lease> live = leases();
+        for (Lease lease : live) {
+            learn(lease, PodKind.pod(lease).orElseThrow(), answer, groups);
+        }
+        keeper.end(live, Keeper.Caller.WAITER);
+        // Most have waited for those that have just ended; one whose lease was lost looks the same.
+        give(listed, groups, LeaseWriter::begin);
+    }
+
+    /** The leases of pods, and those that are reserved for one. */
+    List<Lease> leases() throws IOException {
+        return registry.live().stream().filter(PodKind::isOfPod).toList();
+    }
+
+    private void learn(
+            Lease lease,
+            Origin.Pod pod,
+            PodSights.Answer answer,
+            Map<String, Processes.Group> groups)
+            throws IOException {
+        if (answer.begun().newest() < lease.id()) {
+            return;
+        }
+        List<Origin.Pod> its =
+                PodSights.pods(answer.listed(), lease)
+                        .filter(other -> lease.isReservation() || PodSights.mayBe(pod, other))
+                        .distinct()
+                        .toList();
+        Origin.Pod known = its.size() == 1 ? PodSights.known(its.getFirst(), pod) : pod;
+        Holder holder = lease.holder();
+        Optional<String> group =
+                holder.cgroup()
+                        .or(() ->
+                                Optional.ofNullable(groups.get(known.uid()))
+                                        .map(Processes.Group::folder));
+        Holder found =
+                lease.isReservation()
+                        ? holder
+                        : PodKind.holder(holder.process(), group, holder.details());
+        if (!known.equals(pod) || !found.equals(holder)) {
+            registry.decide(leases -> {
+                if (leases.isStill(lease)) {
+                    leases.rename(lease, known);
+                    leases.hold(lease, found);
+                }
+                return null;
+            });
+        }
+    }
+
+    /**
+     * No kubelet of this host is asked any more, and none gets GPUs: pods that have some keep them
+     * as long as they run.
+     */
+    public void stop() throws IOException {
+        pods.sights().stop();
+        keeper.end(leases(), Keeper.Caller.WAITER);
+    }
+
+    /**
+     * A kubelet is asked from now on. Restores the leases of pods that run, and whose leases were
+     * lost, before it answers.
+     *
+     * @param remembered by UUID, the pods of the kubelet's own file
+     */
+    public void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
+        pods.sights().start();
+        new LostPods(registry, world).restore();
+        give(remembered, pods.groups(), LeaseWriter::recover);
+    }
+
+    /** How a pod gets a lease. */
+    @FunctionalInterface
+    interface Gift {
+        Lease give(LeaseWriter leases, Claim claim, Holder holder);
+    }
+
+    /**
+     * Gives a lease to each pod that runs without one. Pods that have ended may be in the kubelet's
+     * file, too.
+     */
+    private void give(
+            Map<String, Set<Origin.Pod>> listed, Map<String, Processes.Group> groups, Gift gift)
+            throws IOException {
+        Holdings holdings = registry.holdings();
+        for (Gpu gpu : world.gpus()) {
+            Optional<Origin.Pod> running =
+                    listed.getOrDefault(gpu.uuid(), Set.of()).stream()
+                            .filter(pod -> groups.containsKey(pod.uid()))
+                            .findFirst();
+            if (holdings.of(gpu).isEmpty() && running.isPresent()) {
+                Origin.Pod pod = running.get();
+                Processes.Group group = groups.get(pod.uid());
+                give(registry, gpu, pod, group.process(), group.folder(), gift);
+            }
+        }
+    }
+
+    /**
+     * A pod that runs without a lease has its GPU all the same: gives it one, unless another has
+     * the GPU, or the pod's own lease of it was released by force.
+     *
+     * @param process one of the pod's
+     * @param cgroup the directory of the pod's
+     */
+    static void give(
+            LeaseRegistry registry,
+            Gpu gpu,
+            Origin.Pod pod,
+            ProcessId process,
+            String cgroup,
+            Gift gift)
+            throws IOException {
+        registry.decide(leases -> {
+            Claim claim = claim(gpu, pod, leases.holdings());
+            if (leases.liveOn(claim).isEmpty() && !leases.wasReleased(pod, gpu.uuid())) {
+                leases.add(claim, Optional.empty());
+                gift.give(leases, claim, PodKind.holder(process, Optional.of(cgroup), List.of()));
+            }
+            return null;
+        });
+    }
+
+    /** A new claim of one GPU. */
+    static Claim claim(Gpu gpu, Origin.Pod pod, Holdings holdings) {
+        return new Claim(
+                Claim.newId(),
+                pod,
+                pod.owner(),
+                List.of(ClaimedGpu.of(gpu)),
+                holdings.now(),
+                Optional.empty());
+    }
+}
