@@ -95,9 +95,10 @@ record CgroupFolder(Path path) {
         return minors;
     }
 
-    /** Whether its controller allows every device. */
+    /** Whether every device is allowed, as far as can be read: version 2 has no list. */
     boolean allowsAllDevices() throws IOException {
-        return Files.readString(path.resolve("devices.list")).startsWith("a ");
+        Path list = path.resolve("devices.list");
+        return Files.notExists(list) || Files.readString(list).startsWith("a ");
     }
 
     List<CgroupFolder> below() throws IOException {

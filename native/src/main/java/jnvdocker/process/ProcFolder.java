@@ -38,9 +38,6 @@ final class ProcFolder implements Processes {
 
     private static final Pattern BOUNDING = Pattern.compile("(?m)^CapBnd:.*$");
 
-    /** Of a pod, whose containers are looked at whenever somebody looks at its GPUs. */
-    private static final int MOST_CONTAINED = 256;
-
     private static final Pattern EFFECTIVE_UID =
             Pattern.compile("^Uid:\\s*[0-9]+\\s+([0-9]+)", Pattern.MULTILINE);
 
@@ -169,19 +166,26 @@ final class ProcFolder implements Processes {
     @Override
     public boolean arePrivileged(String cgroup) {
         try {
-            return new CgroupFolder(Path.of(cgroup))
-                    .pids().stream().limit(MOST_CONTAINED).anyMatch(this::isPrivileged);
+            CgroupFolder folder = new CgroupFolder(Path.of(cgroup));
+            List<CgroupFolder> containers = new ArrayList<>(folder.below());
+            containers.add(folder);
+            for (CgroupFolder container : containers) {
+                Optional<Integer> first = container.pids().stream().findFirst();
+                if (first.filter(this::mayDoAll).isPresent() && container.allowsAllDevices()) {
+                    return true;
+                }
+            }
+            return false;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    private boolean isPrivileged(int pid) {
+    private boolean mayDoAll(Integer pid) {
         Optional<String> all = capabilities(1);
         return all.isPresent()
                 && all.equals(capabilities(pid))
-                && !namespace(1).equals(namespace(pid))
-                && opensAll(pid);
+                && !namespace(1).equals(namespace(pid));
     }
 
     private Optional<String> capabilities(int pid) {
@@ -193,15 +197,6 @@ final class ProcFolder implements Processes {
             return Optional.of(Files.readSymbolicLink(proc.resolve(pid + "/ns/mnt")));
         } catch (IOException e) {
             return Optional.empty();
-        }
-    }
-
-    private boolean opensAll(int pid) {
-        Optional<String> devices = find(pid).flatMap(it -> cgroupOf(it, "devices"));
-        try {
-            return devices.isEmpty() || new CgroupFolder(Path.of(devices.get())).allowsAllDevices();
-        } catch (IOException e) {
-            return false; // it has ended
         }
     }
 

@@ -260,8 +260,6 @@ class CgroupTest {
         Path group = group("pod/main", "cgroup.procs", "7\n");
         group("pod", "cgroup.procs", "");
         Files.writeString(group.resolve("devices.list"), devices + "\n");
-        String mount = "36 31 0:33 / " + folder + " rw shared:9 - cgroup cgroup rw,devices\n";
-        proc.file("self/mountinfo", mount).file("7/cgroup", "9:devices:/pod/main\n");
         proc.mounts(1, 1).file("1/status", "CapBnd:\tffffffff\nNoNewPrivs:\t0\n");
         proc.mounts(7, namespace).file("7/status", "CapBnd:\t" + capabilities + "\n");
         assertEquals(privileged, proc.processes().arePrivileged(folder.resolve("pod").toString()));

@@ -341,7 +341,7 @@ class PodLeasesTest {
     void podsOfANamespaceHaveALimitOfTheirOwn() throws Exception {
         world.lab.namespaces(OptionalInt.of(2));
         start(OLD, "main", gpu(0));
-        pods().reserve(List.of(gpu(1), gpu(2), gpu(3)), kubelet);
+        pods().reserve(List.of(gpu(1), gpu(2)), kubelet);
         told(Map.of(gpu(1).uuid(), Set.of(NEW), gpu(2).uuid(), Set.of(NEW)), Map.of());
         var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2)));
         assertEquals(
@@ -351,11 +351,11 @@ class PodLeasesTest {
                         + LeaseText.time(live().getFirst().since())
                         + "; wait, or delete the pod",
                 error.getMessage());
-        error =
-                assertThrows(
-                        RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2), gpu(3)));
+        world.lab.namespaces(OptionalInt.of(1));
+        error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2)));
         assertTrue(
-                error.getMessage().startsWith("this container asks for 3 GPUs, and the pods of"));
+                error.getMessage().startsWith("this container asks for 2 GPUs, and the pods of"),
+                error::getMessage);
         Origin.Pod other = new Origin.Pod(NEW.uid(), "team-b", "new");
         assertEquals(2, start(other, "main", gpu(1), gpu(2)).size());
         assertEquals(1, start(OLD, "main", gpu(0)).size());
