@@ -22,7 +22,6 @@ import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.doctor.Doctor;
@@ -37,7 +36,9 @@ import jnvdocker.idle.IdleKeeper;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.metrics.MetricsPage;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -115,14 +116,14 @@ final class Daemon implements AutoCloseable {
         LeaseParts.World world =
                 LeaseWorld.of(folders, config, host, nodes, inventory, engine, monitor);
         PodKind podKind = new PodKind(world.processes());
-        LeaseParts parts = LeaseParts.open(world, podKind);
-        PodLeases pods = new PodLeases(parts, world, podKind);
+        LeaseParts parts = LeaseParts.open(world, new MesosKind(world.processes()), podKind);
+        PodLeases pods = new PodLeases(parts, world.pace(), podKind);
         started.push(parts);
         started.push(parts.keeper().start());
         started.push(parts.queueKeeper().start());
-        CudaVersions cuda = CudaSource.versions(folders, host, volumes);
+        CudaVersions cuda = new CudaVersions(monitor::cuda);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
-        FirstVolume.make(host, volumes, served, cuda);
+        FirstVolume.make(host, volumes, served);
         PodInjection injection =
                 new PodInjection(
                         new PodInjection.Parts(host, inventory, nodes, volumes, served),
@@ -134,7 +135,8 @@ final class Daemon implements AutoCloseable {
                 new KubernetesParts(parts, world, pods, host, injection, config::kubernetes)
                         .start();
         started.push(kubernetes);
-        DriverVolumes driverVolumes = new DriverVolumes(host, volumes, served);
+        DriverVolumes driverVolumes =
+                new DriverVolumes(host, volumes, served, parts.leases()::unknownToDocker);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));

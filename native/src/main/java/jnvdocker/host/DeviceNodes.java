@@ -337,9 +337,6 @@ public final class DeviceNodes {
         return FileStatus.of(path).characterDevice();
     }
 
-    /** The major of all GPUs, where {@code /proc/devices} does not say another. */
-    public static final int GPU_MAJOR = 195;
-
     /**
      * Returns the major of all GPUs. Its name was nvidia-frontend until the 5xx drivers; both are
      * major 195 so far.

@@ -15,13 +15,13 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 
 /**
  * Looks whether a lease's holder is gone, at nothing but this machine's processes and cgroups: that
@@ -48,15 +48,15 @@ final class Evidence {
         mounts = new ClaimMounts(processes, state);
         oci = new OciKind(processes, mounts);
         programs = new ProcessKind(processes);
-        kinds =
-                Stream.concat(
-                                Stream.of(
-                                        new DockerKind(processes, mounts),
-                                        oci,
-                                        programs,
-                                        new MesosKind(processes)),
-                                others.stream())
-                        .toList();
+        List<HolderKind> all =
+                new ArrayList<>(List.of(new DockerKind(processes, mounts), oci, programs));
+        all.addAll(others);
+        kinds = List.copyOf(all);
+    }
+
+    /** All kinds of holders. */
+    List<HolderKind> kinds() {
+        return kinds;
     }
 
     /** What the host shows from now on, for one pass over leases that were read before. */

@@ -1,6 +1,5 @@
 package jnvdocker.grant;
 
-import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
@@ -32,6 +31,7 @@ public record LeaseParts(
         OciContainers oci,
         OciKeeper ociKeeper,
         WaitingQueue queue,
+        Supply supply,
         UnmanagedLook unmanagedLook)
         implements AutoCloseable {
     /** After a start, in which engines and their containers start, too. */
@@ -64,13 +64,7 @@ public record LeaseParts(
             Supplier<GpuTraits> traits,
             HostClock clock,
             Pace pace,
-            DecisionLog log) {
-
-        /** The GPUs of this host, with their faults as they are known by now. */
-        public List<Gpu> gpus() throws IOException {
-            return troubles.mark(inventory.gpus());
-        }
-    }
+            DecisionLog log) {}
 
     /**
      * Opens the registry and brings it into line with this machine's processes, so that it may be
@@ -83,7 +77,8 @@ public record LeaseParts(
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.tell(world.log());
         world.troubles().tell(registry.changes()::add);
-        ClaimVolumes.Inventory inventory = world::gpus;
+        ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
+        Supply supply = new Supply(inventory, world.traits(), world.policy());
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence =
@@ -113,18 +108,16 @@ public record LeaseParts(
                             leftovers,
                             unmanagedLook);
             reconciler.start();
-            new LostTasks(registry, world.processes(), inventory, evidence).restore();
+            new Strays(registry, evidence, inventory).adopt();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =
                     new RefusedStarts(
                             registry,
                             world.engine(),
-                            inventory,
+                            supply,
                             unmanagedLook,
                             queue,
-                            world.policy(),
-                            world.traits(),
                             world.pace(),
                             world.volumeDriver());
             Cancellation cancellation = new Cancellation(registry, remover);
@@ -134,10 +127,8 @@ public record LeaseParts(
                             cancellation,
                             queue,
                             keeper,
-                            inventory,
+                            supply,
                             unmanagedLook,
-                            world.policy(),
-                            world.traits(),
                             world.pace());
             Reservations reservations =
                     new Reservations(
@@ -148,10 +139,8 @@ public record LeaseParts(
                             reconciler,
                             queue,
                             queueKeeper,
-                            inventory,
+                            supply,
                             unmanagedLook,
-                            world.policy(),
-                            world.traits(),
                             world.pace());
             return new LeaseParts(
                     registry,
@@ -163,8 +152,7 @@ public record LeaseParts(
                             queue,
                             unmanagedLook,
                             world.troubles(),
-                            world.policy(),
-                            world.traits(),
+                            supply,
                             world.volumeDriver(),
                             world.log()),
                     new ClaimVolumes(
@@ -175,9 +163,8 @@ public record LeaseParts(
                             keeper,
                             world.engine(),
                             reconciler,
-                            inventory,
+                            supply,
                             unmanagedLook,
-                            world.policy(),
                             refusedStarts,
                             world.log()),
                     reconciler,
@@ -197,6 +184,7 @@ public record LeaseParts(
                             world.pace()),
                     new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
                     queue,
+                    supply,
                     unmanagedLook);
         } catch (IOException | RuntimeException | Error e) {
             registry.close();

@@ -3,16 +3,20 @@ package jnvdocker.kubernetes;
 import jnvdocker.grant.HolderKind;
 import jnvdocker.grant.HostView;
 import jnvdocker.grant.Life;
+import jnvdocker.host.DeviceMajors;
+import jnvdocker.host.Gpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.AllowedDevices;
 import jnvdocker.process.Processes;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -58,7 +62,7 @@ public final class PodKind implements HolderKind {
     }
 
     /** The uid of the pod whose directory of cgroups this is; empty if it is of none. */
-    static Optional<String> uid(Path folder) {
+    private static Optional<String> uid(Path folder) {
         return Optional.ofNullable(folder.getFileName())
                 .map(name -> GROUP.matcher(name.toString()))
                 .filter(Matcher::matches)
@@ -120,6 +124,31 @@ public final class PodKind implements HolderKind {
     /** Whether a lease is a pod's, or is reserved for one. */
     static boolean isOfPod(Lease lease) {
         return pod(lease).isPresent();
+    }
+
+    /**
+     * With cgroups of version 1 their devices cgroups tell which GPUs they may use, also those of
+     * pods that their kubelet has forgotten. It tells of the others, and of the names.
+     */
+    @Override
+    public List<Stray> strays(List<Gpu> gpus) {
+        List<Stray> strays = new ArrayList<>();
+        for (AllowedDevices allowed : processes.allowed(DeviceMajors.NVIDIA)) {
+            Path folder = Path.of(allowed.folder());
+            while (folder != null && uid(folder).isEmpty()) {
+                folder = folder.getParent();
+            }
+            if (folder != null) {
+                Origin.Pod pod = new Origin.Pod(uid(folder).get(), "", "");
+                Holder holder =
+                        holder(allowed.process(), Optional.of(folder.toString()), List.of());
+                gpus.stream()
+                        .filter(gpu -> allowed.minors().contains(gpu.minor()))
+                        .map(gpu -> new Stray(pod, Optional.empty(), List.of(gpu), holder))
+                        .forEach(strays::add);
+            }
+        }
+        return strays;
     }
 
     @Override

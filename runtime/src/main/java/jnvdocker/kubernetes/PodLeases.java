@@ -2,12 +2,13 @@ package jnvdocker.kubernetes;
 
 import jnvdocker.grant.Keeper;
 import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.Pace;
+import jnvdocker.grant.Supply;
 import jnvdocker.grant.UnmanagedLook;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -60,21 +61,20 @@ public final class PodLeases implements PodGrants {
     private final LeaseRegistry registry;
     private final Keeper keeper;
     private final LeaseParts parts;
-    private final LeaseParts.World world;
+    private final Pace pace;
     private final PodKind pods;
     private final PodReport report;
 
     /**
-     * @param world that the parts were opened with
-     * @param pods likewise
+     * @param pods that the parts were opened with
      */
-    public PodLeases(LeaseParts parts, LeaseParts.World world, PodKind pods) {
+    public PodLeases(LeaseParts parts, Pace pace, PodKind pods) {
         this.parts = parts;
-        this.world = world;
+        this.pace = pace;
         this.pods = pods;
         registry = parts.registry();
         keeper = parts.keeper();
-        report = new PodReport(parts, world, pods);
+        report = new PodReport(parts, pods);
     }
 
     /** What follows the kubelet's answers. */
@@ -165,8 +165,7 @@ public final class PodLeases implements PodGrants {
     }
 
     /** All but the leases that a choice depends on, read before it is made. */
-    private record Rules(
-            List<Gpu> host, GpuTraits traits, List<Ticket> waiting, LeasePolicy policy) {
+    private record Rules(Supply.Terms terms, List<Ticket> waiting) {
 
         /** Why GPUs that a kubelet has chosen cannot be given; empty if they can. */
         Optional<Attempt> refuse(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged) {
@@ -176,7 +175,7 @@ public final class PodLeases implements PodGrants {
             GpuRequest.Devices request =
                     new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList());
             try {
-                return switch (new GpuChoice(host, traits, holdings, unmanaged, waiting, policy)
+                return switch (terms.choice(holdings, unmanaged, waiting)
                         .of(request, Owner.KUBERNETES)) {
                     case GpuChoice.Busy busy ->
                             Optional.of(new Blocked(() -> ChoiceText.reason(busy), busy.leases()));
@@ -191,13 +190,12 @@ public final class PodLeases implements PodGrants {
     }
 
     private Rules rules() throws IOException {
-        return new Rules(
-                world.gpus(), world.traits().get(), parts.queue().all(), world.policy().get());
+        return new Rules(parts.supply().terms(), parts.queue().all());
     }
 
     @Override
     public List<Lease> take(Start start, Duration patience) throws RefusedException, IOException {
-        long until = world.pace().nanos() + patience.toNanos();
+        long until = pace.nanos() + patience.toNanos();
         while (true) {
             long seen = registry.changes().count();
             // As long as others hold them, nobody else needs to be looked for.
@@ -212,14 +210,14 @@ public final class PodLeases implements PodGrants {
                         continue;
                     }
                     boolean waits = by.stream().noneMatch(PodLeases::isFinal);
-                    long left = until - world.pace().nanos();
+                    long left = until - pace.nanos();
                     if (!waits || left <= 0) {
                         throw new RefusedException(why.get() + keeper.remark(by), AT_START);
                     }
                     if (held.isPresent()) {
-                        world.pace().sleep(STEP, registry.changes(), seen);
+                        pace.sleep(STEP, registry.changes(), seen);
                     } else {
-                        world.pace()
+                        pace
                                 .sleep(Duration.ofNanos(Math.min(left, BETWEEN_SCANS.toNanos())));
                     }
                     if (Thread.currentThread().isInterrupted()) {
@@ -257,7 +255,7 @@ public final class PodLeases implements PodGrants {
     private Attempt attempt(Start start) throws RefusedException, IOException {
         Rules rules = rules();
         // Before the leases are read: a process that was seen has one by then, or none.
-        List<GpuUse> uses = parts.unmanagedLook().lookWithoutEngine(rules.host());
+        List<GpuUse> uses = parts.unmanagedLook().lookWithoutEngine(rules.terms().gpus());
         Optional<Processes.Group> group = pods.group(start.pod().uid());
         pods.refuseUnseen(start.pod(), group);
         List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
@@ -299,7 +297,7 @@ public final class PodLeases implements PodGrants {
                 return new Impossible(() -> GpuText.sick(gpu));
             }
         }
-        UnmanagedUses unmanaged = new UnmanagedUses(uses, rules.policy().allowUnmanaged());
+        UnmanagedUses unmanaged = rules.terms().unmanaged(uses);
         for (Gpu gpu : open) {
             if (unmanaged.bars(gpu.uuid())) {
                 return new Blocked(
@@ -312,7 +310,7 @@ public final class PodLeases implements PodGrants {
         }
         return rules.refuse(free(open, holdings), holdings, unmanaged)
                 .or(() ->
-                        open.isEmpty() ? Optional.empty() : excess(start, holdings, rules.policy()))
+                        open.isEmpty() ? Optional.empty() : excess(start, holdings, rules.terms().rules()))
                 .orElseGet(() -> new Taken(take(start, group, writer)));
     }
 

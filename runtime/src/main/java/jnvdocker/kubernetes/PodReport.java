@@ -2,6 +2,7 @@ package jnvdocker.kubernetes;
 
 import jnvdocker.grant.Keeper;
 import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.Supply;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -9,7 +10,6 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
-import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
@@ -25,13 +25,13 @@ import java.util.Set;
 public final class PodReport {
     private final LeaseRegistry registry;
     private final Keeper keeper;
-    private final LeaseParts.World world;
+    private final Supply supply;
     private final PodKind pods;
 
-    PodReport(LeaseParts parts, LeaseParts.World world, PodKind pods) {
+    PodReport(LeaseParts parts, PodKind pods) {
         registry = parts.registry();
         keeper = parts.keeper();
-        this.world = world;
+        supply = parts.supply();
         this.pods = pods;
     }
 
@@ -131,13 +131,12 @@ public final class PodReport {
      */
     public void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
         pods.sights().start();
-        new LostPods(registry, world).restore();
         give(remembered, pods.groups(), LeaseWriter::recover);
     }
 
     /** How a pod gets a lease. */
     @FunctionalInterface
-    interface Gift {
+    private interface Gift {
         Lease give(LeaseWriter leases, Claim claim, Holder holder);
     }
 
@@ -149,7 +148,7 @@ public final class PodReport {
             Map<String, Set<Origin.Pod>> listed, Map<String, Processes.Group> groups, Gift gift)
             throws IOException {
         Holdings holdings = registry.holdings();
-        for (Gpu gpu : world.gpus()) {
+        for (Gpu gpu : supply.gpus()) {
             Optional<Origin.Pod> running =
                     listed.getOrDefault(gpu.uuid(), Set.of()).stream()
                             .filter(pod -> groups.containsKey(pod.uid()))
@@ -157,7 +156,7 @@ public final class PodReport {
             if (holdings.of(gpu).isEmpty() && running.isPresent()) {
                 Origin.Pod pod = running.get();
                 Processes.Group group = groups.get(pod.uid());
-                give(registry, gpu, pod, group.process(), group.folder(), gift);
+                give(gpu, pod, group, gift);
             }
         }
     }
@@ -165,23 +164,16 @@ public final class PodReport {
     /**
      * A pod that runs without a lease has its GPU all the same: gives it one, unless another has
      * the GPU, or the pod's own lease of it was released by force.
-     *
-     * @param process one of the pod's
-     * @param cgroup the directory of the pod's
      */
-    static void give(
-            LeaseRegistry registry,
-            Gpu gpu,
-            Origin.Pod pod,
-            ProcessId process,
-            String cgroup,
-            Gift gift)
+    private void give(Gpu gpu, Origin.Pod pod, Processes.Group group, Gift gift)
             throws IOException {
+        Holder holder =
+                PodKind.holder(group.process(), Optional.of(group.folder()), List.of());
         registry.decide(leases -> {
             Claim claim = claim(gpu, pod, leases.holdings());
             if (leases.liveOn(claim).isEmpty() && !leases.wasReleased(pod, gpu.uuid())) {
                 leases.add(claim, Optional.empty());
-                gift.give(leases, claim, PodKind.holder(process, Optional.of(cgroup), List.of()));
+                gift.give(leases, claim, holder);
             }
             return null;
         });

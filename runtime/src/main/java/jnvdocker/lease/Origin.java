@@ -54,7 +54,8 @@ public sealed interface Origin {
         /** One that the kubelet has not told. */
         public static final Pod UNKNOWN = new Pod("", "", "");
 
-        /** Whose it is: its namespace's. */
+        /** That of its namespace. */
+        @Override
         public Owner owner() {
             return Owner.ofNamespace(namespace);
         }
@@ -66,6 +67,11 @@ public sealed interface Origin {
             }
             return uid.isEmpty() ? "?" : uid;
         }
+    }
+
+    /** The owner, as far as this tells. */
+    default Owner owner() {
+        return Owner.UNKNOWN;
     }
 
     /** Whether it is a container of this engine's. */

@@ -16,6 +16,7 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.MemoryUsers;
@@ -239,7 +240,7 @@ final class ModelCheck {
                         world.machine,
                         world.machine.bootId(),
                         world.machine.state(),
-                        List.of(new PodKind(world.machine)));
+                        List.of(new MesosKind(world.machine), new PodKind(world.machine)));
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
         UnmanagedLook unmanagedLook =

@@ -106,7 +106,7 @@ class RecordedPodsTest {
                             this,
                             new DecisionLog(Optional.empty()));
             parts = LeaseParts.open(world, kind);
-            leases = new PodLeases(parts, world, kind);
+            leases = new PodLeases(parts, this, kind);
             begun = machine.nanos();
             asked = begun;
         }

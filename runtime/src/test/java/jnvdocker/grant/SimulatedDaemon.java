@@ -9,6 +9,7 @@ import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
 import jnvdocker.use.GpuUses;
@@ -162,8 +163,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             machine,
                             new SimulatedPace(),
                             new DecisionLog(Optional.empty()));
-            parts = Optional.of(LeaseParts.open(its, kind));
-            pods = Optional.of(new PodLeases(parts(), its, kind));
+            parts = Optional.of(LeaseParts.open(its, new MesosKind(machine), kind));
+            pods = Optional.of(new PodLeases(parts(), its.pace(), kind));
             parts().ociKeeper().remember();
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");

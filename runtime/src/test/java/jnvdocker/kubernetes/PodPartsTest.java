@@ -56,7 +56,6 @@ class PodPartsTest {
     private volatile KubernetesPolicy policy;
     private DockerEngine engine;
     private final PodKind pods = new PodKind(Processes.ofThisMachine());
-    private LeaseParts.World world;
     private LeaseParts leases;
     private Optional<PodParts> parts = Optional.empty();
 
@@ -111,7 +110,7 @@ class PodPartsTest {
     void open() throws IOException {
         policy = policy(false);
         engine = new DockerEngine(folder.resolve("no-engine.sock"));
-        world =
+        LeaseParts.World world =
                 new LeaseParts.World(
                         Files.createDirectory(folder.resolve("state")),
                         "boot",
@@ -154,7 +153,7 @@ class PodPartsTest {
                         PodParts.start(
                                 new PodParts.World(
                                         leases,
-                                        new PodLeases(leases, world, pods),
+                                        new PodLeases(leases, Pace.REAL, pods),
                                         () -> gpus,
                                         Host.at(folder),
                                         new TestingKubelet(),

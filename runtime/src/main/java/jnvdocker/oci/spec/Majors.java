@@ -1,6 +1,6 @@
 package jnvdocker.oci.spec;
 
-import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.DeviceMajors;
 
 import java.util.Set;
 import java.util.SortedSet;
@@ -14,7 +14,7 @@ import java.util.TreeSet;
  */
 public record Majors(int gpu, Set<Integer> others) {
     /** Of a host on which no driver is loaded. */
-    public static final Majors NONE = new Majors(DeviceNodes.GPU_MAJOR, Set.of());
+    public static final Majors NONE = new Majors(DeviceMajors.NVIDIA, Set.of());
 
     public Majors {
         others = Set.copyOf(others);
