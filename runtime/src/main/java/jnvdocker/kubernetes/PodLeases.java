@@ -217,8 +217,7 @@ public final class PodLeases implements PodGrants {
                     if (held.isPresent()) {
                         pace.sleep(STEP, registry.changes(), seen);
                     } else {
-                        pace
-                                .sleep(Duration.ofNanos(Math.min(left, BETWEEN_SCANS.toNanos())));
+                        pace.sleep(Duration.ofNanos(Math.min(left, BETWEEN_SCANS.toNanos())));
                     }
                     if (Thread.currentThread().isInterrupted()) {
                         throw new IOException("the daemon is stopping");
@@ -310,7 +309,9 @@ public final class PodLeases implements PodGrants {
         }
         return rules.refuse(free(open, holdings), holdings, unmanaged)
                 .or(() ->
-                        open.isEmpty() ? Optional.empty() : excess(start, holdings, rules.terms().rules()))
+                        open.isEmpty()
+                                ? Optional.empty()
+                                : excess(start, holdings, rules.terms().rules()))
                 .orElseGet(() -> new Taken(take(start, group, writer)));
     }
 

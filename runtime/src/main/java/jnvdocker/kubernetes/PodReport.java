@@ -167,8 +167,7 @@ public final class PodReport {
      */
     private void give(Gpu gpu, Origin.Pod pod, Processes.Group group, Gift gift)
             throws IOException {
-        Holder holder =
-                PodKind.holder(group.process(), Optional.of(group.folder()), List.of());
+        Holder holder = PodKind.holder(group.process(), Optional.of(group.folder()), List.of());
         registry.decide(leases -> {
             Claim claim = claim(gpu, pod, leases.holdings());
             if (leases.liveOn(claim).isEmpty() && !leases.wasReleased(pod, gpu.uuid())) {
