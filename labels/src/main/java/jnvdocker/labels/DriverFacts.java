@@ -35,13 +35,13 @@ public final class DriverFacts {
         return new DriverFacts(driver, null, null, null);
     }
 
-    /** The same, with the CUDA version that the driver supports. */
+    /** A copy with the CUDA version that the driver supports. */
     public DriverFacts withCuda(CudaVersion known) {
         return new DriverFacts(driver, known, arch, brand);
     }
 
     /**
-     * The same, with the compute capability of the GPU, such as 8.6.
+     * A copy with the compute capability of the GPU, such as 8.6.
      *
      * @throws IllegalArgumentException quoting the text, when it is not numbers and dots
      */
@@ -49,12 +49,12 @@ public final class DriverFacts {
         return new DriverFacts(driver, cuda, computeCapability, brand);
     }
 
-    /** The same, with the brand of the GPU, such as geforce or tesla. */
+    /** A copy with the brand of the GPU, such as geforce or tesla. */
     public DriverFacts withBrand(String known) {
         return new DriverFacts(driver, cuda, arch, known);
     }
 
-    /** The same GPU with another driver. */
+    /** The facts about the same GPU under another driver. */
     DriverFacts withDriver(DriverVersion other, CudaVersion supported) {
         return new DriverFacts(other, supported, arch, brand);
     }
@@ -76,7 +76,7 @@ public final class DriverFacts {
         return Optional.ofNullable(brand);
     }
 
-    /** Of cuda, driver or arch. */
+    /** The value of cuda, driver or arch; empty when it is unknown. */
     Optional<VersionNumber> version(Property property) {
         return Optional.ofNullable(versions.get(property));
     }

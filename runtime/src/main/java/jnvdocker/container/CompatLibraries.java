@@ -9,7 +9,7 @@ import java.util.List;
  * @param names of the libraries in it
  */
 public record CompatLibraries(String folder, List<String> names) {
-    /** Of an image that has none, or none that fit. */
+    /** The libraries of an image that has none, or none that fit. */
     public static final CompatLibraries NONE = new CompatLibraries("", List.of());
 
     public CompatLibraries {

@@ -48,7 +48,7 @@ public record Claim(
         return ID.matcher(text).matches();
     }
 
-    /** The same claim, of whose pod more is known. */
+    /** A copy with another pod, of which more is known, and its owner. */
     public Claim of(Origin.Pod known) {
         return new Claim(id, known, known.owner(), gpus, created, container);
     }

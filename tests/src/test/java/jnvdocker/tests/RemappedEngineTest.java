@@ -18,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +34,26 @@ class RemappedEngineTest {
     static void open() {
         lab = new Lab(TestEngine.Release.wanted(), 2);
         runtime = RuntimeInstallation.of(lab);
+        // The containers' root, who is another user now, passes through them.
+        for (Path folder = lab.engine().socket().getParent();
+                !folder.getFileName().toString().equals("tmp");
+                folder = folder.getParent()) {
+            Command.of("chmod", "o+x", folder, folder.resolve("data")).run();
+        }
         lab.engine().restart("--userns-remap=default");
+        // In a user namespace runc makes no nodes: it mounts those that the host has at these paths.
+        Path above = lab.engine().socket().resolveSibling("above");
+        lab.engine()
+                .inside(
+                        "sh",
+                        "-ec",
+                        "mkdir -p $0/upper $0/work; mount -t overlay overlay -o"
+                                + " lowerdir=/dev,upperdir=$0/upper,workdir=$0/work /dev;"
+                                + " cp -a $1/dev/nvidia* /dev/",
+                        above,
+                        lab.host().folder())
+                .run()
+                .ok();
         lab.engine().image("plain", "--small");
         lab.engine().image("bookworm", "--tools", "bookworm");
     }
