@@ -166,10 +166,7 @@ final class ProcFolder implements Processes {
     @Override
     public boolean arePrivileged(String cgroup) {
         try {
-            CgroupFolder folder = new CgroupFolder(Path.of(cgroup));
-            List<CgroupFolder> containers = new ArrayList<>(folder.below());
-            containers.add(folder);
-            for (CgroupFolder container : containers) {
+            for (CgroupFolder container : new CgroupFolder(Path.of(cgroup)).below()) {
                 Optional<Integer> first = container.pids().stream().findFirst();
                 if (first.filter(this::mayDoAll).isPresent() && container.allowsAllDevices()) {
                     return true;

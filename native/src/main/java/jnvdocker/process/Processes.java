@@ -91,9 +91,9 @@ public interface Processes {
     Optional<ProcessId> oldest(String cgroup);
 
     /**
-     * Whether a container in a cgroup, or directly below it, is privileged: it has all capabilities
-     * of the first process in a mount namespace of its own, and may open every device as far as is
-     * known. That cannot be seen with cgroups of version 2.
+     * Whether a container directly below a cgroup is privileged: it has all capabilities of the
+     * first process in a mount namespace of its own, and may open every device as far as is known.
+     * That cannot be seen with cgroups of version 2.
      */
     boolean arePrivileged(String cgroup);
 
