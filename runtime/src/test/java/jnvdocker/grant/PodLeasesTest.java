@@ -340,6 +340,7 @@ class PodLeasesTest {
     @Test
     void podsOfANamespaceHaveALimitOfTheirOwn() throws Exception {
         world.lab.namespaces(OptionalInt.of(2));
+        spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
         pods().reserve(List.of(gpu(1), gpu(2)), kubelet);
         told(Map.of(gpu(1).uuid(), Set.of(NEW), gpu(2).uuid(), Set.of(NEW)), Map.of());
@@ -356,6 +357,7 @@ class PodLeasesTest {
         assertTrue(
                 error.getMessage().startsWith("this container asks for 2 GPUs, and the pods of"),
                 error::getMessage);
+        world.lab.namespaces(OptionalInt.of(2));
         Origin.Pod other = new Origin.Pod(NEW.uid(), "team-b", "new");
         assertEquals(2, start(other, "main", gpu(1), gpu(2)).size());
         assertEquals(1, start(OLD, "main", gpu(0)).size());
