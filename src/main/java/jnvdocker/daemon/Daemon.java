@@ -22,7 +22,6 @@ import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.doctor.Doctor;
@@ -35,7 +34,9 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleKeeper;
 import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.metrics.MetricsPage;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -112,13 +113,13 @@ final class Daemon implements AutoCloseable {
         GpuMonitor monitor = NvmlSource.monitor(host, folders, volumes);
         LeaseParts.World world =
                 LeaseWorld.of(folders, config, host, nodes, inventory, engine, monitor);
-        LeaseParts parts = LeaseParts.open(world);
+        LeaseParts parts = LeaseParts.open(world, new MesosKind(world.processes()));
         started.push(parts);
         started.push(parts.keeper().start());
         started.push(parts.queueKeeper().start());
-        CudaVersions cuda = CudaSource.versions(folders, host, volumes);
+        CudaVersions cuda = new CudaVersions(monitor::cuda);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
-        FirstVolume.make(host, volumes, served, cuda);
+        FirstVolume.make(host, volumes, served);
         PodInjection injection =
                 new PodInjection(
                         new PodInjection.Parts(host, inventory, nodes, volumes, served),
@@ -129,7 +130,8 @@ final class Daemon implements AutoCloseable {
         KubernetesParts kubernetes =
                 new KubernetesParts(parts, world, host, injection, config::kubernetes).start();
         started.push(kubernetes);
-        DriverVolumes driverVolumes = new DriverVolumes(host, volumes, served);
+        DriverVolumes driverVolumes =
+                new DriverVolumes(host, volumes, served, parts.leases()::unknownToDocker);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));

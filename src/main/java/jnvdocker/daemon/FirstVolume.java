@@ -1,6 +1,5 @@
 package jnvdocker.daemon;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
@@ -25,23 +24,21 @@ final class FirstVolume {
      * state may have been lost, and docker forgets for good a volume that it asks for and that does
      * not exist yet: then this waits until it does.
      */
-    static void make(Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda)
+    static void make(Host host, DriverVolumeStore volumes, ServedVolumes served)
             throws IOException {
         if (volumes.list().isEmpty()) {
-            tryToMake(host, volumes, served, cuda);
+            tryToMake(host, volumes, served);
         } else {
-            Thread.ofVirtual().start(() -> tryToMake(host, volumes, served, cuda));
+            Thread.ofVirtual().start(() -> tryToMake(host, volumes, served));
         }
     }
 
     /** After a failure, the next command that needs the volume tries again. */
-    private static void tryToMake(
-            Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda) {
+    private static void tryToMake(Host host, DriverVolumeStore volumes, ServedVolumes served) {
         try {
             volumes.checkExecutable();
             DriverVersion driver = HostDriver.readVersion(host);
             served.prepare(host, driver);
-            cuda.prepare(driver);
         } catch (NoDriverException e) {
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {

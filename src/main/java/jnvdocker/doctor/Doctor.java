@@ -1,12 +1,12 @@
 package jnvdocker.doctor;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.registry.ClaimFiles;

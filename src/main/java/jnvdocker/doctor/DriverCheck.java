@@ -1,10 +1,10 @@
 package jnvdocker.doctor;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverVolumeException;
 

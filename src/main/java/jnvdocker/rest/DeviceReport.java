@@ -1,6 +1,5 @@
 package jnvdocker.rest;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -9,6 +8,7 @@ import jnvdocker.host.NoDriverException;
 import jnvdocker.host.NumaNode;
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFacts.Clocks;
 import jnvdocker.nvml.GpuFacts.ComputeCapability;

@@ -1,10 +1,10 @@
 package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
 import jnvdocker.idle.IdleHolders;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebPages;

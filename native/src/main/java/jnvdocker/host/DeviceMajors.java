@@ -5,7 +5,10 @@ import java.util.HashMap;
 import java.util.Map;
 
 /** The majors of character devices, by name. */
-final class DeviceMajors {
+public final class DeviceMajors {
+    /** That of GPUs and of nvidiactl, which a host without a driver has no name for. */
+    public static final int NVIDIA = 195;
+
     private DeviceMajors() {}
 
     static Map<String, Integer> read(Host host) throws IOException {

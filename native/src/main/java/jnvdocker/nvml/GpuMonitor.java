@@ -2,6 +2,7 @@ package jnvdocker.nvml;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.nvml.GpuFigures.Mig;
 import jnvdocker.posix.PermanentThread;
 
@@ -40,6 +41,7 @@ public final class GpuMonitor implements AutoCloseable {
     private final Map<String, Watcher> watchers = new HashMap<>();
     private String said = "";
     private volatile Interconnect interconnect = new Interconnect();
+    private volatile Optional<CudaVersions.Told> cuda = Optional.empty();
     private volatile boolean closed;
     private volatile long lookedAt = System.nanoTime();
 
@@ -150,6 +152,11 @@ public final class GpuMonitor implements AutoCloseable {
         return interconnect.known();
     }
 
+    /** The CUDA version that the driver supports which NVML has worked with last. */
+    public Optional<CudaVersions.Told> cuda() {
+        return cuda;
+    }
+
     /** The faults of the GPUs. */
     public GpuHealth health() {
         return health;
@@ -206,6 +213,7 @@ public final class GpuMonitor implements AutoCloseable {
                     said = "";
                     pause = pace.idle();
                     interconnect = session.interconnect;
+                    learnCuda(session.nvml);
                     watch(session);
                 }
             } catch (IOException | NvmlException e) {
@@ -215,6 +223,15 @@ public final class GpuMonitor implements AutoCloseable {
                 end(session);
             }
             rest(pause);
+        }
+    }
+
+    private void learnCuda(Nvml nvml) {
+        try {
+            DriverVersion driver = DriverVersion.parse(nvml.driverVersion());
+            cuda = nvml.cudaVersion().map(it -> new CudaVersions.Told(driver, it));
+        } catch (NvmlException | IllegalArgumentException e) {
+            LOG.debug("NVML reports no CUDA version: {}", e.getMessage());
         }
     }
 

@@ -2,11 +2,13 @@ package jnvdocker.nvml;
 
 import com.sun.jna.ptr.PointerByReference;
 
+import jnvdocker.labels.CudaVersion;
 import jnvdocker.posix.ThreadCapabilities;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -15,6 +17,11 @@ import java.util.OptionalInt;
  */
 public final class Nvml implements AutoCloseable {
     private static final int TEXT = 96;
+
+    /** Of the number of a CUDA version, 12020 for 12.2. */
+    private static final int MAJOR = 1000;
+
+    private static final int MINOR = 10;
 
     private final LibNvml library;
 
@@ -111,12 +118,18 @@ public final class Nvml implements AutoCloseable {
     }
 
     /**
-     * Returns the CUDA version that the driver supports, 12020 for 12.2; drivers before 390 do not
-     * tell.
+     * The CUDA version that the driver supports, which the library gives as 12020 for 12.2; empty
+     * for drivers before 390, which do not tell, and for numbers that are none.
      */
-    public OptionalInt cudaVersion() throws NvmlException {
-        return Fields.number(
-                this, (library, value) -> library.nvmlSystemGetCudaDriverVersion(value));
+    public Optional<CudaVersion> cudaVersion() throws NvmlException {
+        OptionalInt number =
+                Fields.number(
+                        this, (library, value) -> library.nvmlSystemGetCudaDriverVersion(value));
+        return number.isPresent() && number.getAsInt() >= MAJOR
+                ? Optional.of(
+                        new CudaVersion(
+                                number.getAsInt() / MAJOR, number.getAsInt() % MAJOR / MINOR))
+                : Optional.empty();
     }
 
     /**

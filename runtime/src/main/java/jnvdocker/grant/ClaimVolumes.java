@@ -66,9 +66,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private final Keeper keeper;
     private final ContainerEngine engine;
     private final Reconciler reconciler;
-    private final Inventory inventory;
+    private final Supply supply;
     private final UnmanagedLook unmanagedLook;
-    private final Supplier<LeasePolicy> policy;
     private final RefusedStarts refusedStarts;
     private final DecisionLog log;
 
@@ -86,9 +85,8 @@ public final class ClaimVolumes implements PluginVolumes {
             Keeper keeper,
             ContainerEngine engine,
             Reconciler reconciler,
-            Inventory inventory,
+            Supply supply,
             UnmanagedLook unmanagedLook,
-            Supplier<LeasePolicy> policy,
             RefusedStarts refusedStarts,
             DecisionLog log) {
         this.registry = registry;
@@ -98,9 +96,8 @@ public final class ClaimVolumes implements PluginVolumes {
         this.keeper = keeper;
         this.engine = engine;
         this.reconciler = reconciler;
-        this.inventory = inventory;
+        this.supply = supply;
         this.unmanagedLook = unmanagedLook;
-        this.policy = policy;
         this.refusedStarts = refusedStarts;
         this.log = log;
     }
@@ -176,7 +173,7 @@ public final class ClaimVolumes implements PluginVolumes {
             if (isForAGuest(claim)) {
                 return files.nothing();
             }
-            List<Gpu> present = inventory.gpus();
+            List<Gpu> present = supply.gpus();
             ClaimedNodes.refuseOthers(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
             refuseUsed(claim, present);
@@ -283,7 +280,7 @@ public final class ClaimVolumes implements PluginVolumes {
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
                         unmanagedLook.assign(seen, registry.live()).uses(),
-                        policy.get().allowUnmanaged());
+                        supply.rules().allowUnmanaged());
         List<ClaimedGpu> used =
                 claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
         if (!used.isEmpty()) {
@@ -362,7 +359,7 @@ public final class ClaimVolumes implements PluginVolumes {
         Optional<Lease> own = Optional.empty();
         for (int attempt = 1; ; attempt++) {
             Mounted result;
-            Start start = new Start(claim, present, use, caller, past, policy.get());
+            Start start = new Start(claim, present, use, caller, past, supply.rules());
             try {
                 result = registry.decide(start::mount);
             } catch (RegistryException e) {

@@ -15,6 +15,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,21 +42,29 @@ final class Evidence {
     /**
      * @param state the state directory, in which our claims are
      * @param sights what the kubelet has told
+     * @param others the kinds of holders that other packages know
      */
-    Evidence(Processes processes, String boot, Path state, PodSights sights) {
+    Evidence(
+            Processes processes,
+            String boot,
+            Path state,
+            PodSights sights,
+            List<HolderKind> others) {
         this.processes = processes;
         this.boot = boot;
         mounts = new ClaimMounts(processes, state);
         oci = new OciKind(processes, mounts);
         programs = new ProcessKind(processes);
         pods = new PodKind(processes, sights);
-        kinds =
-                List.of(
-                        new DockerKind(processes, mounts),
-                        oci,
-                        programs,
-                        new MesosKind(processes),
-                        pods);
+        List<HolderKind> all =
+                new ArrayList<>(List.of(new DockerKind(processes, mounts), oci, programs, pods));
+        all.addAll(others);
+        kinds = List.copyOf(all);
+    }
+
+    /** All kinds of holders. */
+    List<HolderKind> kinds() {
+        return kinds;
     }
 
     /** What the host shows from now on, for one pass over leases that were read before. */

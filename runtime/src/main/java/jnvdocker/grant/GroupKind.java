@@ -5,21 +5,21 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 
 /** Holders that are one process, and all that it starts in a cgroup of its own. */
-abstract class GroupKind implements HolderKind {
+public abstract class GroupKind implements HolderKind {
     private final Processes processes;
 
-    GroupKind(Processes processes) {
+    protected GroupKind(Processes processes) {
         this.processes = processes;
     }
 
     /** The end of a holder after its first process: {@code and all it started}. */
-    abstract String rest();
+    protected abstract String rest();
 
     /** A holder's first process, for people: {@code its process}. */
-    abstract String first();
+    protected abstract String first();
 
     /** What is left after the first process has ended, for people. */
-    abstract String others();
+    protected abstract String others();
 
     @Override
     public final Life life(Lease lease, HostView view) {

@@ -1,5 +1,8 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
@@ -8,6 +11,8 @@ import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 
 /** All that differs between the kinds of holders. The core knows leases by nothing else. */
 public interface HolderKind {
@@ -37,6 +42,29 @@ public interface HolderKind {
      * @throws java.io.UncheckedIOException when that cannot be learnt
      */
     boolean owns(GpuUse.User process, Lease lease);
+
+    /**
+     * A holder that runs, whether or not it has a lease.
+     *
+     * @param container that it is known by to its engine
+     * @param gpus that it may use
+     */
+    record Stray(
+            Origin origin, Optional<Claim.ContainerRef> container, List<Gpu> gpus, Holder holder) {
+        public Stray {
+            gpus = List.copyOf(gpus);
+        }
+    }
+
+    /**
+     * The holders that run, as far as this machine alone shows which GPUs they may use: those of a
+     * registry that was lost are given leases again.
+     *
+     * @param gpus of this host, all of which are known
+     */
+    default List<Stray> strays(List<Gpu> gpus) throws IOException {
+        return List.of();
+    }
 
     /** How long a holder must be gone before its lease ends: it may be about to start again. */
     default Duration grace(Lease lease) {

@@ -14,6 +14,7 @@ import jnvdocker.use.MemoryUsers;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Supplier;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
@@ -67,18 +68,25 @@ public record LeaseParts(
      * Opens the registry and brings it into line with this machine's processes, so that it may be
      * served.
      *
+     * @param others the kinds of holders that packages after this one know
      * @throws RegistryException when it is of a newer version, or cannot be opened
      */
-    public static LeaseParts open(World world) throws IOException {
+    public static LeaseParts open(World world, HolderKind... others) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.tell(world.log());
         world.troubles().tell(registry.changes()::add);
         ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
+        Supply supply = new Supply(inventory, world.traits(), world.policy());
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             PodSights sights = new PodSights();
             Evidence evidence =
-                    new Evidence(world.processes(), world.boot(), world.state(), sights);
+                    new Evidence(
+                            world.processes(),
+                            world.boot(),
+                            world.state(),
+                            sights,
+                            List.of(others));
             Leftovers leftovers = new Leftovers(evidence, world.memory());
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
@@ -104,18 +112,16 @@ public record LeaseParts(
                             leftovers,
                             unmanagedLook);
             reconciler.start();
-            new LostTasks(registry, world.processes(), inventory, evidence).restore();
+            new Strays(registry, evidence, inventory).adopt();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =
                     new RefusedStarts(
                             registry,
                             world.engine(),
-                            inventory,
+                            supply,
                             unmanagedLook,
                             queue,
-                            world.policy(),
-                            world.traits(),
                             world.pace(),
                             world.volumeDriver());
             Cancellation cancellation = new Cancellation(registry, remover);
@@ -125,10 +131,8 @@ public record LeaseParts(
                             cancellation,
                             queue,
                             keeper,
-                            inventory,
+                            supply,
                             unmanagedLook,
-                            world.policy(),
-                            world.traits(),
                             world.pace());
             Reservations reservations =
                     new Reservations(
@@ -139,10 +143,8 @@ public record LeaseParts(
                             reconciler,
                             queue,
                             queueKeeper,
-                            inventory,
+                            supply,
                             unmanagedLook,
-                            world.policy(),
-                            world.traits(),
                             world.pace());
             return new LeaseParts(
                     registry,
@@ -154,8 +156,7 @@ public record LeaseParts(
                             queue,
                             unmanagedLook,
                             world.troubles(),
-                            world.policy(),
-                            world.traits(),
+                            supply,
                             world.volumeDriver(),
                             world.log()),
                     new ClaimVolumes(
@@ -166,9 +167,8 @@ public record LeaseParts(
                             keeper,
                             world.engine(),
                             reconciler,
-                            inventory,
+                            supply,
                             unmanagedLook,
-                            world.policy(),
                             refusedStarts,
                             world.log()),
                     reconciler,

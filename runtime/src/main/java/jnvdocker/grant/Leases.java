@@ -10,11 +10,9 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
@@ -42,7 +40,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Gives GPUs to containers, each to one at a time, and says who has them. */
@@ -62,8 +59,7 @@ public final class Leases {
     private final WaitingQueue queue;
     private final UnmanagedLook unmanagedLook;
     private final GpuTroubles troubles;
-    private final Supplier<LeasePolicy> policy;
-    private final Supplier<GpuTraits> traits;
+    private final Supply supply;
     private final String volumeDriver;
     private final DecisionLog log;
 
@@ -75,8 +71,7 @@ public final class Leases {
             WaitingQueue queue,
             UnmanagedLook unmanagedLook,
             GpuTroubles troubles,
-            Supplier<LeasePolicy> policy,
-            Supplier<GpuTraits> traits,
+            Supply supply,
             String volumeDriver,
             DecisionLog log) {
         this.registry = registry;
@@ -86,8 +81,7 @@ public final class Leases {
         this.queue = queue;
         this.unmanagedLook = unmanagedLook;
         this.troubles = troubles;
-        this.policy = policy;
-        this.traits = traits;
+        this.supply = supply;
         this.volumeDriver = volumeDriver;
         this.log = log;
     }
@@ -126,13 +120,11 @@ public final class Leases {
         reservations.becomes(claim, client, container, holder);
     }
 
-    /** The claim that a Mesos container has a lease of already. */
-    public Optional<Claim> ofMesosContainer(String id) throws IOException {
+    /** A holder that has GPUs without a volume of docker's, for people; empty if there is none. */
+    public Optional<String> unknownToDocker() throws IOException {
         return registry.live().stream()
-                .filter(lease -> !lease.isReservation())
-                .map(Lease::claim)
-                .filter(claim -> MesosKind.is(claim.origin()))
-                .filter(claim -> claim.container().filter(it -> it.id().equals(id)).isPresent())
+                .filter(lease -> !lease.claim().origin().isKnownToDocker())
+                .map(LeaseText::holder)
                 .findFirst();
     }
 
@@ -267,9 +259,9 @@ public final class Leases {
 
     private Board board(List<Gpu> shown, List<GpuUse> seen, Holdings holdings) throws IOException {
         List<Gpu> gpus = troubles.mark(shown);
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
-        GpuChoice choice =
-                new GpuChoice(gpus, traits.get(), holdings, unmanaged, queue.all(), policy.get());
+        Supply.Terms terms = supply.terms(gpus);
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, terms.rules());
+        GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
         GpuBoard board =
                 new GpuBoard(
                         holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers());
@@ -292,7 +284,7 @@ public final class Leases {
      * Cordoned GPUs of the configuration that this host does not have: a slip of the pen, perhaps.
      */
     public List<String> cordonsNothing(List<Gpu> gpus) {
-        return policy.get().cordonsNothing(gpus);
+        return supply.rules().cordonsNothing(gpus);
     }
 
     /**
@@ -303,11 +295,11 @@ public final class Leases {
      */
     public void uncordon(List<Gpu> gpus) throws RefusedException, IOException {
         for (Gpu gpu : gpus) {
-            if (policy.get().cordons(gpu)) {
+            if (supply.rules().cordons(gpu)) {
                 throw new RefusedException(
                         LeaseText.name(gpu.number(), gpu.uuid())
                                 + " is cordoned by "
-                                + policy.get().key("cordon"),
+                                + supply.rules().key("cordon"),
                         "take it out there, then run 'jnvdocker gpu reload'");
             }
         }

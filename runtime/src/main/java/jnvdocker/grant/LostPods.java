@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.DeviceMajors;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Origin;
@@ -34,7 +35,7 @@ final class LostPods {
         if (!registry.claims().isNew()) {
             return;
         }
-        for (AllowedDevices allowed : processes.allowed(MesosKind.MAJOR)) {
+        for (AllowedDevices allowed : processes.allowed(DeviceMajors.NVIDIA)) {
             for (Path folder = Path.of(allowed.folder());
                     folder != null;
                     folder = folder.getParent()) {

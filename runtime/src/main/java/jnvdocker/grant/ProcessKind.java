@@ -44,17 +44,17 @@ final class ProcessKind extends GroupKind {
     }
 
     @Override
-    String rest() {
+    protected String rest() {
         return "and all it started";
     }
 
     @Override
-    String first() {
+    protected String first() {
         return "its process";
     }
 
     @Override
-    String others() {
+    protected String others() {
         return "but others that it started";
     }
 

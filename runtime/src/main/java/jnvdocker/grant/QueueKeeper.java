@@ -5,11 +5,9 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
@@ -30,7 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 
 /**
  * Serves the waiting clients, all in one walk along the queue whenever anything may have changed,
@@ -54,10 +51,8 @@ public final class QueueKeeper {
     private final Cancellation cancellation;
     private final WaitingQueue queue;
     private final Keeper keeper;
-    private final ClaimVolumes.Inventory inventory;
+    private final Supply supply;
     private final UnmanagedLook unmanagedLook;
-    private final Supplier<LeasePolicy> policy;
-    private final Supplier<GpuTraits> traits;
     private final Pace pace;
 
     /** The leases of the GPUs that are waited for. */
@@ -80,19 +75,15 @@ public final class QueueKeeper {
             Cancellation cancellation,
             WaitingQueue queue,
             Keeper keeper,
-            ClaimVolumes.Inventory inventory,
+            Supply supply,
             UnmanagedLook unmanagedLook,
-            Supplier<LeasePolicy> policy,
-            Supplier<GpuTraits> traits,
             Pace pace) {
         this.registry = registry;
         this.cancellation = cancellation;
         this.queue = queue;
         this.keeper = keeper;
-        this.inventory = inventory;
+        this.supply = supply;
         this.unmanagedLook = unmanagedLook;
-        this.policy = policy;
-        this.traits = traits;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
         lookedForUses = pace.nanos() - PERIOD.toNanos();
@@ -101,15 +92,13 @@ public final class QueueKeeper {
 
     /** All that decides which client is served. As long as it is the same, so is the outcome. */
     private record Sight(
-            List<Gpu> gpus,
-            GpuTraits traits,
+            Supply.Terms terms,
             Map<String, Lease> held,
             Map<String, Instant> idleSince,
             Map<String, Cordon.ByCommand> cordoned,
             UnmanagedUses unmanaged,
             List<Place> places,
-            List<Place> stopped,
-            LeasePolicy policy) {}
+            List<Place> stopped) {}
 
     /** Refuses everybody from now on. */
     void stop(Refusal why) {
@@ -155,23 +144,23 @@ public final class QueueKeeper {
         if (places.stream().noneMatch(Place::isPresent)) {
             return;
         }
-        List<Gpu> gpus;
+        Supply.Terms terms;
         try {
-            gpus = inventory.gpus();
+            terms = supply.terms();
         } catch (IOException e) {
             nothingIsThere(places, FileErrors.describe(e));
             return;
         }
         Holdings before = registry.holdings();
-        boolean fresh = isLookNeeded(gpus, before, places);
-        Holdings holdings = fresh ? lookForUses(gpus) : before;
+        boolean fresh = isLookNeeded(terms, before, places);
+        Holdings holdings = fresh ? lookForUses(terms.gpus()) : before;
         // Each walk but the last serves somebody, or finds that something has changed.
-        for (int walks = 0; walks <= 2 * gpus.size(); walks++) {
-            switch (walk(gpus, holdings, fresh)) {
+        for (int walks = 0; walks <= 2 * terms.gpus().size(); walks++) {
+            switch (walk(terms, holdings, fresh)) {
                 case SERVED -> holdings = registry.holdings();
                 case BLIND -> {
                     fresh = true;
-                    holdings = lookForUses(gpus);
+                    holdings = lookForUses(terms.gpus());
                 }
                 case NOBODY -> {
                     return;
@@ -204,27 +193,24 @@ public final class QueueKeeper {
      * that people read. While nothing else changes, no more than some percent of the time is spent
      * on them, however many processes there are.
      */
-    private boolean isLookNeeded(List<Gpu> gpus, Holdings holdings, List<Place> places) {
+    private boolean isLookNeeded(Supply.Terms terms, Holdings holdings, List<Place> places) {
         long since = pace.nanos() - lookedForUses;
-        boolean allHeld = gpus.stream().allMatch(gpu -> holdings.of(gpu).isPresent());
+        boolean allHeld = terms.gpus().stream().allMatch(gpu -> holdings.of(gpu).isPresent());
         boolean due = !allHeld && since >= Math.max(PERIOD.toNanos(), LOOK_SHARE * lookCost);
         boolean same =
                 last.filter(it ->
-                                it.gpus().equals(gpus)
-                                        && it.traits().equals(traits.get())
+                                it.terms().equals(terms)
                                         && it.held().equals(holdings.held())
                                         && it.cordoned().equals(holdings.cordoned())
-                                        && it.places().equals(places)
-                                        && it.policy().equals(policy.get()))
+                                        && it.places().equals(places))
                         .isPresent();
-        return due || !same && anybodyMayBeServed(gpus, holdings, places);
+        return due || !same && anybodyMayBeServed(terms, holdings, places);
     }
 
     /** As if there were no unmanaged use, and no client came before another. */
-    private boolean anybodyMayBeServed(List<Gpu> gpus, Holdings holdings, List<Place> places) {
-        GpuChoice choice =
-                new GpuChoice(
-                        gpus, traits.get(), holdings, UnmanagedUses.NONE, List.of(), policy.get());
+    private static boolean anybodyMayBeServed(
+            Supply.Terms terms, Holdings holdings, List<Place> places) {
+        GpuChoice choice = terms.choice(holdings, UnmanagedUses.NONE, List.of());
         for (Place place : places) {
             try {
                 if (choice.of(place.ticket()) instanceof GpuChoice.Chosen) {
@@ -251,26 +237,22 @@ public final class QueueKeeper {
      *
      * @param fresh whether it was just looked for unmanaged uses
      */
-    private Walk walk(List<Gpu> gpus, Holdings holdings, boolean fresh) throws IOException {
+    private Walk walk(Supply.Terms terms, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = queue.places();
-        LeasePolicy rules = policy.get();
-        GpuTraits known = traits.get();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, rules);
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, terms.rules());
         Sight sight =
                 new Sight(
-                        gpus,
-                        known,
+                        terms,
                         holdings.held(),
                         holdings.idleSince(),
                         holdings.cordoned(),
                         unmanaged,
                         places,
-                        places.stream().filter(Place::isStopped).toList(),
-                        rules);
+                        places.stream().filter(Place::isStopped).toList());
         if (last.equals(Optional.of(sight))) {
             return Walk.NOBODY;
         }
-        GpuChoice choice = new GpuChoice(gpus, known, holdings, unmanaged, List.of(), rules);
+        GpuChoice choice = terms.choice(holdings, unmanaged, List.of());
         Map<Long, Lease> busy = new TreeMap<>();
         int number = 0;
         for (Place place : places) {

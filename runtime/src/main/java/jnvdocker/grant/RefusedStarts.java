@@ -4,7 +4,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Quota;
@@ -25,7 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 
 /**
  * Starts containers when they can have their GPUs that were refused them while their engine
@@ -48,11 +46,9 @@ public final class RefusedStarts {
 
     private final LeaseRegistry registry;
     private final ContainerEngine engine;
-    private final ClaimVolumes.Inventory inventory;
+    private final Supply supply;
     private final UnmanagedLook unmanagedLook;
     private final WaitingQueue queue;
-    private final Supplier<LeasePolicy> policy;
-    private final Supplier<GpuTraits> traits;
     private final Pace pace;
     private final String volumeDriver;
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
@@ -63,20 +59,16 @@ public final class RefusedStarts {
     RefusedStarts(
             LeaseRegistry registry,
             ContainerEngine engine,
-            ClaimVolumes.Inventory inventory,
+            Supply supply,
             UnmanagedLook unmanagedLook,
             WaitingQueue queue,
-            Supplier<LeasePolicy> policy,
-            Supplier<GpuTraits> traits,
             Pace pace,
             String volumeDriver) {
         this.registry = registry;
         this.engine = engine;
-        this.inventory = inventory;
+        this.supply = supply;
         this.unmanagedLook = unmanagedLook;
         this.queue = queue;
-        this.policy = policy;
-        this.traits = traits;
         this.pace = pace;
         this.volumeDriver = volumeDriver;
     }
@@ -221,18 +213,18 @@ public final class RefusedStarts {
 
     /** Nobody has or uses any of the claim's GPUs, nobody waits for one, and no rule is against. */
     private boolean canHaveAll(Claim claim) throws IOException {
-        List<Gpu> gpus = inventory.gpus();
+        Supply.Terms terms = supply.terms();
+        List<Gpu> gpus = terms.gpus();
         try {
             ClaimedNodes.refuseOthers(claim, gpus);
         } catch (VolumeException e) {
             return false;
         }
-        LeasePolicy rules = policy.get();
+        LeasePolicy rules = terms.rules();
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
         UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, rules);
-        GpuChoice choice =
-                new GpuChoice(gpus, traits.get(), holdings, unmanaged, queue.all(), rules);
+        GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
         return new Quota(rules, holdings.held()).allows(claim.owner(), claim.gpus().size())
                 && gpus.stream()
                         .filter(gpu -> isOf(claim, gpu))

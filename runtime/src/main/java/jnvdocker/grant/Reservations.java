@@ -4,11 +4,9 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
@@ -58,10 +56,8 @@ final class Reservations {
     private final Reconciler reconciler;
     private final WaitingQueue queue;
     private final QueueKeeper queueKeeper;
-    private final ClaimVolumes.Inventory inventory;
+    private final Supply supply;
     private final UnmanagedLook unmanagedLook;
-    private final Supplier<LeasePolicy> policy;
-    private final Supplier<GpuTraits> traits;
     private final Pace pace;
 
     /** Claims that a daemon before this one has reserved GPUs for. */
@@ -77,10 +73,8 @@ final class Reservations {
             Reconciler reconciler,
             WaitingQueue queue,
             QueueKeeper queueKeeper,
-            ClaimVolumes.Inventory inventory,
+            Supply supply,
             UnmanagedLook unmanagedLook,
-            Supplier<LeasePolicy> policy,
-            Supplier<GpuTraits> traits,
             Pace pace)
             throws IOException {
         this.registry = registry;
@@ -90,10 +84,8 @@ final class Reservations {
         this.reconciler = reconciler;
         this.queue = queue;
         this.queueKeeper = queueKeeper;
-        this.inventory = inventory;
+        this.supply = supply;
         this.unmanagedLook = unmanagedLook;
-        this.policy = policy;
-        this.traits = traits;
         this.pace = pace;
         registry.live().stream()
                 .filter(Lease::isReservation)
@@ -159,7 +151,7 @@ final class Reservations {
             look = Optional.empty();
             switch (reserve(choice)) {
                 case Reserved(Claim claim) -> {
-                    if (isThere(claim)) {
+                    if (supply.has(claim)) {
                         write(claim);
                         return claim;
                     }
@@ -249,25 +241,13 @@ final class Reservations {
         }
         refuseTooLong(waiting);
         if (reserve(new Choice(request, queue.all())) instanceof Reserved(Claim claim)) {
-            if (isThere(claim)) {
+            if (supply.has(claim)) {
                 write(claim);
                 return Optional.of(claim);
             }
             cancel(claim, GONE);
         }
         return Optional.empty();
-    }
-
-    /** Whether its GPUs have not vanished since they were chosen, nor become others. */
-    private boolean isThere(Claim claim) {
-        try {
-            return inventory.gpus().stream()
-                            .filter(gpu -> claim.gpus().stream().anyMatch(it -> it.isStill(gpu)))
-                            .count()
-                    == claim.gpus().size();
-        } catch (IOException e) {
-            return false;
-        }
     }
 
     /** The result of an attempt. */
@@ -385,7 +365,7 @@ final class Reservations {
     /** In the queue. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(LeaseRequest request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
-        Optional<Duration> limit = waiting.limit().or(policy.get()::maxWait);
+        Optional<Duration> limit = waiting.limit().or(supply.rules()::maxWait);
         Place place = queue.enter(request, limit);
         try {
             Claim claim;
@@ -400,7 +380,7 @@ final class Reservations {
                                         waiting,
                                         limit,
                                         place,
-                                        policy.get(),
+                                        supply.rules(),
                                         pace,
                                         registry.now(),
                                         new Sight(request, place))
@@ -440,7 +420,7 @@ final class Reservations {
 
         @Override
         public boolean isThere(Claim claim) {
-            return Reservations.this.isThere(claim);
+            return supply.has(claim);
         }
 
         @Override
@@ -463,14 +443,14 @@ final class Reservations {
     }
 
     private void refuseTooLong(Waiting waiting) throws RefusedException {
-        Optional<Duration> longest = policy.get().maxWait();
+        Optional<Duration> longest = supply.rules().maxWait();
         if (longest.isPresent()
                 && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
             throw new RefusedException(
                     "nobody may wait for GPUs longer than "
                             + Span.spelled(longest.get())
                             + " ("
-                            + policy.get().key("max_wait")
+                            + supply.rules().key("max_wait")
                             + ")",
                     "give --gpu-wait a shorter time, or none");
         }
@@ -513,7 +493,7 @@ final class Reservations {
     private final class Choice {
         private final LeaseRequest request;
         private final List<Ticket> before;
-        private final List<Gpu> gpus;
+        private final Supply.Terms terms;
         private Optional<List<GpuUse>> uses = Optional.empty();
         private UnmanagedLook.Seen seen = new UnmanagedLook.Seen(Map.of(), Set.of());
         private Set<Ticket> keepers = Set.of();
@@ -534,7 +514,7 @@ final class Reservations {
                 throws IOException {
             this.request = request;
             this.before = before;
-            gpus = look.isPresent() ? look.get().gpus() : inventory.gpus();
+            terms = look.isPresent() ? supply.terms(look.get().gpus()) : supply.terms();
             if (look.isPresent()) {
                 uses = Optional.of(look.get().uses());
             } else if (request.waiting().isEmpty()) {
@@ -546,8 +526,8 @@ final class Reservations {
             uses =
                     Optional.of(
                             request.creation().isEmpty()
-                                    ? unmanagedLook.look(gpus, UnmanagedLook.LIMIT)
-                                    : unmanagedLook.lookWithoutEngine(gpus));
+                                    ? unmanagedLook.look(terms.gpus(), UnmanagedLook.LIMIT)
+                                    : unmanagedLook.lookWithoutEngine(terms.gpus()));
         }
 
         /**
@@ -564,7 +544,7 @@ final class Reservations {
         }
 
         private boolean isAnyFree(Holdings holdings) {
-            return gpus.stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
+            return terms.gpus().stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
         }
 
         /** Whether the last look still says whose the uses are. */
@@ -573,21 +553,18 @@ final class Reservations {
         }
 
         GpuChoice.Outcome of(Holdings all) throws RefusedException {
-            LeasePolicy rules = policy.get();
-            UnmanagedUses unmanaged = new UnmanagedUses(seen.uses(), rules.allowUnmanaged());
+            UnmanagedUses unmanaged = terms.unmanaged(seen.uses());
             Optional<Lease> earlier = earlier(all).map(LeaseRequest.Over::lease);
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
                 // For waiting clients: these were not given back.
-                GpuChoice first =
-                        new GpuChoice(gpus, traits.get(), holdings, unmanaged, List.of(), rules);
+                GpuChoice first = terms.choice(holdings, unmanaged, List.of());
                 Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
                 if (same.isPresent()) {
                     return same.get();
                 }
             }
-            GpuChoice choice =
-                    new GpuChoice(gpus, traits.get(), holdings, unmanaged, before, rules);
+            GpuChoice choice = terms.choice(holdings, unmanaged, before);
             keepers = choice.keepers();
             Set<String> had = had();
             if (request.request() instanceof GpuRequest.Count count

@@ -103,20 +103,20 @@ public final class HostPaths {
     }
 
     private void perform(Asked asked, Look look, CompletableFuture<DeviceNodes.Reached> found) {
-        DeviceNodes.Reached reached = null;
-        Exception failure = null;
         try {
-            reached = look.at(Path.of(asked.path()));
-        } catch (IOException | RuntimeException e) {
-            failure = e;
+            DeviceNodes.Reached reached = look.at(Path.of(asked.path()));
+            end(asked);
+            found.complete(reached);
+        } catch (IOException | RuntimeException | Error e) {
+            end(asked);
+            found.completeExceptionally(e);
         }
+    }
+
+    /** Before anybody learns of the result: the next request begins another scan. */
+    private void end(Asked asked) {
         synchronized (underWay) {
             underWay.remove(asked);
-        }
-        if (failure == null) {
-            found.complete(reached);
-        } else {
-            found.completeExceptionally(failure);
         }
     }
 

@@ -13,6 +13,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.request.GpuRequest;
@@ -70,7 +71,7 @@ class MesosLeasesTest {
     private Claim launch() throws Exception {
         Claim claim = reserve();
         leases().becomes(claim, helper, new Claim.ContainerRef("a", "train"), holder());
-        return leases().ofMesosContainer("a").orElseThrow();
+        return MesosKind.claimOf("a", leases().live()).orElseThrow();
     }
 
     private Holder holder() {
@@ -96,7 +97,7 @@ class MesosLeasesTest {
         assertEquals(claim, lease.claim());
         assertEquals(GpuStatus.State.HELD, leases().state(lease));
         assertEquals("alice's Mesos task train", LeaseText.holder(lease));
-        assertEquals(Optional.empty(), leases().ofMesosContainer("b"));
+        assertEquals(Optional.empty(), MesosKind.claimOf("b", leases().live()));
     }
 
     @Test
@@ -107,7 +108,7 @@ class MesosLeasesTest {
             world.daemon.parts().reconciler().reconcile();
             world.daemon.parts().reconciler().sweep();
         }
-        assertEquals(Optional.of(claim), leases().ofMesosContainer("a"));
+        assertEquals(Optional.of(claim), MesosKind.claimOf("a", leases().live()));
         assertEquals(1, leases().live().size());
     }
 
@@ -222,7 +223,7 @@ class MesosLeasesTest {
         assertTrue(
                 error.getMessage().startsWith("the reservation of Mesos task train was ended"),
                 error::getMessage);
-        assertEquals(Optional.empty(), leases().ofMesosContainer("a"));
+        assertEquals(Optional.empty(), MesosKind.claimOf("a", leases().live()));
     }
 
     @Test

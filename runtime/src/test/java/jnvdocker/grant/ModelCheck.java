@@ -15,6 +15,7 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.MemoryUsers;
@@ -238,7 +239,8 @@ final class ModelCheck {
                         world.machine,
                         world.machine.bootId(),
                         world.machine.state(),
-                        new PodSights());
+                        new PodSights(),
+                        List.of(new MesosKind(world.machine)));
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
         UnmanagedLook unmanagedLook =

@@ -495,7 +495,8 @@ class PodLeasesTest {
         ProcessId init = spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
         Evidence evidence =
-                new Evidence(world.machine, world.machine.bootId(), state, new PodSights());
+                new Evidence(
+                        world.machine, world.machine.bootId(), state, new PodSights(), List.of());
         UnmanagedLook look =
                 new UnmanagedLook(
                         world.uses,

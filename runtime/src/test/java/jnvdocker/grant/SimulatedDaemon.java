@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
 import jnvdocker.use.GpuUses;
@@ -155,7 +156,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             () -> GpuTraits.UNKNOWN,
                                             machine,
                                             new SimulatedPace(),
-                                            new DecisionLog(Optional.empty()))));
+                                            new DecisionLog(Optional.empty())),
+                                    new MesosKind(machine)));
             parts().ociKeeper().remember();
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");

@@ -51,7 +51,7 @@ class UnmanagedLookTest {
         registry = LeaseRegistry.open(folder, "boot", HostClock.OF_THIS_MACHINE);
         registry.claims().restore(TestingLeases.claim(CLAIM, ALICE, A), true);
         Processes processes = Processes.ofThisMachine();
-        Evidence evidence = new Evidence(processes, "boot", folder, new PodSights());
+        Evidence evidence = new Evidence(processes, "boot", folder, new PodSights(), List.of());
         unmanagedLook =
                 new UnmanagedLook(
                         new Seen(),

@@ -58,7 +58,7 @@ class WaitingQueueTest {
         queue =
                 WaitingQueue.open(
                         registry,
-                        new Evidence(machine, machine.bootId(), folder, new PodSights()),
+                        new Evidence(machine, machine.bootId(), folder, new PodSights(), List.of()),
                         () -> TestingLeases.POLICY,
                         pace());
     }
@@ -141,7 +141,8 @@ class WaitingQueueTest {
     @Test
     void nextDaemonKnowsThePurposeAndTheCandidatesOfAPlace() throws IOException {
         Ticket ticket = enter(request(machine.spawn(), ALICE)).ticket();
-        Evidence evidence = new Evidence(machine, machine.bootId(), folder, new PodSights());
+        Evidence evidence =
+                new Evidence(machine, machine.bootId(), folder, new PodSights(), List.of());
         assertEquals(
                 List.of(ticket),
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace()).all());
@@ -260,7 +261,8 @@ class WaitingQueueTest {
         Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
         Ticket second = enter(request(machine.spawn(), BOB)).ticket();
         machine.end(first.client());
-        Evidence evidence = new Evidence(machine, machine.bootId(), folder, new PodSights());
+        Evidence evidence =
+                new Evidence(machine, machine.bootId(), folder, new PodSights(), List.of());
         WaitingQueue next =
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace());
         assertEquals(List.of(second), next.all());

@@ -1,12 +1,12 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.start.SuitedGpus;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverFacts;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Json;

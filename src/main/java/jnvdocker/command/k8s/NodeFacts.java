@@ -1,7 +1,7 @@
 package jnvdocker.command.k8s;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.GpuInventory;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor.Reading;
 
 import java.util.Map;

@@ -1,11 +1,11 @@
 package jnvdocker.command.mesos;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;

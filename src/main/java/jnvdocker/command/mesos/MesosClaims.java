@@ -4,13 +4,13 @@ import jnvdocker.command.caller.GpuWait;
 import jnvdocker.container.Allocation;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
-import jnvdocker.grant.MesosKind;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Owners;
+import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.mesos.launch.ContainerConfig;
 import jnvdocker.mesos.launch.GpuShare;
@@ -77,7 +77,7 @@ public final class MesosClaims {
         Claim claim;
         begin(id, client);
         try {
-            Optional<Claim> known = leases.ofMesosContainer(id);
+            Optional<Claim> known = MesosKind.claimOf(id, leases.live());
             claim =
                     known.isPresent()
                             ? known.get()

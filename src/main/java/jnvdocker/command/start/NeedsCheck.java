@@ -1,11 +1,11 @@
 package jnvdocker.command.start;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.Unchecked;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.request.GpuRequest;

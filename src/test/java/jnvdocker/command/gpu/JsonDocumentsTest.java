@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
@@ -35,6 +34,7 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuPair;
 import jnvdocker.nvml.Topology;
@@ -422,12 +422,7 @@ class JsonDocumentsTest {
                         new Doctor.Surroundings(
                                 host,
                                 new DeviceNodes(host),
-                                new CudaVersions(
-                                        state,
-                                        driver -> {
-                                            throw new IOException("no libcuda for " + driver);
-                                        },
-                                        Duration.ofSeconds(1)),
+                                new CudaVersions(Optional::empty),
                                 engine,
                                 volumes,
                                 new ServedVolumes(volumes, state, run),

@@ -40,7 +40,7 @@ class ArchitectureTest {
     private static final List<String> LINE =
             """
             words json labels archive
-            posix process host cuda nvml
+            posix process host nvml
             volume.files volume volume.plugin
             wire program request container use lease lease.text registry grant idle kubernetes
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
@@ -123,7 +123,7 @@ class ArchitectureTest {
     void namesOfCStopAtTheBinding() {
         ArchRuleDefinition.noClasses()
                 .that()
-                .resideOutsideOfPackages("jnvdocker.posix", "jnvdocker.cuda", "jnvdocker.nvml")
+                .resideOutsideOfPackages("jnvdocker.posix", "jnvdocker.nvml")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("com.sun.jna..")

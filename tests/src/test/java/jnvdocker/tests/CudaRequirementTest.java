@@ -3,9 +3,14 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.labels.CudaVersion;
+import jnvdocker.labels.DriverBranches;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.FakeNvml;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
@@ -15,13 +20,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 
-/** Images that are refused for their CUDA version, with drivers that give various answers. */
+/** Images that are refused for their CUDA version, by the driver's word and by its branch. */
 @Tag("docker")
 @Tag("root")
 class CudaRequirementTest {
@@ -75,79 +81,68 @@ class CudaRequirementTest {
         assertTrue(result.err().startsWith("jnvdocker: " + start), result::toString);
     }
 
-    private void awaitLog(String text) {
-        Lab.await(() -> log().contains(text) ? List.of() : List.of("not in the log: " + text));
-    }
-
-    private String log() {
-        try {
-            return Files.readString(daemon.log());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    /** As drivers do where no GPU is awake, or where NVML is not installed. */
+    @Test
+    void branchOfTheDriverDecidesWhereNvmlIsSilent() {
+        assertRefused("unsupported CUDA version: driver 12.2 < image 12.8; ", "12.8");
+        run("12.0").ok();
     }
 
     @Test
     void driversWordDecides() {
-        host.libcuda("*version = 12080; return 0;");
-        daemon.jnvdocker("gpu", "ls").run().ok();
-        awaitLog("driver 535.261.03 supports CUDA 12.8");
+        FakeNvml.of(host, "a100x8").change(text -> text.replace("cuda 12020", "cuda 12080"));
+        awaitVersion("12.8");
         run("12.8").ok();
         assertRefused("unsupported CUDA version: driver 12.8 < image 99.0; ", "99.0");
     }
 
-    @Test
-    void driverThatAnswersZeroCountsAsItsBranch() {
-        host.libcuda("*version = 0; return 0;");
-        assertRefused("unsupported CUDA version: driver 12.2 < image 12.8; ", "12.8");
-        run("12.0").ok();
-        awaitLog("it answers 0, which is not a version; taken for 12.2, as its branch does");
-    }
-
-    @Test
-    void driverThatCrashesHarmsNobody() {
-        host.libcuda("abort();");
-        assertRefused("unsupported CUDA version: driver 12.2 < image 12.8; ", "12.8");
-        run("12.0").ok();
-        awaitLog("driver 535.261.03 does not say which CUDA version it supports");
-    }
-
-    @Test
-    void driverThatHangsHarmsNobody() {
-        host.libcuda("for (;;) pause();");
-        assertRefused("unsupported CUDA version: driver 12.2 < image 12.8; ", "12.8");
-        run("12.0").ok();
-        awaitLog("it does not end within 10000 ms");
-    }
-
-    @Test
-    void driverThatNobodyKnowsIsAsked() {
-        host.version("999.10");
-        host.libcuda("*version = 12050; return 0;");
-        assertRefused("unsupported CUDA version: driver 12.5 < image 12.8; ", "12.8");
+    private void awaitVersion(String version) {
+        String expected = "driver " + host.version() + ", CUDA version " + version + ",";
+        Lab.await(() -> {
+            String said = daemon.jnvdocker("gpu", "needs", "cuda:12.0").run().out();
+            return said.contains(expected) ? List.of() : List.of(said);
+        });
     }
 
     @Test
     void nothingIsRefusedForWhatIsUnknown() {
         host.version("999.10");
-        host.libcuda("return 999;");
+        host.libcuda();
         run("99.0").ok();
         Command.Result result = run("99.0").ok();
         assertEquals(
                 "jnvdocker: cuda>=99.0 (label com.nvidia.cuda.version) was not checked: cuda is"
                         + " unknown\n",
                 result.err().replaceAll("(?m)^WARNING: .*\n", "")); // docker's, about the machine
-        awaitLog("cuDriverGetVersion returns error 999; its branch is not known either");
     }
 
+    /** The version that NVML tells is its own driver's. */
     @Test
-    void anotherDriverIsAskedWhenItIsLoaded() {
-        host.libcuda("*version = 12080; return 0;");
-        daemon.jnvdocker("gpu", "ls").run().ok();
-        awaitLog("driver 535.261.03 supports CUDA 12.8");
-        host.version("999.10");
-        host.libcuda("*version = 12010; return 0;");
-        assertRefused("unsupported CUDA version: driver 12.1 < image 12.8; ", "12.8");
-        awaitLog("driver 999.10 supports CUDA 12.1");
+    void wordOfTheDriverBeforeIsForgotten() {
+        FakeNvml.of(host, "a100x8").change(text -> text.replace("cuda 12020", "cuda 12080"));
+        awaitVersion("12.8");
+        host.version("550.999");
+        host.libcuda();
+        assertRefused("unsupported CUDA version: driver 12.4 < image 12.8; ", "12.8");
+    }
+
+    @ParameterizedTest
+    @EnumSource(DriverRoot.Release.class)
+    void tableAgreesWithTheDriver(DriverRoot.Release release) throws IOException {
+        try (DriverRoot root = DriverRoot.make(release, 0)) {
+            Path program = root.folder().resolve("cudaversion");
+            Command.of("gcc", "-o", program, Project.world("cudaversion.c"), "-ldl").run().ok();
+            String number =
+                    Command.of(
+                                    program,
+                                    root.folder().resolve("usr/lib/x86_64-linux-gnu/libcuda.so.1"))
+                            .run()
+                            .ok()
+                            .out()
+                            .strip();
+            CudaVersion table =
+                    DriverBranches.cudaOf(DriverVersion.parse(root.version())).orElseThrow();
+            assertEquals(Integer.parseInt(number), table.major() * 1000 + table.minor() * 10);
+        }
     }
 }

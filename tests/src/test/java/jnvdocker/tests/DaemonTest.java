@@ -203,13 +203,7 @@ class DaemonTest extends OneHostTest {
         for (String name : List.of("claim.json", "claim.json.new", "variables.json")) {
             Command.of("mkfifo", claim.resolve(name)).run().ok();
         }
-        for (String name :
-                List.of(
-                        "cuda-version",
-                        "cuda-version.new",
-                        "gpu-errors",
-                        "mesos-install",
-                        "runtimes.json")) {
+        for (String name : List.of("gpu-errors", "mesos-install", "runtimes.json")) {
             Command.of("mkfifo", state.resolve(name)).run().ok();
         }
         assertTimeoutPreemptively(

@@ -10,8 +10,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.rest.DeviceReport;
 import jnvdocker.rest.NvidiaDockerPages;
@@ -32,7 +34,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
@@ -84,13 +85,9 @@ class NvidiaDockerPagesTest {
         if (nvml) {
             monitor = Optional.of(machine.monitor());
         }
+        DriverVersion driver = HostDriver.readVersion(host);
         CudaVersions cuda =
-                new CudaVersions(
-                        folder,
-                        driver ->
-                                machine.cuda()
-                                        .orElseThrow(() -> new IOException(driver + " is silent")),
-                        Duration.ofSeconds(10));
+                new CudaVersions(() -> machine.cuda().map(it -> new CudaVersions.Told(driver, it)));
         return new NvidiaDockerPages(
                 host,
                 new DeviceReport(

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.labels.CudaVersion;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFacts.Architecture;
 import jnvdocker.nvml.GpuFacts.Brand;
@@ -43,7 +44,7 @@ class NvmlTest {
     void gpuTellsAllOfItself() throws Exception {
         try (Nvml nvml = open("a100x8")) {
             assertEquals("535.261.03", nvml.driverVersion());
-            assertEquals(OptionalInt.of(12020), nvml.cudaVersion());
+            assertEquals(Optional.of(new CudaVersion(12, 2)), nvml.cudaVersion());
             NvmlGpu gpu = nvml.gpu("0000:0f:00.0");
             GpuFacts facts = gpu.facts();
             assertEquals("GPU-5c1a1003-61a1-4d0c-9a55-2b6d2c3c0001", facts.uuid());
@@ -94,7 +95,7 @@ class NvmlTest {
     @Test
     void oldDriverTellsLess() throws Exception {
         try (Nvml nvml = open("k40x2")) {
-            assertEquals(OptionalInt.empty(), nvml.cudaVersion());
+            assertEquals(Optional.empty(), nvml.cudaVersion());
             NvmlGpu gpu = nvml.gpu("0000:83:00.0");
             assertEquals(Optional.empty(), gpu.facts().architecture());
             assertEquals(Optional.of(Brand.TESLA), gpu.facts().brand());

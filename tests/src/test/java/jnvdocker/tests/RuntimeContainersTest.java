@@ -505,4 +505,20 @@ class RuntimeContainersTest {
             Folders.remove(folder);
         }
     }
+
+    /** Docker does not know that such a container uses it. */
+    @Test
+    void driverVolumeStaysAsLongAsAContainerHasIt() {
+        start("train", "--gpus", "device=1");
+        String volume = "nvidia_driver_" + lab.host().version();
+        Command.Result refused = lab.docker("volume", "rm", volume);
+        assertEquals(1, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().contains(volume + " may be mounted in "), refused::toString);
+        assertTrue(refused.err().contains("container train"), refused::toString);
+        String library = "/usr/local/nvidia/lib64/libcuda.so.1";
+        lab.docker("exec", "train", "test", "-e", library).ok();
+        lab.docker("kill", "train").ok();
+        lab.awaitHolders(Map.of());
+        lab.docker("volume", "rm", volume).ok();
+    }
 }

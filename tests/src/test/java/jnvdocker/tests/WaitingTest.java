@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** {@code --gpu-wait}: first come, first served, and no client starves. */
@@ -76,7 +77,8 @@ class WaitingTest {
         }
 
         int code() throws InterruptedException {
-            return process.waitFor();
+            assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the client still runs");
+            return process.exitValue();
         }
     }
 

@@ -47,7 +47,7 @@ class WrittenVolumeTest {
         engine = new TestEngine(release);
         engine.image("plain", "--small");
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
-        host.libcuda("*version = 12020; return 0;");
+        host.libcuda();
         libcuda = host.folder().resolve("usr/lib/x86_64-linux-gnu/libcuda.so." + host.version());
         daemon = new TestDaemon(engine, host);
         daemon.jnvdocker("gpu", "volume").run().ok();

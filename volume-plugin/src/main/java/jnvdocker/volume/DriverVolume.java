@@ -44,11 +44,6 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
         return new DriverVolume(version, folder, manifest);
     }
 
-    /** The driver's own library, with its other parts beside it. */
-    public Path libcuda() {
-        return path.resolve(Folder.LIB64.toString()).resolve("libcuda.so." + version);
-    }
-
     /**
      * Its files by which programs find Vulkan, EGL and OptiX: none where the driver was installed
      * without.

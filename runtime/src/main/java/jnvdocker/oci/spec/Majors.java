@@ -1,5 +1,7 @@
 package jnvdocker.oci.spec;
 
+import jnvdocker.host.DeviceMajors;
+
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -11,11 +13,8 @@ import java.util.TreeSet;
  * @param others those of nvidia-uvm, nvidia-caps and the like
  */
 public record Majors(int gpu, Set<Integer> others) {
-    /** NVIDIA's, which a host without a driver has no name for. */
-    private static final int NVIDIA = 195;
-
     /** Of a host on which no driver is loaded. */
-    public static final Majors NONE = new Majors(NVIDIA, Set.of());
+    public static final Majors NONE = new Majors(DeviceMajors.NVIDIA, Set.of());
 
     public Majors {
         others = Set.copyOf(others);

@@ -27,7 +27,7 @@ import java.util.function.Consumer;
  * against the schema of that command.
  */
 public final class Command {
-    private static final int LIMIT_SECONDS = 300;
+    private static final int LIMIT_SECONDS = 900;
 
     /**
      * The cache of the worlds, and the mark by which tests/run finds processes that are left

@@ -3,6 +3,7 @@ package jnvdocker.volume.plugin;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.volume.DriverVolume;
@@ -31,6 +32,7 @@ public final class DriverVolumes implements PluginVolumes {
     private final Host host;
     private final DriverVolumeStore store;
     private final ServedVolumes served;
+    private final Users users;
     private final List<Use> uses = new ArrayList<>();
 
     /**
@@ -40,10 +42,18 @@ public final class DriverVolumes implements PluginVolumes {
      */
     private record Use(String name, String id, DriverVersion served) {}
 
-    public DriverVolumes(Host host, DriverVolumeStore store, ServedVolumes served) {
+    /** Containers that have a driver's files without a volume that docker knows of. */
+    @FunctionalInterface
+    public interface Users {
+        /** One of them, for people: {@code alice's container train-7}. */
+        Optional<String> any() throws IOException;
+    }
+
+    public DriverVolumes(Host host, DriverVolumeStore store, ServedVolumes served, Users users) {
         this.host = host;
         this.store = store;
         this.served = served;
+        this.users = users;
     }
 
     @Override
@@ -78,18 +88,30 @@ public final class DriverVolumes implements PluginVolumes {
     }
 
     @Override
-    public synchronized void remove(String name) throws VolumeException {
+    public void remove(String name) throws VolumeException {
         DriverVersion version = version(name);
+        try {
+            // A driver is not replaced by another while anything uses a GPU.
+            Optional<String> user = isLoaded(version) ? users.any() : Optional.empty();
+            if (user.isPresent()) {
+                throw new VolumeException(
+                        name + " may be mounted in " + user.get(),
+                        "try again when that has ended ('jnvdocker gpu leases' lists all)");
+            }
+            remove(name, version);
+        } catch (IOException e) {
+            throw new VolumeException(e);
+        }
+    }
+
+    private synchronized void remove(String name, DriverVersion version)
+            throws VolumeException, IOException {
         long count = uses.stream().filter(use -> use.served().equals(version)).count();
         if (count > 0) {
             throw new VolumeException(
                     name + " is mounted (" + count + " times)", "stop the containers that use it");
         }
-        try {
-            served.remove(version);
-        } catch (IOException e) {
-            throw new VolumeException(e);
-        }
+        served.remove(version);
     }
 
     @Override
@@ -181,6 +203,14 @@ public final class DriverVolumes implements PluginVolumes {
             return store.build(host, version);
         } catch (IOException e) {
             throw new VolumeException(e);
+        }
+    }
+
+    private boolean isLoaded(DriverVersion version) throws IOException {
+        try {
+            return HostDriver.readVersion(host).equals(version);
+        } catch (NoDriverException e) {
+            return false;
         }
     }
 

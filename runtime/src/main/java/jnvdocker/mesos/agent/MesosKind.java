@@ -1,11 +1,17 @@
-package jnvdocker.grant;
+package jnvdocker.mesos.agent;
 
+import jnvdocker.grant.GroupKind;
+import jnvdocker.host.DeviceMajors;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.AllowedDevices;
+import jnvdocker.process.CgroupControllers;
 import jnvdocker.process.Processes;
 import jnvdocker.use.GpuUse;
 
@@ -14,20 +20,28 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
-/** Containers of Mesos agents, which tell them apart by freezer cgroups. */
+/**
+ * Containers of Mesos agents, which tell them apart by freezer cgroups. If an executor's tasks
+ * share a devices cgroup, its GPUs are held until all of them have ended.
+ */
 public final class MesosKind extends GroupKind {
-    /** The driver's, for GPUs; see {@code /proc/devices}. */
-    static final int MAJOR = 195;
-
     private static final String FREEZER = "freezer";
+
+    /** Where a holder's details have the directory of its devices cgroup. */
     private static final int DEVICES = 1;
+
+    /** As agents name containers; those of other engines have ids of other forms. */
+    private static final Pattern ID = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
 
     private final Processes processes;
 
-    MesosKind(Processes processes) {
+    public MesosKind(Processes processes) {
         super(processes);
         this.processes = processes;
     }
@@ -47,12 +61,43 @@ public final class MesosKind extends GroupKind {
 
     @Override
     public boolean isOf(Origin origin) {
-        return is(origin);
+        return origin instanceof Origin.MesosTask;
     }
 
-    /** Whether claims of an origin have holders of this kind. */
-    static boolean is(Origin origin) {
-        return origin instanceof Origin.MesosTask;
+    /** The claim that a container has a lease of, among those that are live. */
+    public static Optional<Claim> claimOf(String container, Collection<Lease> live) {
+        return live.stream()
+                .filter(lease -> !lease.isReservation())
+                .map(Lease::claim)
+                .filter(claim -> claim.origin() instanceof Origin.MesosTask)
+                .filter(claim ->
+                        claim.container().filter(it -> it.id().equals(container)).isPresent())
+                .findFirst();
+    }
+
+    /** Their agent's devices cgroups say which GPUs they may use. */
+    @Override
+    public List<Stray> strays(List<Gpu> gpus) throws IOException {
+        List<Stray> strays = new ArrayList<>();
+        for (AllowedDevices allowed : processes.allowed(DeviceMajors.NVIDIA)) {
+            String folder = allowed.folder();
+            String id = Path.of(folder).getFileName().toString();
+            if (ID.matcher(id).matches()) {
+                String freezer =
+                        CgroupControllers.mounted()
+                                .counterpart(folder, "devices", FREEZER)
+                                .orElse(folder);
+                strays.add(
+                        new Stray(
+                                new Origin.MesosTask(id),
+                                Optional.of(new Claim.ContainerRef(id, id)),
+                                gpus.stream()
+                                        .filter(gpu -> allowed.minors().contains(gpu.minor()))
+                                        .toList(),
+                                holder(allowed.process(), "", freezer, folder)));
+            }
+        }
+        return strays;
     }
 
     @Override
@@ -74,7 +119,7 @@ public final class MesosKind extends GroupKind {
         }
         Path deny = Path.of(lease.holder().details().get(DEVICES), "devices.deny");
         for (ClaimedGpu gpu : lease.claim().gpus()) {
-            String rule = "c " + MAJOR + ":" + gpu.minor() + " rw";
+            String rule = "c " + DeviceMajors.NVIDIA + ":" + gpu.minor() + " rw";
             try {
                 Files.writeString(deny, rule, StandardOpenOption.WRITE);
             } catch (NoSuchFileException e) {
@@ -95,17 +140,17 @@ public final class MesosKind extends GroupKind {
      * gone: what matters is that nothing runs.
      */
     @Override
-    String rest() {
+    protected String rest() {
         return "and its cgroup empty";
     }
 
     @Override
-    String first() {
+    protected String first() {
         return "the process that its agent has started it with";
     }
 
     @Override
-    String others() {
+    protected String others() {
         return "and others";
     }
 }

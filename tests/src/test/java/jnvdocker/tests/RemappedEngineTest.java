@@ -1,0 +1,135 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.RuntimeInstallation;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** An engine whose containers have a user namespace, in which their root is a user of the host. */
+@Tag("docker")
+@Tag("root")
+class RemappedEngineTest {
+    private static Lab lab;
+    private static RuntimeInstallation runtime;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.wanted(), 2);
+        runtime = RuntimeInstallation.of(lab);
+        lab.engine().restart("--userns-remap=default");
+        lab.engine().image("plain", "--small");
+        lab.engine().image("bookworm", "--tools", "bookworm");
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+        runtime.close();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.clear();
+    }
+
+    /** A way to start a container with a GPU. */
+    private static Command start(String way, String name) {
+        return way.equals("jnvdocker")
+                ? lab.gpuContainer("run", name, 0)
+                : lab.engine()
+                        .docker(
+                                "run",
+                                "-d",
+                                "--name",
+                                name,
+                                "--runtime=nvidia",
+                                "--gpus=device=0",
+                                "--stop-signal=KILL",
+                                "plain",
+                                "sleep",
+                                "1000");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"jnvdocker", "docker"})
+    void leaseLastsAsLongAsTheContainer(String way) {
+        start(way, "train").run().ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        assertTrue(
+                lab.docker("exec", "train", "cat", "/proc/self/uid_map")
+                        .ok()
+                        .out()
+                        .contains(" 100000 "));
+        for (int restarts = 0; restarts < 2; restarts++) {
+            Command.Result other = start("jnvdocker", "other").run();
+            assertEquals(125, other.exitCode(), other::toString);
+            assertTrue(other.err().contains("container train"), other::toString);
+            lab.daemon().kill();
+            lab.startDaemon();
+            lab.awaitHolders(Map.of(0, "train"));
+        }
+        lab.docker("kill", "train").ok();
+        start("jnvdocker", "other").run().ok();
+        lab.awaitHolders(Map.of(0, "other"));
+    }
+
+    /** Its processes and mounts are evidence although they are in a user namespace. */
+    @ParameterizedTest
+    @ValueSource(strings = {"jnvdocker", "docker"})
+    void leaseIsRestoredWhenTheRegistryIsLost(String way) throws IOException {
+        start(way, "train").run().ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        lab.daemon().kill();
+        for (String file : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
+            Files.deleteIfExists(lab.daemon().state().resolve(file));
+        }
+        lab.startDaemon();
+        Command.Result other = start("jnvdocker", "other").run();
+        assertEquals(125, other.exitCode(), other::toString);
+        lab.awaitHolders(Map.of(0, "train"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"jnvdocker", "docker"})
+    void containerOpensItsGpuAlone(String way) {
+        start(way, "train").run().ok();
+        String script =
+                "for n in 0 1; do [ -e /dev/nvidia$n ] || mknod /dev/nvidia$n c 195 $n 2>"
+                        + " /dev/null; echo $n $(tryopen /dev/nvidia$n); done";
+        assertEquals(
+                "0 ENXIO\n1 ENOENT\n", lab.docker("exec", "train", "sh", "-c", script).ok().out());
+    }
+
+    @Test
+    void programsFindTheDriverWithoutVariables() {
+        List<Object> words =
+                new ArrayList<>(List.of("run", "--rm", "--runtime=nvidia", "--gpus=1"));
+        words.addAll(
+                List.of(
+                        "bookworm",
+                        "sh",
+                        "-c",
+                        "env -i /usr/local/bin/dlopen libcuda.so.1; ldconfig;"
+                                + " env -i /usr/local/bin/dlopen libcuda.so.1;"
+                                + " stat -c %u /usr/lib/x86_64-linux-gnu/libcuda.so.1"));
+        assertEquals(
+                "ok libcuda.so.1\nok libcuda.so.1\n0\n", lab.docker(words.toArray()).ok().out());
+    }
+}
