@@ -130,9 +130,9 @@ final class NeedsReport {
                             + ")");
         }
         lines.add("This host:     " + driver.map(NeedsReport::host).orElse("no NVIDIA driver"));
-        driver.flatMap(DriverFacts::compat)
-                .map(first -> first ? "the image's own come first" : "the driver's come first")
-                .ifPresent(which -> lines.add("CUDA libs:     " + which));
+        if (driver.flatMap(DriverFacts::compat).orElse(false)) {
+            lines.add("CUDA libs:     the image's own come first");
+        }
         lines.addAll(table(screen));
         lines.add("");
         unchecked.forEach(each -> lines.add("Not known: " + each));

@@ -232,8 +232,7 @@ class DriverInImagesTest {
     void imageOfRedHatsLayoutFindsTheDriver() {
         make(
                 "rhel",
-                "cp -a /usr/lib/x86_64-linux-gnu/. /usr/lib64/; rm /lib64/ld-linux-x86-64.so.2; cp"
-                        + " -L /usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 /lib64; echo 'include"
+                "cp -a --remove-destination /usr/lib/x86_64-linux-gnu/. /usr/lib64/; echo 'include"
                         + " ld.so.conf.d/*.conf' > /etc/ld.so.conf; echo /usr/lib64 >"
                         + " /etc/ld.so.conf.d/lib64.conf; ldconfig; rm -r"
                         + " /usr/lib/x86_64-linux-gnu");
@@ -266,14 +265,14 @@ class DriverInImagesTest {
         String entry = "\tlibcuda.so.1 (libc6,x86-64) => /usr/local/nvidia/lib64/libcuda.so.1\n";
         assertEquals(
                 LOADS
-                        + "/usr/bin/nvidia-smi\n/usr/local/nvidia/lib64/libcuda.so.1\n"
+                        + "nvidia-smi\n/usr/local/nvidia/lib64/libcuda.so.1\n"
                         + entry
                         + entry,
                 sh(
                         image,
                         "env -i /usr/local/bin/dlopen "
                                 + LIBRARIES
-                                + "; su - -c 'command -v nvidia-smi'; readlink "
+                                + "; basename $(su - -c 'command -v nvidia-smi'); readlink "
                                 + libraries
                                 + "/libcuda.so.1; ldconfig -p | grep -m 1 'libcuda.so.1 ';"
                                 + " ldconfig; ldconfig -p | grep -m 1 'libcuda.so.1 '"));

@@ -111,9 +111,13 @@ class PullTest extends EachEngineTest {
         assertLikeDockers(false, "--quiet", registry.name() + "/lab/none");
     }
 
-    /** As on a machine whose user has copied a configuration from another. */
+    /**
+     * As on a machine whose user has copied a configuration from another. An image that anybody may
+     * pull is no case of it: docker pull does without the helper, and docker run does not.
+     */
     @Test
     void missingCredentialHelperIsDockersOwn() throws IOException {
+        String none = registry.name() + "/lab/none:latest";
         Path config = Folders.make("credentials");
         Path broken = Folders.make("broken");
         try {
@@ -123,10 +127,10 @@ class PullTest extends EachEngineTest {
             for (Path each : List.of(config, broken)) {
                 for (List<String> words :
                         List.of(
-                                List.of("run", "--rm", cuda, "true"),
-                                List.of("run", "--rm", "--pull=always", cuda, "true"),
-                                List.of("run", "--rm", "--quiet", plain, "true"),
-                                List.of("create", registry.name() + "/lab/none"),
+                                List.of("run", "--rm", none, "true"),
+                                List.of("run", "--rm", "--pull=always", none, "true"),
+                                List.of("run", "--rm", "--quiet", none, "true"),
+                                List.of("create", none),
                                 List.of("pull", plain))) {
                     start(false);
                     Command.Result dockers =

@@ -484,7 +484,7 @@ class RuntimeContainersTest {
         try {
             Process client =
                     lab.daemon()
-                            .jnvdocker("create", "--name=its", "--gpus=1", "plain", "sleep", "99")
+                            .jnvdocker("create", "--name=its", "--gpus=device=1", "plain", "top")
                             .with("NV_DOCKER", docker)
                             .start();
             Lab.await(
@@ -498,7 +498,7 @@ class RuntimeContainersTest {
             assertEquals(0, client.waitFor());
             lab.docker("start", "its").ok();
             Lab.await(() ->
-                    lab.registry().holders().equals(Map.of(0, "its"))
+                    lab.registry().holders().equals(Map.of(1, "its"))
                             ? List.of()
                             : List.of(lab.registry().holders().toString()));
         } finally {
