@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.host.Host;
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverBranches;
 import jnvdocker.labels.DriverVersion;
@@ -135,7 +136,8 @@ class CudaRequirementTest {
             String number =
                     Command.of(
                                     program,
-                                    root.folder().resolve("usr/lib/x86_64-linux-gnu/libcuda.so.1"))
+                                    Host.at(root.folder())
+                                            .resolve("/usr/lib/x86_64-linux-gnu/libcuda.so.1"))
                             .run()
                             .ok()
                             .out()

@@ -18,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +34,12 @@ class RemappedEngineTest {
     static void open() {
         lab = new Lab(TestEngine.Release.wanted(), 2);
         runtime = RuntimeInstallation.of(lab);
+        // The containers' root, who is another user now, passes through them.
+        for (Path folder = lab.engine().socket().getParent();
+                !folder.getFileName().toString().equals("tmp");
+                folder = folder.getParent()) {
+            Command.of("chmod", "o+x", folder, folder.resolve("data")).run();
+        }
         lab.engine().restart("--userns-remap=default");
         lab.engine().image("plain", "--small");
         lab.engine().image("bookworm", "--tools", "bookworm");
