@@ -348,7 +348,8 @@ class CdiDevicesTest {
             assertTrue(refused.err().contains("nvidia.com/gpu=2"), refused::toString);
             Files.move(beside, later);
             start("two", "nvidia.com/gpu=2").ok();
-            assertEquals("nvidia\n", lab.docker("exec", "two", "sh", "-c", "echo $WHOSE").ok().out());
+            assertEquals(
+                    "nvidia\n", lab.docker("exec", "two", "sh", "-c", "echo $WHOSE").ok().out());
             awaitHolders(Map.of());
         } finally {
             Files.deleteIfExists(beside);

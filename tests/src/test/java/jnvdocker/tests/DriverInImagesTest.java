@@ -264,10 +264,7 @@ class DriverInImagesTest {
     private static void assertFinds(String image, String libraries) {
         String entry = "\tlibcuda.so.1 (libc6,x86-64) => /usr/local/nvidia/lib64/libcuda.so.1\n";
         assertEquals(
-                LOADS
-                        + "nvidia-smi\n/usr/local/nvidia/lib64/libcuda.so.1\n"
-                        + entry
-                        + entry,
+                LOADS + "nvidia-smi\n/usr/local/nvidia/lib64/libcuda.so.1\n" + entry + entry,
                 sh(
                         image,
                         "env -i /usr/local/bin/dlopen "
