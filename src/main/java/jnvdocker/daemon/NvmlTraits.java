@@ -23,7 +23,7 @@ final class NvmlTraits {
         return new GpuTraits(new Connections(monitor.topologies()), memory(monitor.known()));
     }
 
-    /** Of GPUs and of MIG instances, by their UUIDs. */
+    /** The memory of GPUs and of MIG instances in bytes, by their UUIDs. */
     private static Map<String, Long> memory(Map<String, Reading> readings) {
         Map<String, Long> memory = new HashMap<>();
         for (Reading reading : readings.values()) {

@@ -77,7 +77,7 @@ final class OtherWays {
         return found;
     }
 
-    /** Of files with the same device, engines take that of the later directory. */
+    /** Engines take the file in the later directory, and neither of two in one directory. */
     private static Finding besideOurs(Path file, Path ours, List<Path> folders) {
         int order = folders.indexOf(file.getParent()) - folders.indexOf(ours.getParent());
         String result =

@@ -12,7 +12,7 @@ import java.util.Optional;
 public final class GrpcException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** Of the other side's words. */
+    /** The longest text of the other side that is kept, in characters. */
     private static final int MOST_TEXT = 300;
 
     private final Status.Code code;

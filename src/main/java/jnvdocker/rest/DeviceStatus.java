@@ -21,7 +21,7 @@ record DeviceStatus(
         @JsonProperty("PCI") Pci pci,
         @JsonProperty("Processes") List<Process> processes) {
 
-    /** Of a GPU that does not tell. */
+    /** The status of a GPU that reports nothing. */
     static final DeviceStatus UNKNOWN =
             new DeviceStatus(
                     null,
@@ -73,7 +73,7 @@ record DeviceStatus(
 
     /** The whole answer. */
     record Document(@JsonProperty("Devices") List<DeviceStatus> devices) {
-        /** The same for those who may not learn what runs here. */
+        /** A copy for clients that may not see what runs here. */
         Document withoutProcesses() {
             return new Document(
                     devices.stream()

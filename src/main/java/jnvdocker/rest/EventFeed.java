@@ -69,7 +69,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
                         pace.kept());
     }
 
-    /** Of what these documents tell. */
+    /** A feed of the changes in these documents. */
     static EventFeed of(GpuDocuments documents) {
         return new EventFeed(documents::snapshot, Pace.USUAL);
     }

@@ -12,10 +12,10 @@ import java.util.Optional;
  * common follows from the model, of which the usual ones of servers are known.
  */
 final class KnownChips {
-    /** The same in every chip so far, in kibibytes. */
+    /** The constant memory of every chip so far, in kibibytes. */
     static final int CONSTANT = 64;
 
-    /** Of a multiprocessor, in kibibytes. */
+    /** The shared memory of a multiprocessor by compute capability, in kibibytes. */
     private static final Map<String, Integer> SHARED =
             Map.ofEntries(
                     Map.entry("2.0", 48),

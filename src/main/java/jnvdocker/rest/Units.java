@@ -13,7 +13,7 @@ final class Units {
     private static final int MEBI = 1 << 20;
     private static final int BITS = 8;
 
-    /** Of one lane, by generation, in megabytes per second. */
+    /** The bandwidth of one lane, by generation, in megabytes per second. */
     private static final List<Integer> LANE = List.of(250, 500, 985, 1969, 3938, 7563);
 
     private Units() {}

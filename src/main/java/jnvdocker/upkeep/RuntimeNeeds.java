@@ -92,7 +92,7 @@ public final class RuntimeNeeds {
                                 "stop them first: podman stop " + String.join(" ", running)));
     }
 
-    /** Of engines that cannot be asked for the containers of a runtime. */
+    /** The refusal for engines that cannot be queried for the containers of a runtime. */
     private static Refusal others(Registration registration) throws IOException, RefusedException {
         String word = registration.engine().word();
         List<String> running = RunningContainers.of(registration);

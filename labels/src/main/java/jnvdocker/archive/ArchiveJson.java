@@ -22,7 +22,7 @@ import java.util.Set;
  * skipped.
  */
 final class ArchiveJson {
-    /** Of images, manifests, names, labels and variables, each. */
+    /** The limit on the number of images, manifests, names, labels and variables, each. */
     private static final int MANY = 10_000;
 
     private static final int DEPTH = 64;

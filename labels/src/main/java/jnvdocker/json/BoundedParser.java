@@ -23,7 +23,7 @@ import java.io.IOException;
  * one long element of a list does not hide the others: what is too much in it is left out.
  */
 public final class BoundedParser extends JsonParserDelegate {
-    /** Of a name or scalar with its objects and its place in a tree; a character has 2 bytes. */
+    /** The bytes of a name or scalar with its objects and place in a tree; a character has 2. */
     private static final int SCALAR = 80;
 
     private static final int CONTAINER = 160;

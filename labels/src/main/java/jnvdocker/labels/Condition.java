@@ -42,7 +42,7 @@ public sealed interface Condition {
         return version(text, property, operator, value);
     }
 
-    /** Of cuda, driver and arch. */
+    /** A condition on the version of cuda, driver or arch. */
     record OfVersion(Property property, Operator operator, VersionNumber value)
             implements Condition {
         @Override
@@ -66,7 +66,7 @@ public sealed interface Condition {
         }
     }
 
-    /** Of brand: only = and !=, and capital letters are no difference. */
+    /** A condition on the brand: only = and !=, and case does not matter. */
     record OfBrand(Operator operator, String value) implements Condition {
         @Override
         public Property property() {

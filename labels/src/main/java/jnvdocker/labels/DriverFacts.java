@@ -39,13 +39,13 @@ public final class DriverFacts {
         return new DriverFacts(driver, null, null, null, null);
     }
 
-    /** The same, with the CUDA version that the driver supports. */
+    /** A copy with the CUDA version that the driver supports. */
     public DriverFacts withCuda(CudaVersion known) {
         return new DriverFacts(driver, known, arch, brand, compat);
     }
 
     /**
-     * The same, with the compute capability of the GPU, such as 8.6.
+     * A copy with the compute capability of the GPU, such as 8.6.
      *
      * @throws IllegalArgumentException quoting the text, when it is not numbers and dots
      */
@@ -53,17 +53,17 @@ public final class DriverFacts {
         return new DriverFacts(driver, cuda, computeCapability, brand, compat);
     }
 
-    /** The same, with the brand of the GPU, such as geforce or tesla. */
+    /** A copy with the brand of the GPU, such as geforce or tesla. */
     public DriverFacts withBrand(String known) {
         return new DriverFacts(driver, cuda, arch, known, compat);
     }
 
-    /** The same, with whether CUDA libraries of the image's own come before the driver's. */
+    /** A copy with whether CUDA libraries of the image's own come before the driver's. */
     public DriverFacts withCompat(boolean known) {
         return new DriverFacts(driver, cuda, arch, brand, known);
     }
 
-    /** The same GPU with another driver. */
+    /** The facts about the same GPU under another driver. */
     DriverFacts withDriver(DriverVersion other, CudaVersion supported) {
         return new DriverFacts(other, supported, arch, brand, compat);
     }
@@ -90,7 +90,7 @@ public final class DriverFacts {
         return Optional.ofNullable(compat);
     }
 
-    /** Of cuda, driver or arch. */
+    /** The value of cuda, driver or arch; empty when it is unknown. */
     Optional<VersionNumber> version(Property property) {
         return Optional.ofNullable(versions.get(property));
     }

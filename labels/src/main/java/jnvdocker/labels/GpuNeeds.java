@@ -79,8 +79,8 @@ public final class GpuNeeds {
     }
 
     /**
-     * The same of an image that is given GPUs whether it asks for them or not: what it requires of
-     * them counts, then.
+     * The needs of an image that gets GPUs whether or not it requests them: its requirements of
+     * them count then.
      *
      * @throws BadImageException as {@link #of(ImageConfig, Map)}
      */
@@ -158,7 +158,7 @@ public final class GpuNeeds {
         return requireDisabled;
     }
 
-    /** Of the label or {@code CUDA_VERSION}, where that decides. */
+    /** The lowest CUDA version by the label, or by {@code CUDA_VERSION} where that decides. */
     public Optional<CudaVersion> minimumCuda() {
         return Optional.ofNullable(minimumCuda).map(CudaMinimum::version);
     }

@@ -124,7 +124,7 @@ final class NeedsReader {
         }
     }
 
-    /** Of the label; empty where it is missing, or names a variable that no build has expanded. */
+    /** The label's version; empty if it is missing or names a variable that no build expanded. */
     Optional<CudaVersion> minimumCuda() throws BadImageException {
         String value = label(CUDA_LABEL).strip();
         if (value.isEmpty() || VARIABLE.matcher(value).find()) {
@@ -139,7 +139,7 @@ final class NeedsReader {
     }
 
     /**
-     * Of the variable that NVIDIA's images have had since 2016, where the label is missing:
+     * The version in the variable that NVIDIA's images have had since 2016, without the label:
      * NVIDIA's runtime requires it where {@code NVIDIA_REQUIRE_CUDA} is missing, too.
      */
     Optional<CudaVersion> builtForCuda() throws BadImageException {

@@ -14,7 +14,7 @@ public final class Ascii {
         return !name.contains("UTF-8") && !name.contains("UTF8");
     }
 
-    /** The same with other characters spelled out, as {@link Quote} does with harmful ones. */
+    /** A text with other characters spelled out, as {@link Quote} does with harmful ones. */
     public static String of(String text) {
         if (text.chars().allMatch(character -> character < END)) {
             return text;

@@ -32,7 +32,7 @@ public final class Indices {
         return text.toString();
     }
 
-    /** The same with {@code 0:1} for a part of a GPU: {@code 0-2,3:0,3:1}. */
+    /** A short text for numbers of GPUs and of their parts ({@code 0:1}): {@code 0-2,3:0,3:1}. */
     public static String numbers(Stream<String> numbers) {
         List<String> all = numbers.distinct().toList();
         String whole =

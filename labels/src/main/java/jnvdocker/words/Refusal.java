@@ -24,12 +24,12 @@ public record Refusal(String what, Optional<String> remedy) {
         return new Refusal(what, Optional.empty());
     }
 
-    /** The same, with something said at its beginning, such as what it is about. */
+    /** A copy with a text before it, such as its subject. */
     public Refusal precededBy(String beginning) {
         return new Refusal(beginning + what, remedy);
     }
 
-    /** The same, with something said at its end. */
+    /** A copy with a text after it. */
     public Refusal followedBy(String end) {
         return remedy.isPresent() ? new Refusal(what, remedy.get() + end) : of(what + end);
     }

@@ -58,7 +58,7 @@ public record Gpu(
                 index, UNKNOWN, -1, pciAddress, UNKNOWN, Optional.of(new Refusal(trouble, LOOK)));
     }
 
-    /** The same with a fault. */
+    /** A copy with a fault. */
     public Gpu with(Refusal fault) {
         return new Gpu(index, uuid, minor, pciAddress, model, Optional.of(fault), part);
     }

@@ -23,7 +23,7 @@ public interface GpuTroubles {
      */
     default void tell(Runnable listener) {}
 
-    /** The same GPUs, each with its fault. */
+    /** Copies of GPUs, each with its fault. */
     default List<Gpu> mark(List<Gpu> gpus) {
         return gpus.stream().map(this::mark).toList();
     }

@@ -32,7 +32,7 @@ final class MigParts {
 
     private final Host host;
 
-    /** Of all GPUs; empty where the driver shows none, as those before MIG do. */
+    /** The directory of all GPUs' capabilities; empty with drivers from before MIG. */
     private final Optional<Path> capabilities;
 
     MigParts(Host host) throws IOException {

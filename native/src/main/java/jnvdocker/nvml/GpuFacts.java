@@ -28,7 +28,7 @@ public record GpuFacts(
         PcieLink maxLink,
         Chip chip) {
 
-    /** The same with another memory, and none that is mapped: that of a MIG instance. */
+    /** A copy with the memory of a MIG instance, and none that is mapped. */
     GpuFacts withMemory(OptionalLong other) {
         return new GpuFacts(
                 uuid,

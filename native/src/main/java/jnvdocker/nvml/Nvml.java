@@ -18,7 +18,7 @@ import java.util.OptionalInt;
 public final class Nvml implements AutoCloseable {
     private static final int TEXT = 96;
 
-    /** Of the number of a CUDA version, 12020 for 12.2. */
+    /** The factors in the number of a CUDA version: 12020 is 12.2. */
     private static final int MAJOR = 1000;
 
     private static final int MINOR = 10;
@@ -71,7 +71,7 @@ public final class Nvml implements AutoCloseable {
         callUnless(NvmlException.SUCCESS, newestFirst);
     }
 
-    /** The same for a call by which one other code is an answer, too. */
+    /** Calls an entry point for which one more code is an answer; returns the code. */
     int callUnless(int answer, Entry... newestFirst) throws NvmlException {
         int code = result(newestFirst);
         if (code != NvmlException.SUCCESS && code != answer) {
@@ -88,7 +88,7 @@ public final class Nvml implements AutoCloseable {
         return askUnless(NvmlException.SUCCESS, newestFirst);
     }
 
-    /** The same for an entry point by which one of these codes means something else. */
+    /** Queries an entry point for which one of the final codes is harmless; returns the code. */
     int askUnless(int harmless, Entry... newestFirst) throws NvmlException {
         int code = result(newestFirst);
         if (code != harmless && NvmlException.isFinal(code)) {

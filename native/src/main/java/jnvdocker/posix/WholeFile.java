@@ -91,7 +91,7 @@ public final class WholeFile {
         sync(file.getParent());
     }
 
-    /** Of a file, or of a directory. */
+    /** Syncs a file or a directory. */
     private static void sync(Path path) throws IOException {
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
             channel.force(true);

@@ -30,7 +30,7 @@ public record Credentials(int uid, Set<Integer> groups, boolean readsAll) {
         groups = Set.copyOf(groups);
     }
 
-    /** Of a process without such capabilities. */
+    /** The credentials of a process without such capabilities. */
     public Credentials(int uid, Set<Integer> groups) {
         this(uid, groups, false);
     }

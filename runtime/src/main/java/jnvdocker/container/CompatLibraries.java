@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 public record CompatLibraries(String folder, List<String> names) {
     private static final Pattern NAMED = Pattern.compile("/compat(/[^:]*)?(:|$)");
 
-    /** Of an image that has none, or none that fit. */
+    /** The libraries of an image that has none, or none that fit. */
     public static final CompatLibraries NONE = new CompatLibraries("", List.of());
 
     public CompatLibraries {

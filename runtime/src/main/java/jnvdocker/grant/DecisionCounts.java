@@ -9,9 +9,9 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
 
-/** How often what was decided since the daemon started, and for how long users had GPUs since. */
+/** Counts decisions since the daemon started, and for how long users had GPUs since. */
 public final class DecisionCounts {
-    /** Of more users than that, the time is not told apart. */
+    /** The time of more users than that is counted together. */
     private static final int MOST_USERS = 1000;
 
     private static final String OTHERS = "(others)";

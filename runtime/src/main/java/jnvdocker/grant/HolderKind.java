@@ -88,7 +88,7 @@ public interface HolderKind {
         return "it is not known whether it runs";
     }
 
-    /** The same in a word or two, for a table. */
+    /** Says in a word or two, for a table, why it is not known whether a holder lives. */
     default String unknownNote(Lease lease) {
         return "starting";
     }

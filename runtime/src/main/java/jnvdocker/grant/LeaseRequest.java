@@ -65,7 +65,7 @@ public record LeaseRequest(
      */
     public record Over(Lease lease, String evidence) {}
 
-    /** Of one whose engine may be asked. */
+    /** A request whose engine may be queried. */
     public LeaseRequest(
             GpuRequest request,
             Set<String> candidates,
@@ -76,7 +76,7 @@ public record LeaseRequest(
         this(request, candidates, owner, client, origin, waiting, Optional.empty());
     }
 
-    /** Of one that may be given any GPU. */
+    /** A request that may be given any GPU. */
     public LeaseRequest(
             GpuRequest request,
             Owner owner,
@@ -97,7 +97,7 @@ public record LeaseRequest(
         return kept(origin, request);
     }
 
-    /** The same of any. */
+    /** A request, if it is kept for as long as a container of its origin exists. */
     static Optional<GpuRequest> kept(Origin origin, GpuRequest request) {
         return switch (origin) {
             case Origin.OciContainer _ -> Optional.of(request);

@@ -96,7 +96,7 @@ public final class OciContainers {
             candidates = Set.copyOf(candidates);
         }
 
-        /** Of one that may be given any GPU. */
+        /** A creation that may be given any GPU. */
         public Creation(
                 Container container,
                 String name,
@@ -109,7 +109,7 @@ public final class OciContainers {
             this(container, name, image, process, cgroup, owner, request, Set.of(), reservation);
         }
 
-        /** The same for a container that a claim was made for beforehand. */
+        /** A copy for a container that a claim was made for beforehand. */
         public Creation with(String claim, Owner itsOwner) {
             return new Creation(
                     container,
@@ -124,7 +124,7 @@ public final class OciContainers {
         }
 
         /**
-         * The same for a container that may be given only some GPUs.
+         * A copy for a container that may be given only some GPUs.
          *
          * @param uuids of these; empty when it may be given any
          */
@@ -182,7 +182,7 @@ public final class OciContainers {
     }
 
     /**
-     * The same.
+     * Gives a container its GPUs, of which the daemon has begun to scan the uses.
      *
      * @param look that was begun when its creation was asked for
      */
@@ -192,7 +192,7 @@ public final class OciContainers {
     }
 
     /**
-     * The same for a container whose first process is there already, in the cgroup that its last
+     * Gives GPUs to a container whose first process exists already, in the cgroup that its last
      * start may have had as well.
      *
      * @param init its pid; the process has not begun with anything of the container's
@@ -263,7 +263,7 @@ public final class OciContainers {
                 && OciKind.isBelow(container.root(), lease.claim().origin());
     }
 
-    /** Of the last start of a container, of which something may still be about to end. */
+    /** The lease of a container's last start, once nothing of that runs any more. */
     private LeaseRequest.Over over(Lease last, Optional<ProcessId> next, long until)
             throws RefusedException {
         while (true) {

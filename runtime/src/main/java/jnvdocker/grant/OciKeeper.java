@@ -40,7 +40,7 @@ public final class OciKeeper implements AutoCloseable {
     private static final Duration LATER_STEPS = Duration.ofMillis(50);
     private static final int FEW = 100;
 
-    /** Of a file with a pid in it. */
+    /** The longest file with a pid in it, in bytes. */
     private static final int PID_LENGTH = 32;
 
     private final LeaseRegistry registry;
@@ -176,7 +176,7 @@ public final class OciKeeper implements AutoCloseable {
      * @throws IOException when that cannot be written
      */
     boolean look(Lease lease, Optional<Path> pidFile) throws IOException {
-        // Before it is looked for: when our runtime has ended, the file is there, or never is.
+        // Read first: once our runtime has exited, a missing pid file will never appear.
         boolean creating = evidence.isAlive(lease.holder().process());
         Optional<ProcessId> init = pidFile.flatMap(OciKeeper::pid).flatMap(evidence::process);
         if (init.isPresent() && evidence.isInside(init.get(), lease)) {
@@ -222,7 +222,7 @@ public final class OciKeeper implements AutoCloseable {
         socket.close();
     }
 
-    /** Anybody may send this: the keeper checks whether the container is gone. */
+    /** The keeper checks whether the container is gone. */
     private void deleted(String container) {
         try {
             keeper.wake(

@@ -10,9 +10,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
-/** Time that only passes (the wall clock may be set, forth and back), and what threads do in it. */
+/** Time by a clock that never jumps, and how threads wait and run in it. */
 public interface Pace {
-    /** The one that everybody waits by. */
+    /** The system's clock. */
     Pace REAL =
             new Pace() {
                 @Override
@@ -105,14 +105,14 @@ public interface Pace {
         }
     }
 
-    /** The same question for many who put it at once: see {@link SharedAnswer}. */
+    /** A query whose answer is shared by those who wait for it: see {@link SharedAnswer}. */
     <T> Supplier<T> shared(Supplier<T> question);
 
     /** Returns early when the thread is interrupted, and leaves it so. */
     void sleep(Duration duration);
 
     /**
-     * The same, but returns as soon as there are more changes.
+     * Sleeps until there are more changes, or the thread is interrupted, or the time is over.
      *
      * @param seen how many of them the caller knows of
      */

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 
 /** The names of the cgroups that programs of the host are in. */
 final class ProgramGroup {
-    /** As {@link #of} makes them. */
+    /** The names that {@link #of} makes, with the claim. */
     static final Pattern NAME = Pattern.compile("jnvdocker-([0-9a-f]{12})");
 
     private static final Logger LOG = LoggerFactory.getLogger(ProgramGroup.class);

@@ -64,7 +64,7 @@ public final class QueueKeeper {
     private long looked;
     private long lookedAfter;
 
-    /** Of GPUs without a lease, when it was looked last. */
+    /** The uses of GPUs without a lease, by the last scan. */
     private List<GpuUse> seen = List.of();
 
     private long lookedForUses;
@@ -182,7 +182,7 @@ public final class QueueKeeper {
     private enum Walk {
         /** All is told. */
         NOBODY,
-        /** Or found gone: the next finds something else. */
+        /** A client was served, or had ended: another walk is needed. */
         SERVED,
         /** Somebody may be served, if a look for unmanaged uses says so, too. */
         BLIND

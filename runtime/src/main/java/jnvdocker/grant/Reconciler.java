@@ -128,7 +128,7 @@ public final class Reconciler {
         }
     }
 
-    /** Of those that have a claim mounted one of its container, if any is, else the oldest. */
+    /** A process of the claim's container, of those that have it mounted; else the oldest. */
     private ProcessId itsOwn(List<ProcessId> mounting, String container) {
         return mounting.stream()
                 .filter(process -> evidence.cgroup(process, container).isPresent())
@@ -502,8 +502,8 @@ public final class Reconciler {
     }
 
     /**
-     * One that stays has no container from now on: another may mount it, and then it is that one's;
-     * else every sweep tries again. One that goes keeps its container's name, for the history.
+     * A claim that stays loses its container: the next container that mounts it becomes its own,
+     * otherwise the next sweep retries. A removed claim keeps the name, for the history.
      */
     private boolean removeOrUnname(String claim) throws IOException {
         boolean removed = false;

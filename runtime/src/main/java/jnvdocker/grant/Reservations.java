@@ -173,9 +173,9 @@ final class Reservations {
     }
 
     /**
-     * Whether one who does not wait may have something yet: until it is decided of those who have
-     * it at first whether they are gone. Where many come and go somebody always is, so those who
-     * take it meanwhile count a few times only.
+     * Decides whether a request that does not wait should try once more. It waits for the ends of
+     * the holders that it met first; newer holders count a few times only, so that a busy host
+     * cannot keep it for ever.
      */
     private final class Hope {
         private final OptionalLong until;
@@ -600,7 +600,7 @@ final class Reservations {
                     : Optional.empty();
         }
 
-        /** Of those that it had: they were as requested then, though NVML may not tell it yet. */
+        /** A choice among those that it had, which met the request, whatever NVML reports. */
         private GpuChoice.Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
                 throws RefusedException {
             return choice.of(new GpuRequest.Count(count.gpus()), request.owner(), had);

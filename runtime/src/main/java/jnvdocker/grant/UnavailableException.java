@@ -34,8 +34,8 @@ public final class UnavailableException extends RefusedException {
     }
 
     /**
-     * The same in words for somebody who has requested nothing: the image has, and its default says
-     * how many.
+     * A copy for a user who requested nothing: the image did, and a default says how many GPUs it
+     * gets.
      */
     public UnavailableException ofDefault(GpuRequest request) {
         return new UnavailableException(

@@ -76,7 +76,7 @@ final class UnmanagedLook {
         return withClaims(gpus, uses.look(gpus, limit), others);
     }
 
-    /** The same, asking no engine. */
+    /** The candidates as far as no engine need be queried. */
     List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
         Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
         return withClaims(gpus, uses.lookWithoutEngine(gpus), others);

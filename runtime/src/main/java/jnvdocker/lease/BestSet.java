@@ -25,7 +25,7 @@ final class BestSet {
 
     private final long[][] weights;
 
-    /** Of each GPU to all that are free. */
+    /** The sum of each GPU's connections to all that are free. */
     private final long[] degrees;
 
     private final int count;
@@ -56,7 +56,7 @@ final class BestSet {
     }
 
     /**
-     * The same of all sets that have the first few in them.
+     * The best of all sets that contain the first few.
      *
      * @param included how many that are, at most {@code count}
      */

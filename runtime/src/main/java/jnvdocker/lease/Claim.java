@@ -48,7 +48,7 @@ public record Claim(
         return ID.matcher(text).matches();
     }
 
-    /** The same claim, of whose origin more is known. */
+    /** A copy with another origin, of which more is known. */
     public Claim of(Origin known) {
         return new Claim(id, known, owner, gpus, created, container);
     }

@@ -9,7 +9,7 @@ public final class ClaimNames {
     /** Carried by every container with GPUs: the id of its claim. */
     public static final String CLAIM_LABEL = "jnvdocker.claim";
 
-    /** Likewise: the UUIDs of its GPUs, parted by commas. */
+    /** A container's label: the UUIDs of its claim's GPUs, separated by commas. */
     public static final String GPUS_LABEL = "jnvdocker.gpus";
 
     private static final String PREFIX = "jnvdocker_claim_";

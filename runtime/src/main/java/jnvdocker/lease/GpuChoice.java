@@ -114,7 +114,7 @@ public final class GpuChoice {
                 ticket.owner(), among(ticket.candidates()).number(ticket.request()));
     }
 
-    /** Of all GPUs only these may be given; any when there are none. */
+    /** A choice among these GPUs alone; among all when none are named. */
     private GpuChoice among(Set<String> candidates) {
         return candidates.isEmpty()
                 ? this
@@ -128,7 +128,7 @@ public final class GpuChoice {
                         quota);
     }
 
-    /** The same as if one more lease had begun. */
+    /** The choice as if one more lease had begun. */
     public GpuChoice with(Lease lease) {
         return new GpuChoice(gpus, traits, holdings.with(lease), unmanaged, kept, cordons, quota);
     }

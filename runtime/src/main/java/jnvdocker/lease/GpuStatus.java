@@ -29,7 +29,7 @@ public record GpuStatus(
         unmanaged = List.copyOf(unmanaged);
     }
 
-    /** The same with something more to say. */
+    /** A copy with one more note. */
     public GpuStatus noting(String more) {
         String both = note.isEmpty() ? more : note + "; " + more;
         return new GpuStatus(gpu, state, lease, idleSince, both, unmanaged, cordon);

@@ -36,7 +36,7 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
             int held,
             Instant last) {}
 
-    /** Of all users. */
+    /** The time of all users together. */
     public Duration total() {
         return users.stream().map(Use::time).reduce(Duration.ZERO, Duration::plus);
     }

@@ -63,12 +63,12 @@ public record Holder(
         return new Holder(Stage.CREATED, runtime, Optional.empty(), cgroup, List.of());
     }
 
-    /** The same holder, whose first process has become known. */
+    /** A copy whose first process has become known. */
     public Holder startedAs(ProcessId first, Optional<String> itsCgroup) {
         return new Holder(Stage.HELD, process, Optional.of(first), itsCgroup, details);
     }
 
-    /** The same holder with other details. */
+    /** A copy with other details. */
     public Holder with(List<String> others) {
         return new Holder(stage, process, init, cgroup, others);
     }

@@ -27,7 +27,7 @@ public record Holdings(
         return of(ClaimedGpu.of(gpu));
     }
 
-    /** The same of a GPU that was claimed before. */
+    /** The lease of a claimed GPU, or of one that excludes it. */
     public Optional<Lease> of(ClaimedGpu gpu) {
         return Optional.ofNullable(held.get(gpu.uuid()))
                 .or(() -> held.values().stream().filter(lease -> lease.excludes(gpu)).findFirst());

@@ -41,24 +41,24 @@ public record Lease(
     }
 
     /**
-     * Of a client, which requests its GPUs again before it uses them: until then they can be taken
-     * from it. A container that is just being created has been given them already.
+     * Whether it is a client's, which requests its GPUs again before it uses them: until then they
+     * can be taken from it. A container that is just being created has them already.
      */
     public boolean isOfClient() {
         return holder.stage() == Holder.Stage.RESERVED;
     }
 
-    /** Of a container of which docker may have more to say than its processes. */
+    /** Whether it is a container's of which docker may know more than its processes show. */
     public boolean isOfContainer() {
         return holder.stage() == Holder.Stage.HELD && claim.origin().isKnownToDocker();
     }
 
-    /** The same lease with another holder. */
+    /** A copy with another holder. */
     public Lease of(Holder other) {
         return new Lease(id, claim, other, boot, since, mounts, end);
     }
 
-    /** The same lease, of whose claim's origin more is known. */
+    /** A copy with another origin of its claim, of which more is known. */
     public Lease of(Origin known) {
         return new Lease(id, claim.of(known), holder, boot, since, mounts, end);
     }

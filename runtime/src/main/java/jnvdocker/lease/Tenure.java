@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param restarts how many leases it has had besides the first
  */
 public record Tenure(Instant since, int restarts) {
-    /** The same of one whose process began then, if that was earlier. */
+    /** A copy that begins with its process, if that began earlier. */
     public Tenure from(Optional<Instant> process) {
         return process.filter(since::isAfter)
                 .map(start -> new Tenure(start, restarts))

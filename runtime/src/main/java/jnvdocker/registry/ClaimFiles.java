@@ -52,7 +52,7 @@ public final class ClaimFiles {
     private static final String VARIABLES = "variables.json";
     private static final int LIMIT = 1 << 16;
 
-    /** Of directories: parts of them are mounted for users who may not look around here. */
+    /** The mode of directories: parts of them are mounted for users who may not list them. */
     private static final int ENTERED = 0711;
 
     private static final int EMPTY = 0555;

@@ -167,7 +167,7 @@ public final class ClaimStore {
         });
     }
 
-    /** The claim's container is none of them any more. */
+    /** Stops waiting to start the claim's container. */
     public void notRefused(String claim) throws IOException {
         database.transaction(transaction -> {
             RefusedRows.remove(transaction, claim);

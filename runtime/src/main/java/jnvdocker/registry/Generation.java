@@ -26,7 +26,7 @@ import java.util.regex.Pattern;
 final class Generation implements AutoCloseable {
     static final String NAME = "registry.generation";
 
-    /** Of one length, so that a number never mixes with the one before. */
+    /** A form of one length, so that a number never mixes with the one before. */
     private static final String FORM = "%019d\n";
 
     private static final Pattern NUMBER = Pattern.compile("[0-9]{19}\n");

@@ -58,7 +58,7 @@ public final class LeaseHistory {
         return past(Long.MAX_VALUE, limit);
     }
 
-    /** Likewise those with a smaller number. Nobody waits while they are read. */
+    /** The past leases with smaller numbers, the latest first; read without blocking a writer. */
     public List<Lease> past(long before, int limit) throws IOException {
         return reading(transaction -> LeaseRows.past(transaction, before, limit));
     }

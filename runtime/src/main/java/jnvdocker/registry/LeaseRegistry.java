@@ -91,7 +91,7 @@ public final class LeaseRegistry implements AutoCloseable {
         database.examine();
     }
 
-    /** From now on these are told. */
+    /** Notifies a listener of every lease that begins or ends. */
     public void tell(LeaseEvents observer) {
         events = observer;
     }

@@ -18,7 +18,7 @@ final class RefusedRows {
 
     private static final int REASONS = 4;
 
-    /** Of what docker keeps. */
+    /** The longest error of docker's that is kept, in characters. */
     private static final int LONGEST = 1000;
 
     private static final String SEPARATOR = "\n";

@@ -143,7 +143,7 @@ public final class RegistryDatabase implements AutoCloseable {
         T in(Transaction transaction) throws SQLException;
     }
 
-    /** The same, with what else belongs to it. */
+    /** A transaction with the bookkeeping that belongs to it. */
     @FunctionalInterface
     private interface Change<T> {
         T in(Transaction transaction) throws SQLException, RegistryException;

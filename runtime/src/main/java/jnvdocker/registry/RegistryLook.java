@@ -23,7 +23,7 @@ final class RegistryLook {
                     "SELECT * FROM ticket",
                     "SELECT * FROM cordon");
 
-    /** The same by the table and by each index that keeps a GPU from having two holders. */
+    /** Queries of the same rows by a table and by each index that keeps a GPU from two holders. */
     private static final List<List<String>> AGREE =
             List.of(
                     List.of(

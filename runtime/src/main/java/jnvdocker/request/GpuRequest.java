@@ -120,7 +120,7 @@ public sealed interface GpuRequest {
             }
         }
 
-        /** Of any GPUs. */
+        /** A request for a number of any GPUs. */
         public Count(int gpus) {
             this(gpus, GpuFilter.ANY);
         }

@@ -14,7 +14,7 @@ public interface GpuUses {
      */
     List<GpuUse> look(List<Gpu> gpus, Duration limit);
 
-    /** The same with the containers that were listed last, so that it waits for nobody. */
+    /** The uses with the containers that were listed last, so that no engine is waited for. */
     List<GpuUse> lookWithoutEngine(List<Gpu> gpus);
 
     /**

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * given none by that alone: it may open all, and is known by what it has open.
  */
 final class GrantedGpus {
-    /** Of a host without a driver. */
+    /** The major of a host without a driver. */
     static final int NO_MAJOR = -1;
 
     private static final Pattern NODE = Pattern.compile(".*/nvidia[0-9]+|/dev/char/[0-9:]+");
@@ -32,10 +32,10 @@ final class GrantedGpus {
 
     /** The minors of GPUs, by paths of the host. */
     interface Paths {
-        /** Of the nodes that docker gives for {@code --device}. */
+        /** The minors of the nodes that docker gives for {@code --device}. */
         Set<Integer> given(String path);
 
-        /** Of the nodes that are seen where a path is mounted. */
+        /** The minors of the nodes that are seen where a path is mounted. */
         Set<Integer> seen(String path);
     }
 

@@ -47,20 +47,20 @@ public final class HostPaths {
     }
 
     /**
-     * As {@link DeviceNodes#given}.
+     * The nodes that docker gives for a path, see {@link DeviceNodes#given}.
      *
-     * @throws IOException when that cannot be told in time
+     * @throws IOException when its file system does not answer in time
      */
     public DeviceNodes.Reached given(String path) throws IOException {
         return look(new Asked(path, true), nodes::given);
     }
 
-    /** As {@link DeviceNodes#seen}. */
+    /** The nodes that are seen where a path is mounted, see {@link DeviceNodes#seen}. */
     public DeviceNodes.Reached seen(String path) throws IOException {
         return look(new Asked(path, false), nodes::seen);
     }
 
-    /** One path has one look at a time, however many ask for it. */
+    /** Scans a path, once at a time for all who request it. */
     private DeviceNodes.Reached look(Asked asked, Look look) throws IOException {
         CompletableFuture<DeviceNodes.Reached> found;
         synchronized (underWay) {

@@ -26,7 +26,7 @@ public record RunningContainer(
         volumes = List.copyOf(volumes);
     }
 
-    /** The same under the name that it has now. */
+    /** A copy with the name that it has now. */
     public RunningContainer named(String now) {
         return new RunningContainer(id, now, image, init, labels, volumes, access);
     }

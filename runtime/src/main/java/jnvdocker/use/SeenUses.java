@@ -227,7 +227,7 @@ public final class SeenUses implements GpuUses {
         }
     }
 
-    /** Of a path that does not answer the name alone counts. */
+    /** Paths of nodes; if a path does not answer, its name alone counts. */
     private static final class Named implements GrantedGpus.Paths {
         private final HostPaths paths;
 

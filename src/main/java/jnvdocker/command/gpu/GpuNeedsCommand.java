@@ -107,7 +107,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
         return images.image(source);
     }
 
-    /** Of a host whose GPUs differ, the first counts that has what the image needs. */
+    /** The report; on a host whose GPUs differ, for the first that has what the image needs. */
     private NeedsReport report(ImageSource.Found found) throws IOException {
         HostDriver driver;
         try {

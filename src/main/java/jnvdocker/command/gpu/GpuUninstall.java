@@ -46,7 +46,7 @@ final class GpuUninstall implements Callable<Integer> {
             description = "Ask no Docker engine, on a host that has none.")
     private boolean withoutEngine;
 
-    /** Of the packages: what is left to do then is the package manager's. */
+    /** Whether a package manager calls, which does the rest. */
     @Option(names = "--packaged", hidden = true)
     private boolean packaged;
 

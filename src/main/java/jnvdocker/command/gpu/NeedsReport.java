@@ -221,7 +221,7 @@ final class NeedsReport {
                 .orElse("-");
     }
 
-    /** Of an alternative that a newer driver's CUDA libraries in the image meet. */
+    /** Returns what to add about an alternative that the image's own CUDA libraries meet. */
     private static String compat(Requirement requirement, DriverFacts facts) {
         if (requirement.restsOnCompat(facts).isEmpty()) {
             return "";

@@ -338,7 +338,7 @@ public final class RuntimeCreate {
                 Optional.empty());
     }
 
-    /** Of a container that has the reservation and the owner of a claim. */
+    /** The creation of a container with the reservation and the owner of a claim. */
     private OciContainers.Creation claimed(String claim, CreateCall call, GpuRequest request)
             throws RefusedException, IOException {
         OciContainers.Creation creation = creation(call, request);

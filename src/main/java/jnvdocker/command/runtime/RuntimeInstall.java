@@ -184,7 +184,7 @@ final class RuntimeInstall implements Callable<Integer> {
                 kind == EngineKind.CDI ? Optional.of(host.cdi().devices()) : Optional.empty());
     }
 
-    /** The same devices by NVIDIA's names, in a file of their own. */
+    /** The devices by NVIDIA's names, in a file of their own. */
     private static RuntimeInstaller.Wanted nvidias(RuntimeInstaller.Wanted ours) {
         return new RuntimeInstaller.Wanted(
                 ours.engine(),

@@ -41,6 +41,19 @@ class RemappedEngineTest {
             Command.of("chmod", "o+x", folder, folder.resolve("data")).run();
         }
         lab.engine().restart("--userns-remap=default");
+        // In a user namespace runc makes no nodes: it mounts those that the host has at these paths.
+        Path above = lab.engine().socket().resolveSibling("above");
+        lab.engine()
+                .inside(
+                        "sh",
+                        "-ec",
+                        "mkdir -p $0/upper $0/work; mount -t overlay overlay -o"
+                                + " lowerdir=/dev,upperdir=$0/upper,workdir=$0/work /dev;"
+                                + " cp -a $1/dev/nvidia* /dev/",
+                        above,
+                        lab.host().folder())
+                .run()
+                .ok();
         lab.engine().image("plain", "--small");
         lab.engine().image("bookworm", "--tools", "bookworm");
     }

@@ -133,7 +133,7 @@ public final class ServedVolumes {
                 "load the kernel module overlay, and have jnvdockerd run as root of the host");
     }
 
-    /** Of the files that are the host's own. A copy is for containers alone. */
+    /** The volume itself, or a copy for containers alone if its files are the host's own. */
     private DriverVolume copy(Host host, DriverVolume volume) throws IOException {
         return volume.cloned().containsKey(Cloned.LINK)
                 ? copies.build(host, volume.version())

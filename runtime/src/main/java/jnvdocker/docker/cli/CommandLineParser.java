@@ -129,7 +129,7 @@ final class CommandLineParser {
         return first;
     }
 
-    /** Of several requests docker sets the variable several times, of which the last counts. */
+    /** The capabilities of the last request that has any: docker sets the variable for each. */
     private static List<String> capabilities(List<String> values)
             throws InvalidGpuRequestException {
         List<String> last = List.of();

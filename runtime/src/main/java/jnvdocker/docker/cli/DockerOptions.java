@@ -6,7 +6,7 @@ package jnvdocker.docker.cli;
  * and {@code create.go}, and {@code cli/flags/options.go} of docker/cli.
  */
 final class DockerOptions {
-    /** Of docker itself, typed before the command. */
+    /** The options of docker itself, typed before the command. */
     static final OptionTable GLOBAL =
             OptionTable.parse(
                     """
@@ -24,7 +24,7 @@ final class DockerOptions {
                       -v, --version
                     """);
 
-    /** Of {@code docker container}, typed before its command. */
+    /** The options of {@code docker container}, typed before its command. */
     static final OptionTable CONTAINER = OptionTable.parse("  -h, --help");
 
     static final String GPU_WAIT = "gpu-wait";

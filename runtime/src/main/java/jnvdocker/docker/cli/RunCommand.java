@@ -193,8 +193,8 @@ public final class RunCommand implements DockerCommandLine {
     }
 
     /**
-     * The same command once its image has been pulled, as {@code --pull} asked. What the registry
-     * has may be of another platform than was requested, and docker would pull it once more.
+     * The command once its image has been pulled, as {@code --pull} requested. The registry's image
+     * may be of another platform than was requested, and docker would pull it once more.
      */
     public RunCommand pulled() {
         List<String> more = new ArrayList<>(instead);
@@ -219,7 +219,7 @@ public final class RunCommand implements DockerCommandLine {
     }
 
     /**
-     * The same command after its pull has failed, for docker to say why in its own words, and with
+     * The command after its pull has failed, for docker to say why in its own words, and with
      * its own exit code. Should docker succeed, it finds a runtime that does not exist: nothing was
      * decided about the container's GPUs.
      */

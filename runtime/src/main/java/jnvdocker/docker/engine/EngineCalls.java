@@ -18,7 +18,7 @@ import java.util.function.Supplier;
  * calls get a part of the connections alone, so that lists always have some.
  */
 final class EngineCalls implements AutoCloseable {
-    /** Of the connections that there may be. */
+    /** The numbers of connections that calls of one subject may take. */
     private static final int ABOUT_ONE_THING = 8;
 
     private static final int ABOUT_THE_SAME = 2;

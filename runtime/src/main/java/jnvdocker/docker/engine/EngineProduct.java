@@ -52,8 +52,8 @@ public record EngineProduct(String name, boolean rootless) {
     }
 
     /**
-     * The same with the answer to {@code docker info --format '{{json .SecurityOptions}}'}, which
-     * the version does not have.
+     * A copy with the answer to {@code docker info --format '{{json .SecurityOptions}}'}, which is
+     * not in the version.
      */
     public EngineProduct withSecurity(String options) {
         return new EngineProduct(name, options.contains('"' + ROOTLESS + '"'));

@@ -134,7 +134,7 @@ final class EngineTransport implements DockerHttpClient {
             return header == null ? null : header.getValue();
         }
 
-        /** Of an error, the beginning: docker-java reads it to its end, as one text. */
+        /** The body; of an error, only its beginning: docker-java reads that whole, as one text. */
         @Override
         public InputStream getBody() {
             try {

@@ -53,7 +53,7 @@ public record TrialContainer(
 
     private static final String THIS_DAEMON = UUID.randomUUID().toString();
 
-    /** One of that image alone, which shows the image's files. */
+    /** A container of an image without anything more, which shows the image's files. */
     public static TrialContainer of(String image) {
         return new TrialContainer(
                 image, Optional.empty(), List.of(), List.of(), Optional.empty(), Map.of());

@@ -41,20 +41,20 @@ public final class ChoiceText {
         };
     }
 
-    /** The same, with advice for a user of {@code jnvdocker run}. */
+    /** The refusal of a request for GPUs in use, with advice for {@code jnvdocker run}. */
     public static Refusal refusal(GpuChoice.Busy busy) {
         return new Refusal(reason(busy), remedy(busy, "wait with --gpu-wait"));
     }
 
-    /** The same for a user of an engine, which does not wait for GPUs. */
+    /** The refusal of a start by an engine, which does not wait for GPUs. */
     public static Refusal refusalOfStart(GpuChoice.Busy busy) {
         String later = "start the container again later, or wait with 'jnvdocker run --gpu-wait'";
         return new Refusal(reason(busy), remedy(busy, later));
     }
 
     /**
-     * The same for somebody who has typed no {@code --gpus}, so that a default says how many GPUs
-     * the image gets.
+     * The refusal for a user who typed no {@code --gpus}, so that a default says how many GPUs the
+     * image gets.
      *
      * @param byEngine whether an engine asks, which does not wait
      */

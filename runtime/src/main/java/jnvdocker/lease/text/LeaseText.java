@@ -207,7 +207,7 @@ public final class LeaseText {
         };
     }
 
-    /** Of the container that uses it; of another engine's no more is known. */
+    /** The id of the container that uses a GPU; of another engine's, no more is known. */
     public static Optional<String> containerId(GpuUse use) {
         return use.container()
                 .map(RunningContainer::id)

@@ -36,7 +36,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         return new MesosPolicy(List.of(), WAIT);
     }
 
-    /** The same, with that limit on the wait. */
+    /** A copy with a limit on the wait. */
     public MesosPolicy within(Optional<Duration> longest) {
         return new MesosPolicy(
                 gpus, longest.filter(it -> it.compareTo(patience) < 0).orElse(patience));

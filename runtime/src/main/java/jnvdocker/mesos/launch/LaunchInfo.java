@@ -29,7 +29,7 @@ public final class LaunchInfo {
                     .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
                     .build();
 
-    /** Of memory, in bytes: a framework's user can set any number of variables. */
+    /** The limit on memory, in bytes: a framework's user can set any number of variables. */
     private static final int MOST = 4 << 20;
 
     private static final String VARIABLES = "variables";
@@ -150,7 +150,7 @@ public final class LaunchInfo {
         throw new IOException("a task's environment is a JSON object");
     }
 
-    /** Of a name that comes twice the last counts. */
+    /** The variables by name; if a name occurs twice, the last counts. */
     private static Map<String, String> values(JsonNode environment) {
         Map<String, String> values = new LinkedHashMap<>();
         for (JsonNode variable : environment.path(VARIABLES)) {

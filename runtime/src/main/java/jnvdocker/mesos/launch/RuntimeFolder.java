@@ -71,7 +71,7 @@ public record RuntimeFolder(Path path, List<String> ids) {
         return ids.size() > 1;
     }
 
-    /** Of the container that this one is nested in. */
+    /** The directory of the container that this one is nested in. */
     public Optional<RuntimeFolder> parent() {
         return isNested()
                 ? Optional.of(

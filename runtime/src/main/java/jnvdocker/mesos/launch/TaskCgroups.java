@@ -78,7 +78,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
         return found;
     }
 
-    /** Of the container itself, or of the next around it that has one. */
+    /** The devices cgroup of the container, or of the next one around it that has one. */
     private static Optional<Path> innermost(
             String root, RuntimeFolder folder, CgroupControllers controllers) {
         Optional<Path> found = Optional.empty();
@@ -93,7 +93,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
         return found;
     }
 
-    /** Of the outermost container. */
+    /** The devices cgroup of the outermost container. */
     public String outermostDevices() {
         return devices.getFirst();
     }

@@ -21,7 +21,7 @@ public record CdiDevices(List<Device> gpus, List<DeviceNode> control, Path drive
         control = List.copyOf(control);
     }
 
-    /** The same with the driver at another place, if that is one of this driver. */
+    /** A copy with the driver at another place, if that is one of this driver. */
     CdiDevices keeping(Optional<Path> place) {
         return place.filter(it -> Objects.equals(it.getFileName(), driver.getFileName()))
                 .map(it -> new CdiDevices(gpus, control, it))

@@ -41,7 +41,7 @@ interface EngineSettings {
     record Found(Path program, boolean standard) {}
 
     /**
-     * The same text with a runtime, and all else as it was.
+     * A configuration with a runtime added, and all else as it was.
      *
      * @param text empty when there is no file
      * @throws RefusedException when it says something else of that name, or cannot be read
@@ -49,8 +49,8 @@ interface EngineSettings {
     String with(String text, Entry entry) throws RefusedException;
 
     /**
-     * The same text without it, empty when nothing is left; as it is when the name is somebody
-     * else's by now.
+     * A configuration without a runtime; empty when nothing is left, unchanged when the name is
+     * another's by now.
      *
      * @throws RefusedException when it cannot be read
      */

@@ -63,7 +63,7 @@ final class Registrations {
         }
     }
 
-    /** Of one that is there already of the same configuration, this takes the place. */
+    /** Adds a registration, in place of one of the same configuration. */
     void add(Registration registration) throws IOException, RefusedException {
         List<Registration> others = without(registration);
         others.add(registration);

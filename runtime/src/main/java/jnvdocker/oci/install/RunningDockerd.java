@@ -68,12 +68,12 @@ public record RunningDockerd(StartedProgram process, Path program) {
         return process.user().uid() == 0;
     }
 
-    /** Of its process, as a signal takes it. */
+    /** Its process, for a signal. */
     public int pid() {
         return process.pid();
     }
 
-    /** As it was started, without its own name. */
+    /** The arguments that it was started with, without its own name. */
     private List<String> arguments() {
         return process.arguments().subList(1, process.arguments().size());
     }

@@ -162,8 +162,8 @@ public record DockerContainer(
     }
 
     /**
-     * Of a container whose user has mounted other files in place of docker's: its root is in a
-     * directory named after the driver.
+     * The data root by a container's root directory, which is below one named after the driver: its
+     * user may have mounted other files in place of docker's.
      */
     private static Optional<Path> dataRootOf(String root, String driver) {
         int end = root.indexOf("/" + driver + "/");

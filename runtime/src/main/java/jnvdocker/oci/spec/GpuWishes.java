@@ -163,7 +163,7 @@ public final class GpuWishes {
                 && standard.filter(it -> !it.equals(docker.get().runtime())).isPresent();
     }
 
-    /** Of something that is about GPUs, and requests none. */
+    /** The wish of a container that concerns GPUs and requests none. */
     private static Optional<GpuWish> withheld(
             RuntimeSpec spec, Optional<DockerContainer> docker, Majors majors, UsersWords words) {
         Optional<Refusal> nodes =
@@ -235,7 +235,7 @@ public final class GpuWishes {
         return Optional.empty();
     }
 
-    /** Of what somebody has said to us, or to docker. */
+    /** The wish that a user has expressed to us, or to docker. */
     private Optional<GpuWish> asked(
             Optional<DockerContainer> docker, UsersWords words, Claims claims, Set<Integer> named)
             throws RefusedException, IOException {
@@ -265,7 +265,7 @@ public final class GpuWishes {
                 : Optional.empty();
     }
 
-    /** Of a claim by its label, which counts only if the image cannot have it of its own. */
+    /** The wish of the claim in a label, which counts only if it cannot be the image's own. */
     private static Optional<GpuWish> claimed(UsersWords words, Claims claims, Set<Integer> named)
             throws RefusedException, IOException {
         Optional<String> users = words.label(ClaimNames.CLAIM_LABEL);

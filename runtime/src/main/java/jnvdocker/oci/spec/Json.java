@@ -19,7 +19,7 @@ import java.util.Map;
 
 /** The engines' JSON, of which any part may be missing or null, and numbers stay as they are. */
 final class Json {
-    /** Of memory, in bytes: more than a container can have that Linux runs. */
+    /** The limit on memory, in bytes: more than the configuration of any container takes. */
     private static final int MOST = 8 << 20;
 
     private static final JsonMapper MAPPER =

@@ -13,7 +13,7 @@ import java.util.TreeSet;
  * @param others those of nvidia-uvm, nvidia-caps and the like
  */
 public record Majors(int gpu, Set<Integer> others) {
-    /** Of a host on which no driver is loaded. */
+    /** The majors of a host on which no driver is loaded. */
     public static final Majors NONE = new Majors(DeviceMajors.NVIDIA, Set.of());
 
     public Majors {

@@ -65,7 +65,7 @@ final class NvidiaParts {
                     "/var/run/nvidia-fabricmanager/",
                     "/tmp/nvidia-mps");
 
-    /** Of the kernel's graphics drivers, whose nodes CDI puts in for each GPU, too. */
+    /** The major of the kernel's graphics drivers, whose nodes CDI adds for each GPU, too. */
     private static final int DRM_MAJOR = 226;
 
     private NvidiaParts() {}
@@ -170,7 +170,7 @@ final class NvidiaParts {
                 && (FILE.matcher(last(target)).matches() || target.contains("/nvidia/"));
     }
 
-    /** Of our CDI devices. */
+    /** Whether a mount is that of our CDI devices. */
     private static boolean isDriverFolder(JsonNode mount) {
         return mount.path("destination").asText("").equals(ContainerPlanner.DRIVER_FOLDER);
     }

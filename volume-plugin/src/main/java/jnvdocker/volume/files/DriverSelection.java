@@ -163,7 +163,7 @@ final class DriverSelection {
         return owner != Owner.GL || name.endsWith(".so." + driver);
     }
 
-    /** Of several files that would have one name, the one the loader comes across first. */
+    /** The libraries without those of a name that the loader finds elsewhere first. */
     private List<ChosenLibrary> withoutDoubles() {
         List<ChosenLibrary> kept = new ArrayList<>();
         List<ChosenLibrary> byPlace =

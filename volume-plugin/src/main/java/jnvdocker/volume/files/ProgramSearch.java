@@ -37,7 +37,7 @@ final class ProgramSearch {
                     "nvidia-persistenced",
                     "nvidia-smi");
 
-    /** Of the driver, but of no use in a container, or against its point. */
+    /** Programs of the driver that are of no use in a container, or against its purpose. */
     private static final List<String> UNWANTED =
             List.of(
                     "nvidia-bug-report.sh",

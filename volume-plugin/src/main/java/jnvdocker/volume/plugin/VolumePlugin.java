@@ -28,7 +28,7 @@ public final class VolumePlugin {
     private static final Logger LOG = LoggerFactory.getLogger(VolumePlugin.class);
     private static final int MAX_NAME = 255;
 
-    /** Of memory, in bytes: a user can give a volume any number of options. */
+    /** The memory of a request, in bytes: a user can give a volume any number of options. */
     private static final BoundedParser.Limits LIMITS = BoundedParser.Limits.of(64 << 10);
 
     private final List<PluginVolumes> kinds;
