@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** Finds faults of this host, and tells how to fix them. */
@@ -41,6 +42,7 @@ public final class Doctor {
             Supplier<GpuRequest> defaultGpus,
             Supplier<MesosPolicy> mesos,
             RuntimeInstaller runtimes,
+            BooleanSupplier cdiNvidia,
             KubernetesFacts kubernetes,
             DaemonFacts daemon) {}
 
@@ -89,6 +91,7 @@ public final class Doctor {
                         around.engine(),
                         around.host(),
                         around.leases(),
+                        around.cdiNvidia(),
                         new ClaimFiles(around.daemon().state())::hasVariables),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new KubernetesCheck(around.host(), around.kubernetes(), around.daemon()),

@@ -28,8 +28,9 @@ final class OtherWays {
 
     /**
      * @param docker the runtimes that docker has; empty when it does not answer
+     * @param ours our CDI file with NVIDIA's names; empty if it is not installed
      */
-    List<Finding> look(Optional<EngineRuntimes> docker) throws IOException {
+    List<Finding> look(Optional<EngineRuntimes> docker, Optional<Path> ours) throws IOException {
         List<Finding> found = new ArrayList<>();
         if (docker.isPresent()) {
             addDockers(docker.get(), found);
@@ -58,19 +59,45 @@ final class OtherWays {
                             "remove NVIDIA's hook, and run 'jnvdocker runtime install --engine"
                                     + " podman'"));
         }
+        List<Path> folders = foreign.cdiFolders();
         for (Path file : foreign.nvidiasCdiFiles()) {
             found.add(
-                    Finding.hint(
-                            file
-                                    + " lets '--device "
-                                    + RuntimeInstaller.NVIDIAS_CDI_KIND
-                                    + "=…' give containers GPUs without jnvdocker, but for those"
-                                    + " of its runtime",
-                            "replace it by jnvdocker's, of the same names: rm "
-                                    + file
-                                    + " && jnvdocker runtime install --engine cdi"));
+                    ours.isPresent()
+                            ? besideOurs(file, ours.get(), folders)
+                            : Finding.hint(
+                                    file
+                                            + " lets '--device "
+                                            + RuntimeInstaller.NVIDIAS_CDI_KIND
+                                            + "=…' give containers GPUs without jnvdocker, but for"
+                                            + " those of its runtime",
+                                    "replace it by jnvdocker's, of the same names: rm "
+                                            + file
+                                            + " && jnvdocker runtime install --engine cdi"));
         }
         return found;
+    }
+
+    /** Engines take the file in the later directory, and neither of two in one directory. */
+    private static Finding besideOurs(Path file, Path ours, List<Path> folders) {
+        int order = folders.indexOf(file.getParent()) - folders.indexOf(ours.getParent());
+        String result =
+                order == 0
+                        ? "so engines refuse these names"
+                        : order > 0
+                                ? "and engines take the former, which gives containers GPUs without"
+                                        + " jnvdocker"
+                                : "and engines take the latter";
+        return Finding.hint(
+                file
+                        + " and "
+                        + ours
+                        + " both offer '--device "
+                        + RuntimeInstaller.NVIDIAS_CDI_KIND
+                        + "=…', "
+                        + result,
+                "remove NVIDIA's: systemctl disable --now nvidia-cdi-refresh.path"
+                        + " nvidia-cdi-refresh.service; rm "
+                        + file);
     }
 
     private boolean isPastUs(String program) {

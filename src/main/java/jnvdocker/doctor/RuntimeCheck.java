@@ -10,6 +10,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.ForeignRuntimes;
+import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.words.Quote;
@@ -20,18 +21,24 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** Checks our OCI runtime, and the ways by which containers get GPUs past it. */
 final class RuntimeCheck implements Check {
+    private static final String NVIDIAS = RuntimeInstaller.NVIDIAS_CDI_KIND;
+
     private final RuntimeInstaller installer;
     private final DockerEngine engine;
+    private final ForeignRuntimes foreign;
     private final OtherWays others;
     private final Leases leases;
+    private final BooleanSupplier wantsNvidias;
     private final Predicate<String> created;
 
     /**
+     * @param wantsNvidias whether our CDI devices are to have NVIDIA's names as well
      * @param created tells whether our runtime has created the container of a claim
      */
     RuntimeCheck(
@@ -39,11 +46,14 @@ final class RuntimeCheck implements Check {
             DockerEngine engine,
             Host host,
             Leases leases,
+            BooleanSupplier wantsNvidias,
             Predicate<String> created) {
         this.installer = installer;
         this.engine = engine;
-        this.others = new OtherWays(new ForeignRuntimes(host), engine::isGuarded);
+        this.foreign = new ForeignRuntimes(host);
+        this.others = new OtherWays(foreign, engine::isGuarded);
         this.leases = leases;
+        this.wantsNvidias = wantsNvidias;
         this.created = created;
     }
 
@@ -55,8 +65,21 @@ final class RuntimeCheck implements Check {
     @Override
     public List<Finding> look() throws IOException {
         Optional<EngineRuntimes> now = runtimes();
-        List<Finding> found = new ArrayList<>(registered(now));
-        found.addAll(others.look(now));
+        List<Finding> found = new ArrayList<>();
+        try {
+            List<RuntimeHealth> all = installer.health(() -> now);
+            found.addAll(registered(all));
+            Optional<Path> ours = cdiFile(all, NVIDIAS);
+            found.addAll(others.look(now, ours));
+            if (cdiFile(all, RuntimeInstaller.CDI_KIND).isPresent()
+                    && ours.isEmpty()
+                    && foreign.nvidiasCdiFiles().isEmpty()) {
+                found.add(withoutNvidias(wantsNvidias.getAsBoolean()));
+            }
+        } catch (RefusedException e) {
+            found.add(Finding.wrong(e));
+            found.addAll(others.look(now, Optional.empty()));
+        }
         found.addAll(paths(leases.live(), created));
         return found;
     }
@@ -70,19 +93,32 @@ final class RuntimeCheck implements Check {
         }
     }
 
-    private List<Finding> registered(Optional<EngineRuntimes> now) throws IOException {
-        try {
-            List<RuntimeHealth> all = installer.health(() -> now);
-            return all.isEmpty()
-                    ? List.of(
-                            Finding.ok(
-                                    "our OCI runtime is not installed: 'jnvdocker runtime install'"
-                                            + " lets docker compose and plain docker have GPUs,"
-                                            + " too"))
-                    : all.stream().map(RuntimeCheck::finding).toList();
-        } catch (RefusedException e) {
-            return List.of(Finding.wrong(e));
-        }
+    private static List<Finding> registered(List<RuntimeHealth> all) {
+        return all.isEmpty()
+                ? List.of(
+                        Finding.ok(
+                                "our OCI runtime is not installed: 'jnvdocker runtime install'"
+                                        + " lets docker compose and plain docker have GPUs,"
+                                        + " too"))
+                : all.stream().map(RuntimeCheck::finding).toList();
+    }
+
+    private static Optional<Path> cdiFile(List<RuntimeHealth> all, String kind) {
+        return all.stream()
+                .map(RuntimeHealth::registration)
+                .filter(it -> it.engine() == EngineKind.CDI && it.name().equals(kind))
+                .map(Registration::config)
+                .findFirst();
+    }
+
+    /** Our CDI devices are installed by our names alone. */
+    static Finding withoutNvidias(boolean wanted) {
+        String what = "no file of jnvdocker's offers '--device " + NVIDIAS + "=…'";
+        return wanted
+                ? Finding.hint(
+                        what + ", as cdi_nvidia has it",
+                        "run 'jnvdocker runtime install --engine cdi' again")
+                : Finding.ok(what + ": cdi_nvidia is false");
     }
 
     static Finding finding(RuntimeHealth health) {

@@ -49,7 +49,8 @@ class OtherWaysTest {
 
     private List<String> found(Map<String, String> runtimes, String standard) throws IOException {
         return new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
-                .look(Optional.of(new EngineRuntimes(standard, runtimes))).stream()
+                        .look(Optional.of(new EngineRuntimes(standard, runtimes)), Optional.empty())
+                        .stream()
                         .map(Finding::line)
                         .toList();
     }
@@ -195,6 +196,53 @@ class OtherWaysTest {
                                         + " && jnvdocker runtime install --engine cdi")
                         .toList(),
                 found());
+    }
+
+    /** As engines decide it: the last directory that has a device, unless it has it twice. */
+    @Test
+    void fileOfNvidiasBesideOursIsNamedWithTheOneThatCounts() throws IOException {
+        Path ours = root.resolve("etc/cdi/jnvdocker-nvidia.json");
+        String nvidias = "cdiVersion: 0.6.0\nkind: nvidia.com/gpu\n";
+        Path beside = write("/etc/cdi/nvidia.yaml", nvidias);
+        Path later = write("/var/run/cdi/nvidia.yaml", nvidias);
+        assertEquals(
+                List.of(
+                        both(beside, ours, "so engines refuse these names"),
+                        both(
+                                later,
+                                ours,
+                                "and engines take the former, which gives containers GPUs without"
+                                        + " jnvdocker")),
+                beside(ours));
+        Files.delete(later);
+        assertEquals(List.of(both(beside, later, "and engines take the latter")), beside(later));
+    }
+
+    private List<String> beside(Path ours) throws IOException {
+        return new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
+                .look(Optional.empty(), Optional.of(ours)).stream().map(Finding::line).toList();
+    }
+
+    private static String both(Path file, Path ours, String result) {
+        return file
+                + " and "
+                + ours
+                + " both offer '--device nvidia.com/gpu=…', "
+                + result
+                + "; remove NVIDIA's: systemctl disable --now nvidia-cdi-refresh.path"
+                + " nvidia-cdi-refresh.service; rm "
+                + file;
+    }
+
+    @Test
+    void namesOfNvidiasThatNoFileOfOursOffersAreReported() {
+        String what = "no file of jnvdocker's offers '--device nvidia.com/gpu=…'";
+        assertEquals(
+                what
+                        + ", as cdi_nvidia has it; run 'jnvdocker runtime install --engine cdi'"
+                        + " again",
+                RuntimeCheck.withoutNvidias(true).line());
+        assertEquals(what + ": cdi_nvidia is false", RuntimeCheck.withoutNvidias(false).line());
     }
 
     @Test

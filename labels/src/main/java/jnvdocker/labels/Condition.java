@@ -12,6 +12,11 @@ public sealed interface Condition {
 
     Outcome test(DriverFacts facts);
 
+    /** Whether it requires a major version of CUDA that is newer than the driver's. */
+    default boolean isOfNewerCuda(DriverFacts facts) {
+        return false;
+    }
+
     /**
      * @throws IllegalArgumentException quoting the text, when it is not a condition
      */
@@ -46,6 +51,13 @@ public sealed interface Condition {
                     .map(actual -> operator.holds(actual.compareTo(value)))
                     .map(held -> held ? Outcome.MET : Outcome.UNMET)
                     .orElse(Outcome.UNKNOWN);
+        }
+
+        @Override
+        public boolean isOfNewerCuda(DriverFacts facts) {
+            return property == Property.CUDA
+                    && (operator == Operator.GREATER || operator == Operator.GREATER_OR_EQUAL)
+                    && facts.cuda().filter(cuda -> cuda.major() < value.major()).isPresent();
         }
 
         @Override

@@ -7,21 +7,25 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The facts that an image's needs are checked against: the loaded driver and, as far as it is
- * known, one GPU. Other facts are unknown, and conditions on them count as true.
+ * The facts that an image's needs are checked against: the loaded driver and, as far as they are
+ * known, one GPU, and whether the image has CUDA libraries that come before the driver's. Other
+ * facts are unknown, and conditions on them count as true.
  */
 public final class DriverFacts {
     private final DriverVersion driver;
     private final CudaVersion cuda;
     private final String arch;
     private final String brand;
+    private final Boolean compat;
     private final Map<Property, VersionNumber> versions = new EnumMap<>(Property.class);
 
-    private DriverFacts(DriverVersion driver, CudaVersion cuda, String arch, String brand) {
+    private DriverFacts(
+            DriverVersion driver, CudaVersion cuda, String arch, String brand, Boolean compat) {
         this.driver = driver;
         this.cuda = cuda;
         this.arch = arch;
         this.brand = brand;
+        this.compat = compat;
         versions.put(Property.DRIVER, new VersionNumber(driver.text()));
         if (cuda != null) {
             versions.put(Property.CUDA, new VersionNumber(cuda.toString()));
@@ -32,12 +36,12 @@ public final class DriverFacts {
     }
 
     public static DriverFacts of(DriverVersion driver) {
-        return new DriverFacts(driver, null, null, null);
+        return new DriverFacts(driver, null, null, null, null);
     }
 
     /** A copy with the CUDA version that the driver supports. */
     public DriverFacts withCuda(CudaVersion known) {
-        return new DriverFacts(driver, known, arch, brand);
+        return new DriverFacts(driver, known, arch, brand, compat);
     }
 
     /**
@@ -46,17 +50,22 @@ public final class DriverFacts {
      * @throws IllegalArgumentException quoting the text, when it is not numbers and dots
      */
     public DriverFacts withArch(String computeCapability) {
-        return new DriverFacts(driver, cuda, computeCapability, brand);
+        return new DriverFacts(driver, cuda, computeCapability, brand, compat);
     }
 
     /** A copy with the brand of the GPU, such as geforce or tesla. */
     public DriverFacts withBrand(String known) {
-        return new DriverFacts(driver, cuda, arch, known);
+        return new DriverFacts(driver, cuda, arch, known, compat);
+    }
+
+    /** A copy with whether CUDA libraries of the image's own come before the driver's. */
+    public DriverFacts withCompat(boolean known) {
+        return new DriverFacts(driver, cuda, arch, brand, known);
     }
 
     /** The facts about the same GPU under another driver. */
     DriverFacts withDriver(DriverVersion other, CudaVersion supported) {
-        return new DriverFacts(other, supported, arch, brand);
+        return new DriverFacts(other, supported, arch, brand, compat);
     }
 
     public DriverVersion driver() {
@@ -74,6 +83,11 @@ public final class DriverFacts {
 
     public Optional<String> brand() {
         return Optional.ofNullable(brand);
+    }
+
+    /** Whether CUDA libraries of the image's own come before the driver's. */
+    public Optional<Boolean> compat() {
+        return Optional.ofNullable(compat);
     }
 
     /** The value of cuda, driver or arch; empty when it is unknown. */

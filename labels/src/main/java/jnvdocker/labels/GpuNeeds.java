@@ -178,6 +178,20 @@ public final class GpuNeeds {
         return mention(Property.ARCH) || mention(Property.BRAND);
     }
 
+    /** Whether it matters for them whether CUDA libraries of the image's own come first. */
+    public boolean restOnCompat(DriverFacts facts) {
+        return requirements.stream()
+                .anyMatch(named -> named.requirement().restsOnCompat(facts).isPresent());
+    }
+
+    /** Whether they have a condition on CUDA that the driver does not meet. */
+    public boolean lackCuda(DriverFacts facts) {
+        return requirements.stream()
+                .flatMap(named -> named.requirement().alternatives().stream())
+                .map(each -> each.only(Outcome.UNMET, facts))
+                .anyMatch(each -> each.properties().contains(Property.CUDA));
+    }
+
     private boolean mention(Property property) {
         return requirements.stream()
                 .flatMap(named -> named.requirement().alternatives().stream())

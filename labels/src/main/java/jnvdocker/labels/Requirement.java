@@ -61,7 +61,29 @@ public final class Requirement {
     /** Whether it holds if unknown conditions count as true. */
     public boolean isMetBy(DriverFacts facts) {
         return isEmpty()
-                || alternatives.stream().anyMatch(each -> each.test(facts) != Outcome.UNMET);
+                || passes(facts) && (facts.compat().orElse(true) || restsOnCompat(facts).isEmpty());
+    }
+
+    private boolean passes(DriverFacts facts) {
+        return alternatives.stream().anyMatch(each -> each.test(facts) != Outcome.UNMET);
+    }
+
+    /**
+     * The condition on CUDA that the host does not meet, of one that it meets by its driver's
+     * branch: it does as long as CUDA libraries of the image's own, made for this branch, come
+     * before the driver's. A newer minor version of CUDA needs none of them.
+     */
+    public Optional<Condition> restsOnCompat(DriverFacts facts) {
+        boolean metByCuda =
+                alternatives.stream()
+                        .filter(each -> each.test(facts) != Outcome.UNMET)
+                        .anyMatch(each -> each.properties().contains(Property.CUDA));
+        return metByCuda || !passes(facts)
+                ? Optional.empty()
+                : alternatives.stream()
+                        .flatMap(each -> each.conditions().stream())
+                        .filter(each -> each.isOfNewerCuda(facts))
+                        .findFirst();
     }
 
     /**

@@ -1,6 +1,7 @@
 package jnvdocker.labels;
 
 import java.util.List;
+import java.util.Optional;
 
 /** Words for unmet needs: the condition, the value of the host, and a value that would do. */
 final class UnmetNeeds {
@@ -19,6 +20,10 @@ final class UnmetNeeds {
 
     static UnmetNeedException requirement(
             GpuNeeds needs, NamedRequirement named, DriverFacts facts) {
+        Optional<Condition> lacking = named.requirement().restsOnCompat(facts);
+        if (lacking.isPresent()) {
+            return compat(needs, named, lacking.get(), facts);
+        }
         List<Alternative> alternatives = named.requirement().alternatives();
         Alternative failed = alternatives.getFirst().only(Outcome.UNMET, facts);
         return new UnmetNeedException(
@@ -28,6 +33,19 @@ final class UnmetNeeds {
                                 failed.values(facts),
                                 named.where(),
                                 others(alternatives.size() - 1)),
+                remedy(needs, facts));
+    }
+
+    private static UnmetNeedException compat(
+            GpuNeeds needs, NamedRequirement named, Condition condition, DriverFacts facts) {
+        return new UnmetNeedException(
+                "unsatisfied condition: %s (%s is %s; %s), and no CUDA libraries of the image's own"
+                                .formatted(
+                                        condition,
+                                        condition.property(),
+                                        facts.shown(condition.property()),
+                                        named.where())
+                        + " come before the driver's",
                 remedy(needs, facts));
     }
 

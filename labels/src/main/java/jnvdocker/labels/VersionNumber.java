@@ -19,6 +19,10 @@ public record VersionNumber(String text) implements Comparable<VersionNumber> {
         }
     }
 
+    long major() {
+        return numbers()[0];
+    }
+
     @Override
     public int compareTo(VersionNumber other) {
         return Arrays.compare(numbers(), other.numbers());

@@ -52,6 +52,30 @@ class GpuNeedsCheckTest {
                 messages(needs("NVIDIA_REQUIRE_CUDA=" + Images.requireCuda124()), unknown));
     }
 
+    /** A newer minor version of CUDA runs with the driver's own libraries. */
+    @Test
+    void newerMajorVersionOfCudaRestsOnTheImagesLibraries() throws Exception {
+        GpuNeeds needs = needs("NVIDIA_REQUIRE_CUDA=" + Images.requireCuda124());
+        DriverFacts old = Images.driver("470.256.02").withBrand("tesla");
+        assertEquals(List.of(), needs.check(old));
+        assertEquals(List.of(), needs.check(old.withCompat(true)));
+        assertEquals(
+                "unsatisfied condition: cuda>=12.4 (cuda is 11.4; NVIDIA_REQUIRE_CUDA of the"
+                        + " image), and no CUDA libraries of the image's own come before the"
+                        + " driver's; driver 470.256.02 is loaded, 550 or newer would do, or use an"
+                        + " older image"
+                        + SKIP,
+                refusal(needs, old.withCompat(false)));
+        DriverFacts minor = Images.driver("535.104.05").withBrand("tesla");
+        assertEquals(List.of(), needs.check(minor.withCompat(false)));
+        assertEquals(List.of(), needs.check(Images.driver("550.54.15").withCompat(false)));
+        assertEquals(
+                List.of(),
+                needs("NVIDIA_REQUIRE_CUDA=cuda>=12.4 cuda>=11.0,driver>=470")
+                        .check(old.withCompat(false)));
+        assertEquals(List.of(), needs("NVIDIA_REQUIRE_X=driver>=470").check(old.withCompat(false)));
+    }
+
     /** As NVIDIA's runtime reads its images of 2016 to 2018. */
     @Test
     void cudaVersionIsRequiredWhereNothingElseSaysWhich() throws Exception {

@@ -1,6 +1,9 @@
 package jnvdocker.container;
 
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.regex.Pattern;
 
 /**
  * The image's own CUDA libraries of a newer driver, which run on the loaded one.
@@ -9,6 +12,8 @@ import java.util.List;
  * @param names of the libraries in it
  */
 public record CompatLibraries(String folder, List<String> names) {
+    private static final Pattern NAMED = Pattern.compile("/compat(/[^:]*)?(:|$)");
+
     /** The libraries of an image that has none, or none that fit. */
     public static final CompatLibraries NONE = new CompatLibraries("", List.of());
 
@@ -18,5 +23,11 @@ public record CompatLibraries(String folder, List<String> names) {
 
     public boolean isUsed() {
         return !names.isEmpty();
+    }
+
+    /** Whether an image's or user's own variable has libraries of that kind searched first. */
+    public static boolean areNamed(Map<String, String> environment) {
+        String path = Objects.requireNonNullElse(environment.get("LD_LIBRARY_PATH"), "");
+        return NAMED.matcher(path).find();
     }
 }

@@ -15,11 +15,14 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -32,6 +35,10 @@ public final class ContainerPlanner {
 
     private static final List<String> SERVICES =
             List.of("/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket");
+
+    /** Where an MPS control daemon has its sockets, unless its user has chosen another place. */
+    private static final String MPS = "/tmp/nvidia-mps";
+
     private static final String LIBRARY_PATH = "LD_LIBRARY_PATH";
 
     /** Docker's PATH for a container whose image has none (moby: DefaultPathEnv). */
@@ -97,6 +104,9 @@ public final class ContainerPlanner {
             devices.addAll(DrmNodes.of(nodes.host(), gpus));
         }
         List<GraphicsFile> files = new ArrayList<>(services());
+        if (compute) {
+            mps().ifPresent(files::add);
+        }
         for (GraphicsFile file : volume.graphics()) {
             if (GraphicsFiles.isForCompute(file.inVolume().toString()) ? compute : graphics) {
                 files.add(file);
@@ -125,9 +135,28 @@ public final class ContainerPlanner {
         return sockets;
     }
 
-    /** A mask of the GPUs' minors, of which the driver reads 32. */
-    private static String eglProfile(List<Gpu> gpus) {
-        long mask = gpus.stream().mapToLong(gpu -> 1L << gpu.minor()).reduce(0, (a, b) -> a | b);
+    /** The directory of root's MPS control daemon: any user may make one of that name. */
+    private Optional<GraphicsFile> mps() throws IOException {
+        Path folder = nodes.host().resolveParent(MPS);
+        try {
+            Map<String, Object> found =
+                    Files.readAttributes(folder, "unix:isDirectory,uid", LinkOption.NOFOLLOW_LINKS);
+            boolean roots = found.get("isDirectory").equals(true) && found.get("uid").equals(0);
+            return roots
+                    ? Optional.of(new GraphicsFile(folder.toAbsolutePath(), MPS))
+                    : Optional.empty();
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** A mask of the GPUs' minors: one that has no bit in it would be another GPU's. */
+    static String eglProfile(List<Gpu> gpus) {
+        long mask =
+                gpus.stream()
+                        .filter(gpu -> gpu.minor() < Long.SIZE)
+                        .mapToLong(gpu -> 1L << gpu.minor())
+                        .reduce(0, (a, b) -> a | b);
         return """
         {"profiles": [{"name": "_container_", "settings": ["EGLVisibleDGPUDevices", 0x%x]}],
          "rules": [{"pattern": [], "profile": "_container_"}]}

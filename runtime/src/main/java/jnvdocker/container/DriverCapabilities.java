@@ -1,8 +1,12 @@
 package jnvdocker.container;
 
 import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Quote;
 
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -16,6 +20,12 @@ public final class DriverCapabilities {
 
     private static final Set<String> COMPUTE = Set.of("all", "compute");
 
+    /** All words that NVIDIA's runtime knows. It refuses others, and its CDI mode ignores them. */
+    private static final List<String> KNOWN =
+            List.of("all", "compat32", "compute", "display", "graphics", "ngx", "utility", "video");
+
+    private static final int MOST_SHOWN = 40;
+
     private DriverCapabilities() {}
 
     /** Whether it needs OpenCL; without the variable it does. */
@@ -25,14 +35,32 @@ public final class DriverCapabilities {
     }
 
     /**
-     * Whether it needs the files of Vulkan, EGL and OptiX. Words that mean nothing to us are
-     * ignored; without the variable it asks for {@code compute} and {@code utility} alone.
+     * Whether it needs the files of Vulkan, EGL and OptiX; without the variable it asks for {@code
+     * compute} and {@code utility} alone.
      */
     public static boolean wantsGraphics(Map<String, String> environment) {
         return has(environment.getOrDefault(VARIABLE, ""), GRAPHICS);
     }
 
+    /** A remark about the first word that is ignored, since it means nothing. */
+    public static Optional<String> unknown(Map<String, String> environment) {
+        return words(Objects.requireNonNullElse(environment.get(VARIABLE), ""))
+                .filter(word -> !word.isEmpty() && !KNOWN.contains(word))
+                .findFirst()
+                .map(word -> word.substring(0, Math.min(word.length(), MOST_SHOWN)))
+                .map(word ->
+                        VARIABLE
+                                + " has "
+                                + Quote.quoted(word)
+                                + ", which is ignored; choose from "
+                                + String.join(", ", KNOWN));
+    }
+
     private static boolean has(String words, Set<String> wanted) {
-        return Stream.of(words.split(",")).map(String::strip).anyMatch(wanted::contains);
+        return words(words).anyMatch(wanted::contains);
+    }
+
+    private static Stream<String> words(String words) {
+        return Stream.of(words.split(",")).map(String::strip);
     }
 }

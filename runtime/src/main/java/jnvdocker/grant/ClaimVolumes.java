@@ -170,6 +170,9 @@ public final class ClaimVolumes implements PluginVolumes {
     private Path mountClaim(String id, String use, ProcessId caller) throws VolumeException {
         return answer(() -> {
             Claim claim = claim(id);
+            if (isForAGuest(claim)) {
+                return files.nothing();
+            }
             List<Gpu> present = supply.gpus();
             ClaimedNodes.refuseOthers(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
@@ -527,6 +530,33 @@ public final class ClaimVolumes implements PluginVolumes {
                                 claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
                         .toList();
         return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
+    }
+
+    /**
+     * Whether it is a container that has the volumes of the claim's own, which is stopped, and not
+     * that one which starts: of a container that it starts an engine says nothing before the end.
+     */
+    private boolean isForAGuest(Claim claim) throws IOException {
+        if (claim.container().isEmpty() || registry.liveOf(claim.id()).isPresent()) {
+            return false;
+        }
+        List<ContainerEngine.Listed> users = users(claim);
+        List<String> own =
+                users.stream()
+                        .filter(user ->
+                                claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
+                        .map(ContainerEngine.Listed::id)
+                        .toList();
+        if (users.size() < 2 || !own.equals(List.of(claim.container().get().id()))) {
+            return false;
+        }
+        try {
+            return engine.inspect(own.getFirst(), LIST_LIMIT)
+                    .filter(it -> it.pid() == 0 && !it.restarting())
+                    .isPresent();
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /** The containers that mount the claim; none when the engine does not tell in time. */

@@ -18,6 +18,8 @@ public final class IgnoredUsers {
                     "nvidia-powerd",
                     "nvidia-modprobe",
                     "nv-fabricmanager",
+                    "nvidia-cuda-mps-control",
+                    "nvidia-cuda-mps-server",
                     "nvidia-smi",
                     "nvidia-debugdump",
                     "nvidia-settings",

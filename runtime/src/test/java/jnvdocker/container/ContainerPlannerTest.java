@@ -204,6 +204,17 @@ class ContainerPlannerTest {
         assertTrue(refused.getMessage().contains("/run/jnvdocker"), refused.getMessage());
     }
 
+    /** A number that the mask has no bit for must not be another's. */
+    @Test
+    void maskOfGraphicsHasTheGpusThatItHasBitsFor() {
+        List<Gpu> gpus =
+                List.of(1, 63, 64, 65, 130).stream()
+                        .map(minor -> new Gpu(minor, "GPU-" + minor, minor, "0000:07:00.0", "A"))
+                        .toList();
+        String profile = ContainerPlanner.eglProfile(gpus);
+        assertTrue(profile.contains("\"EGLVisibleDGPUDevices\", 0x8000000000000002]"), profile);
+    }
+
     private static ContainerPlanner.Container claimed(UserSettings settings) {
         VolumeMount claim = new VolumeMount("claim", "nvidia-docker", "/run/jnvdocker", Map.of());
         return new ContainerPlanner.Container(

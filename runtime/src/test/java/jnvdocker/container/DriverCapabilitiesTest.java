@@ -7,7 +7,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
 class DriverCapabilitiesTest {
     @ParameterizedTest
@@ -31,6 +33,35 @@ class DriverCapabilitiesTest {
         assertEquals(
                 wanted,
                 DriverCapabilities.wantsGraphics(Map.of("NVIDIA_DRIVER_CAPABILITIES", value)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'compute,utility', ''",
+        "'all', ''",
+        "'compat32,compute,display,graphics,ngx,utility,video', ''",
+        "' compute ,, ', ''",
+        "'graphic,foo', 'graphic'",
+        "'compute,ALL', 'ALL'",
+        "'compute utility', 'compute utility'",
+    })
+    void wordThatMeansNothingIsNamed(String value, String word) {
+        assertEquals(
+                word.isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(
+                                "NVIDIA_DRIVER_CAPABILITIES has '"
+                                        + word
+                                        + "', which is ignored; choose from all, compat32, compute,"
+                                        + " display, graphics, ngx, utility, video"),
+                DriverCapabilities.unknown(Map.of("NVIDIA_DRIVER_CAPABILITIES", value)));
+    }
+
+    @Test
+    void variableThatItsUserTakesAwayHasNone() {
+        Map<String, String> environment = new HashMap<>();
+        environment.put("NVIDIA_DRIVER_CAPABILITIES", null);
+        assertEquals(Optional.empty(), DriverCapabilities.unknown(environment));
     }
 
     @Test

@@ -19,6 +19,8 @@ class IgnoredUsersTest {
     @CsvSource({
         "nvidia-persiste, '', true",
         "nvidia-persist, '', false",
+        "nvidia-cuda-mps, nvidia-cuda-mps-server, true",
+        "nvidia-cuda-mps, '', true",
         "Xorg, Xorg, true",
         "InputThread, Xorg, true",
         "nvitop, python3, true",

@@ -115,10 +115,14 @@ final class GpuNeedsCommand implements Callable<Integer> {
         } catch (NoDriverException e) {
             return NeedsReport.of(found, Optional.empty(), e.getMessage());
         }
-        List<DriverFacts> gpus =
-                SuitedGpus.facts(cuda.facts(driver.version()), driver.gpus(), told);
+        DriverFacts facts = cuda.facts(driver.version());
+        if (NeedsReport.needsNewerCuda(found, facts)) {
+            Optional<Boolean> compat = images.compat(found, driver.version());
+            facts = compat.map(facts::withCompat).orElse(facts);
+        }
+        List<DriverFacts> gpus = SuitedGpus.facts(facts, driver.gpus(), told);
         return gpus.stream()
-                .map(facts -> NeedsReport.of(found, Optional.of(facts), ""))
+                .map(each -> NeedsReport.of(found, Optional.of(each), ""))
                 .reduce((one, other) -> one.isMet() ? one : other.isMet() ? other : one)
                 .orElseThrow();
     }

@@ -5,8 +5,11 @@ import jnvdocker.archive.BadArchiveException;
 import jnvdocker.archive.ImageArchive;
 import jnvdocker.archive.Platform;
 import jnvdocker.command.caller.UserEngine;
+import jnvdocker.container.CompatLibraries;
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.oci.root.CudaCompat;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.CallStream;
 import jnvdocker.protocol.ClientConnection;
@@ -80,6 +83,23 @@ final class ImageSource {
                         ? engine.image(name).orElseThrow(() -> missing(name))
                         : inspected(name);
         return new Found(name, Optional.empty(), Optional.empty(), config);
+    }
+
+    /**
+     * Whether CUDA libraries of the image's own come before the driver's in its containers; empty
+     * if its files cannot be seen from here.
+     */
+    Optional<Boolean> compat(Found image, DriverVersion driver) throws IOException {
+        if (CompatLibraries.areNamed(image.config().environment())) {
+            return Optional.of(true);
+        }
+        UserEngine where = UserEngine.withoutOptions(request, client, engine.socket());
+        if (image.file().isPresent() || !(where instanceof UserEngine.Ours)) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                engine.runtimes().paths().values().stream().anyMatch(engine::isGuarded)
+                        && CudaCompat.isUsed(engine, image.name(), driver));
     }
 
     private static RefusedException missing(String name) {

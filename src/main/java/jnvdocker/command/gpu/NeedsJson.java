@@ -22,6 +22,7 @@ record NeedsJson(
         List<Variable> requirements,
         String driver,
         String driverCuda,
+        Boolean compatFirst,
         boolean met,
         List<String> reasons,
         List<String> unchecked) {

@@ -9,6 +9,7 @@ import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.NamedRequirement;
 import jnvdocker.labels.Outcome;
+import jnvdocker.labels.Requirement;
 import jnvdocker.labels.Unchecked;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
@@ -51,6 +52,15 @@ final class NeedsReport {
             return new NeedsReport(image, driver, needs, reasons);
         } catch (BadImageException e) {
             return new NeedsReport(image, driver, e.getMessage());
+        }
+    }
+
+    /** Whether it requires CUDA of a newer version than the driver's, which it may have itself. */
+    static boolean needsNewerCuda(ImageSource.Found image, DriverFacts facts) {
+        try {
+            return GpuNeeds.of(image.config()).lackCuda(facts);
+        } catch (BadImageException e) {
+            return false;
         }
     }
 
@@ -120,6 +130,9 @@ final class NeedsReport {
                             + ")");
         }
         lines.add("This host:     " + driver.map(NeedsReport::host).orElse("no NVIDIA driver"));
+        if (driver.flatMap(DriverFacts::compat).orElse(false)) {
+            lines.add("CUDA libs:     the image's own come first");
+        }
         lines.addAll(table(screen));
         lines.add("");
         unchecked.forEach(each -> lines.add("Not known: " + each));
@@ -178,7 +191,10 @@ final class NeedsReport {
             String variable = Quote.shown(named.name());
             List<Alternative> all = named.requirement().alternatives();
             for (Alternative alternative : all.subList(0, Math.min(all.size(), ALTERNATIVES))) {
-                table.row(variable, Quote.shown(alternative.whole()), here(alternative));
+                table.row(
+                        variable,
+                        Quote.shown(alternative.whole()),
+                        here(alternative, named.requirement()));
                 variable = "";
             }
             if (all.size() > ALTERNATIVES) {
@@ -190,20 +206,32 @@ final class NeedsReport {
         return lines;
     }
 
-    private String here(Alternative alternative) {
+    private String here(Alternative alternative, Requirement requirement) {
         return driver.map(facts ->
                         switch (alternative.test(facts)) {
-                            case MET -> "met";
+                            case MET -> "met" + compat(requirement, facts);
                             case UNMET ->
                                     "not met: "
                                             + alternative.only(Outcome.UNMET, facts).values(facts);
                             case UNKNOWN ->
                                     "counts as met: "
-                                            + alternative
-                                                    .only(Outcome.UNKNOWN, facts)
-                                                    .values(facts);
+                                            + alternative.only(Outcome.UNKNOWN, facts).values(facts)
+                                            + compat(requirement, facts);
                         })
                 .orElse("-");
+    }
+
+    /** Returns what to add about an alternative that the image's own CUDA libraries meet. */
+    private static String compat(Requirement requirement, DriverFacts facts) {
+        if (requirement.restsOnCompat(facts).isEmpty()) {
+            return "";
+        }
+        return facts.compat()
+                .map(first ->
+                        first
+                                ? ", by CUDA libraries of the image's own"
+                                : " only by CUDA libraries of the image's own")
+                .orElse(", if CUDA libraries of the image's own come first");
     }
 
     NeedsJson json() {
@@ -219,6 +247,7 @@ final class NeedsReport {
                 requirements.stream().map(named -> NeedsJson.Variable.of(named, driver)).toList(),
                 driver.map(facts -> facts.driver().text()).orElse(null),
                 driver.flatMap(DriverFacts::cuda).map(CudaVersion::toString).orElse(null),
+                driver.flatMap(DriverFacts::compat).orElse(null),
                 isMet(),
                 reasons,
                 unchecked);

@@ -156,6 +156,7 @@ public final class MesosLaunch {
                                 GpuNeeds.withGpus(image, info.environment()),
                                 share.request(),
                                 loaded,
+                                Optional::empty,
                                 client)
                         : Set.of();
         TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);

@@ -3,6 +3,7 @@ package jnvdocker.command.runtime;
 import jnvdocker.container.CompatLibraries;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.DriverCapabilities;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.OciContainers;
@@ -159,6 +160,11 @@ record CreateCall(
         return Path.of("/proc/" + request.peer().pid() + "/root" + bundle.resolve(spec.rootPath()));
     }
 
+    /** Whether CUDA libraries of the image's own come before the driver's. */
+    Optional<Boolean> hasCompat(DriverVersion loaded) {
+        return Optional.of(CompatLibraries.areNamed(spec.environment()) || compat(loaded).isUsed());
+    }
+
     /** The image's libraries of a newer driver, if they fit the loaded one. */
     CompatLibraries compat(DriverVersion loaded) {
         return CudaCompat.of(root(), loaded);
@@ -166,6 +172,10 @@ record CreateCall(
 
     /** Arranges in the container's root what programs find; returns what is left of the edits. */
     ContainerEdits arrange(ContainerEdits edits) throws IOException {
+        Optional<String> unknown = DriverCapabilities.unknown(spec.environment());
+        if (unknown.isPresent()) {
+            tell(unknown.get());
+        }
         List<GraphicsFile> files = new ArrayList<>(edits.files());
         files.addAll(arrange(edits.search()));
         return new ContainerEdits(

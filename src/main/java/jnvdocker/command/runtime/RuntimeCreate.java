@@ -243,6 +243,7 @@ public final class RuntimeCreate {
                 GpuNeeds.withGpus(call.merged(), Map.of()),
                 new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
                 driver,
+                () -> call.hasCompat(driver.version()),
                 call.client());
         Allocation allocation = new Allocation(gpus, List.of(), Map.of());
         edit(call, driver, served(call, driver), allocation, Optional.empty(), seen.majors());
@@ -301,6 +302,7 @@ public final class RuntimeCreate {
                         GpuNeeds.withGpus(call.merged(), Map.of()),
                         creation.request(),
                         driver,
+                        () -> call.hasCompat(driver.version()),
                         call.client());
         // While it is looked for uses of the GPUs.
         Path served = served(call, driver);

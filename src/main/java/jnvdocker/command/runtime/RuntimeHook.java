@@ -151,7 +151,11 @@ public final class RuntimeHook {
         }
         GpuRequest request = NamedNodes.of(given, driver.gpus());
         needsCheck.check(
-                GpuNeeds.withGpus(call.merged(), Map.of()), request, driver, call.client());
+                GpuNeeds.withGpus(call.merged(), Map.of()),
+                request,
+                driver,
+                () -> call.hasCompat(driver.version()),
+                call.client());
         refuseAnotherDriver(call.spec(), driver, call.request().peer().pid());
         DriverVolume volume = volumes.volume(host, driver.version());
         Lease lease =

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** Checks the needs of an image against the loaded driver and the GPUs. */
 public final class NeedsCheck {
@@ -30,15 +31,21 @@ public final class NeedsCheck {
     }
 
     /**
+     * @param compat whether CUDA libraries of the image's own come before the driver's, if that is
+     *     known; asked only where it matters
      * @param client is told of needs that passed only because a fact is unknown, and of GPUs that
      *     'all' leaves out
      * @return the UUIDs of the only GPUs that the image may be given; empty when it may any
      * @throws RefusedException for a need that is not met, by the driver or a GPU that is requested
      */
     public Set<String> check(
-            GpuNeeds needs, GpuRequest request, HostDriver driver, ClientConnection client)
+            GpuNeeds needs,
+            GpuRequest request,
+            HostDriver driver,
+            Supplier<Optional<Boolean>> compat,
+            ClientConnection client)
             throws IOException, RefusedException {
-        DriverFacts facts = facts(driver, needs);
+        DriverFacts facts = facts(driver, needs, compat);
         if (!needs.dependOnGpu() || driver.gpus().isEmpty() || request instanceof GpuRequest.None) {
             say(needs.check(facts), client);
             return Set.of();
@@ -61,9 +68,14 @@ public final class NeedsCheck {
     }
 
     /** Only images that need the CUDA version wait for it. */
-    private DriverFacts facts(HostDriver driver, GpuNeeds needs) {
-        return needs.dependOnCuda()
-                ? cuda.facts(driver.version())
-                : DriverFacts.of(driver.version());
+    private DriverFacts facts(
+            HostDriver driver, GpuNeeds needs, Supplier<Optional<Boolean>> compat) {
+        DriverFacts facts =
+                needs.dependOnCuda()
+                        ? cuda.facts(driver.version())
+                        : DriverFacts.of(driver.version());
+        return needs.restOnCompat(facts)
+                ? compat.get().map(facts::withCompat).orElse(facts)
+                : facts;
     }
 }

@@ -5,8 +5,10 @@ import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.UserEngine;
 import jnvdocker.command.caller.UserVariables;
 import jnvdocker.container.Allocation;
+import jnvdocker.container.CompatLibraries;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.DriverCapabilities;
 import jnvdocker.container.MigVariables;
 import jnvdocker.container.UserSettings;
 import jnvdocker.docker.cli.DockerArguments;
@@ -243,8 +245,14 @@ public final class StartContainer {
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
-        Set<String> candidates = needsCheck.check(checked, wanted.get().request(), driver, client);
         Optional<String> ours = runtime.ours(run, where);
+        // Our runtime, which sees the image's files, decides where it creates the container.
+        Supplier<Optional<Boolean>> compat =
+                () ->
+                        Optional.of(CompatLibraries.areNamed(environment))
+                                .filter(_ -> ours.isEmpty());
+        Set<String> candidates =
+                needsCheck.check(checked, wanted.get().request(), driver, compat, client);
         if (ours.isPresent()) {
             proof.refuseWithoutRuntime(run, ours.get());
             startWithRuntime(ours.get(), run, wanted.get(), candidates, request, waiting, ending);
@@ -266,7 +274,7 @@ public final class StartContainer {
             // The client may have waited for days.
             HostDriver now = inventory.read();
             if (!now.version().equals(driver.version())) {
-                needsCheck.check(checked, wanted.get().request(), now, client);
+                needsCheck.check(checked, wanted.get().request(), now, compat, client);
                 volumes.build(host, now.version());
             }
             Allocation allocation =
@@ -274,6 +282,10 @@ public final class StartContainer {
                             ? leases.allocation(claim.get(), now.gpus())
                             : Allocation.NONE;
             typed.refuseUnlessAmong(allocation.gpus(), now.gpus());
+            Optional<String> unknown = DriverCapabilities.unknown(environment);
+            if (unknown.isPresent()) {
+                client.message(unknown.get());
+            }
             ContainerEdits edits =
                     planner.plan(
                             new ContainerPlanner.Container(

@@ -437,6 +437,7 @@ class JsonDocumentsTest {
                                                 folder.resolve("markers"),
                                                 folder.resolve("socket"),
                                                 folder.resolve("wake"))),
+                                () -> true,
                                 TestingKubernetes.none(folder),
                                 new DaemonFacts(
                                         false,

@@ -78,6 +78,33 @@ class NeedsReportTest {
     }
 
     @Test
+    void imagesOwnCudaLibrariesAreNamedWhereTheyDecide() {
+        ImageSource.Found image =
+                modern("NVIDIA_REQUIRE_CUDA=cuda>=12.4 driver>=470,driver<471 driver>=550");
+        DriverFacts facts =
+                DriverFacts.of(DriverVersion.parse("470.256.02")).withCuda(new CudaVersion(11, 4));
+        assertTrue(NeedsReport.needsNewerCuda(image, facts));
+        assertFalse(NeedsReport.needsNewerCuda(image, facts.withCuda(new CudaVersion(12, 4))));
+        assertHere("met, if CUDA libraries of the image's own come first", image, facts);
+        assertHere("met, by CUDA libraries of the image's own", image, facts.withCompat(true));
+        assertHere("met only by CUDA libraries of the image's own", image, facts.withCompat(false));
+        assertTrue(NeedsReport.of(image, Optional.of(facts.withCompat(true)), "").isMet());
+        assertFalse(NeedsReport.of(image, Optional.of(facts.withCompat(false)), "").isMet());
+    }
+
+    private static void assertHere(String here, ImageSource.Found image, DriverFacts facts) {
+        List<String> lines = NeedsReport.of(image, Optional.of(facts), "").lines(Screen.NONE);
+        assertTrue(
+                lines.stream()
+                        .anyMatch(line ->
+                                line.contains("driver>=470,driver<471") && line.endsWith(here)),
+                lines::toString);
+        assertEquals(
+                facts.compat().orElse(false),
+                lines.contains("CUDA libs:     the image's own come first"));
+    }
+
+    @Test
     void everyReasonIsNamed() {
         NeedsReport report =
                 on535(modern("NVIDIA_REQUIRE_CUDA=cuda>=99", "NVIDIA_REQUIRE_X=driver<500"));

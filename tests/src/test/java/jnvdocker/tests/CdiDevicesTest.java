@@ -334,6 +334,31 @@ class CdiDevicesTest {
         }
     }
 
+    /** What doctor says of a file of NVIDIA's beside ours. */
+    @Test
+    void deviceThatTwoFilesOfferIsThatOfTheLaterDirectoryOrNone() throws IOException {
+        String nvidias =
+                "{'cdiVersion':'0.5.0','kind':'nvidia.com/gpu','devices':[{'name':'2',"
+                        + "'containerEdits':{'env':['WHOSE=nvidia']}}]}";
+        Path beside = folder.resolve("nvidia.json");
+        Path later = pods.resolve("nvidia.json");
+        try {
+            Files.writeString(beside, nvidias.replace('\'', '"'));
+            Command.Result refused = start("one", "nvidia.com/gpu=2");
+            assertTrue(refused.err().contains("nvidia.com/gpu=2"), refused::toString);
+            Files.move(beside, later);
+            start("two", "nvidia.com/gpu=2").ok();
+            assertEquals(
+                    "nvidia\n", lab.docker("exec", "two", "sh", "-c", "echo $WHOSE").ok().out());
+            awaitHolders(Map.of());
+        } finally {
+            Files.deleteIfExists(beside);
+            Files.deleteIfExists(later);
+        }
+        start("three", "nvidia.com/gpu=2").ok();
+        awaitHolders(Map.of(2, "three"));
+    }
+
     /** Podman looks for devices in only two directories. */
     @Test
     void podmansContainerHasTheGpuThatItNames() {

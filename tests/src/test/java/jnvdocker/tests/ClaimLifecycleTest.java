@@ -274,9 +274,17 @@ class ClaimLifecycleTest extends EachEngineTest {
         lab.awaitHolders(Map.of(0, "train"));
     }
 
+    /** A helper that saves a stopped container's data needs no GPU, and keeps none from it. */
     @Test
-    void containersThatShareAClaimRunOneAtATime() {
-        lab.create("train", 0);
+    void volumesOfAStoppedContainerAreSavedWithoutALease() {
+        docker("volume", "create", "data").ok();
+        lab.create("train", 0, "--volume=data:/data");
+        lab.run("other", 0);
+        String script = "echo saved > /data/file; ls -A /run/jnvdocker; ls /dev/nvidia0";
+        Command.Result backup =
+                docker("run", "--rm", "--volumes-from=train", "plain", "sh", "-c", script);
+        assertEquals("", backup.out(), backup::toString);
+        docker("rm", "-f", "other").ok();
         Object[] guest = {
             "run",
             "-d",
@@ -288,13 +296,15 @@ class ClaimLifecycleTest extends EachEngineTest {
             "1000"
         };
         docker(guest).ok();
-        // The guest was given no node, but it mounts the claim and is taken for its holder.
-        lab.awaitHolders(Map.of(0, "train"));
-        assertSharingRefused(docker("start", "train"), "guest");
-        docker("kill", "guest").ok();
         lab.awaitHolders(Map.of());
         docker("start", "train").ok();
         lab.awaitHolders(Map.of(0, "train"));
+        docker("restart", "guest").ok();
+        docker("restart", "-t0", "train").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        assertEquals("saved\n", docker("exec", "train", "cat", "/data/file").ok().out());
+        String claim = docker("exec", "train", "ls", "/run/jnvdocker").ok().out();
+        assertTrue(claim.contains("lease.json"), claim);
     }
 
     private static void assertSharingRefused(Command.Result result, String with) {

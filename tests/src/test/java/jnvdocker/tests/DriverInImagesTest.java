@@ -1,9 +1,12 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
@@ -16,6 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -36,8 +42,11 @@ class DriverInImagesTest {
     private static RuntimeInstallation runtime;
 
     @BeforeAll
-    static void open() {
-        lab = new Lab(TestEngine.Release.wanted());
+    static void open() throws IOException {
+        DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+        Path vendors = Files.createDirectories(host.folder().resolve("etc/OpenCL/vendors"));
+        Files.writeString(vendors.resolve("nvidia.icd"), "libnvidia-opencl.so.1\n");
+        lab = new Lab(TestEngine.Release.wanted(), host);
         runtime = RuntimeInstallation.of(lab);
         lab.engine().image("bookworm", "--tools", "bookworm");
         lab.engine().image("trixie", "--tools", "trixie");
@@ -218,30 +227,101 @@ class DriverInImagesTest {
                 result::toString);
     }
 
-    /** The image's libraries of a newer driver come first exactly when NVIDIA's rule says so. */
+    /** With the libraries in /usr/lib64 alone, as Red Hat's and SUSE's images have them. */
     @Test
-    void newerLibrariesOfTheImageAreUsedWhereTheyFit() {
-        lab.docker(
-                        "run",
-                        "--name=it",
-                        "bookworm",
-                        "sh",
-                        "-c",
-                        "mkdir -p /usr/local/cuda-12.4/compat; ln -s cuda-12.4 /usr/local/cuda; cd"
-                            + " /usr/local/cuda/compat; cp /usr/lib/*/libz.so.1"
-                            + " libcuda.so.550.54.15; ln -s libcuda.so.550.54.15 libcuda.so.1; ln"
-                            + " -s libcuda.so.1 libcuda.so")
-                .ok();
-        lab.docker("commit", "it", "compat").ok();
+    void imageOfRedHatsLayoutFindsTheDriver() {
+        make(
+                "rhel",
+                "cp -a --remove-destination /usr/lib/x86_64-linux-gnu/. /usr/lib64/; echo 'include"
+                        + " ld.so.conf.d/*.conf' > /etc/ld.so.conf; echo /usr/lib64 >"
+                        + " /etc/ld.so.conf.d/lib64.conf; ldconfig; rm -r"
+                        + " /usr/lib/x86_64-linux-gnu");
+        assertFinds("rhel", "/usr/lib64");
+    }
+
+    /** With a directory /lib of its own, as Ubuntu's images up to 18.04 have it. */
+    @Test
+    void imageWithUnmergedDirectoriesFindsTheDriver() {
+        make(
+                "unmerged",
+                "mkdir -p /new/x86_64-linux-gnu; cp -a /usr/lib/x86_64-linux-gnu/. "
+                        + " /new/x86_64-linux-gnu; echo 'include /etc/ld.so.conf.d/*.conf' >"
+                        + " /etc/ld.so.conf; printf '/lib/x86_64-linux-gnu\n"
+                        + "/usr/lib/x86_64-linux-gnu\n' >"
+                        + " /etc/ld.so.conf.d/x86_64-linux-gnu.conf; python3 -c 'import os;"
+                        + " os.unlink(\"/lib\"); os.rename(\"/new\", \"/lib\")'; rm"
+                        + " /usr/lib/x86_64-linux-gnu/libc.so.6; ldconfig");
+        assertFinds("unmerged", "/usr/lib/x86_64-linux-gnu");
+    }
+
+    /** Makes an image of another layout, of which each command has succeeded. */
+    private static void make(String image, String script) {
+        lab.docker("run", "--name=it", "bookworm", "sh", "-ec", script).ok();
+        lab.docker("commit", "it", image).ok();
         lab.docker("rm", "it").ok();
-        String out =
+    }
+
+    private static void assertFinds(String image, String libraries) {
+        String entry = "\tlibcuda.so.1 (libc6,x86-64) => /usr/local/nvidia/lib64/libcuda.so.1\n";
+        assertEquals(
+                LOADS + "nvidia-smi\n/usr/local/nvidia/lib64/libcuda.so.1\n" + entry + entry,
                 sh(
-                        "compat",
-                        "echo $LD_LIBRARY_PATH; ldconfig -p | grep -m 1 'libcuda.so.1 ';"
-                                + " ldconfig; ldconfig -p | grep -m 1 'libcuda.so.1 '");
-        String entry = "\tlibcuda.so.1 (libc6,x86-64) => /usr/local/cuda/compat/libcuda.so.1\n";
-        assertTrue(out.startsWith("/usr/local/cuda/compat:"), out);
-        assertTrue(out.contains(entry), out);
+                        image,
+                        "env -i /usr/local/bin/dlopen "
+                                + LIBRARIES
+                                + "; basename $(su - -c 'command -v nvidia-smi'); readlink "
+                                + libraries
+                                + "/libcuda.so.1; ldconfig -p | grep -m 1 'libcuda.so.1 ';"
+                                + " ldconfig; ldconfig -p | grep -m 1 'libcuda.so.1 '"));
+    }
+
+    /** By the library's name, so that the container's loader finds it. */
+    @Test
+    void computeHasOpenClAndGraphicsAloneHasNot() {
+        String file = "cat /etc/OpenCL/vendors/nvidia.icd";
+        for (String capabilities : List.of("compute,utility", "all", "")) {
+            assertEquals(
+                    "libnvidia-opencl.so.1\nok libnvidia-opencl.so.1\n",
+                    sh(
+                            "bookworm",
+                            file + "; env -i /usr/local/bin/dlopen libnvidia-opencl.so.1",
+                            "-e",
+                            "NVIDIA_DRIVER_CAPABILITIES=" + capabilities));
+        }
+        String none = "-eNVIDIA_DRIVER_CAPABILITIES=graphics";
+        assertEquals(1, run(none, "bookworm", "sh", "-c", file).exitCode());
+    }
+
+    /** Anybody may make a directory, or a link, of that name. */
+    @Test
+    void directoryOfRootsMpsDaemonIsMounted() throws IOException {
+        Path mps = lab.host().folder().resolve("tmp/nvidia-mps");
+        Files.createDirectories(mps);
+        Files.writeString(mps.resolve("control"), "its\n");
+        String script = "cat /tmp/nvidia-mps/control; touch /tmp/nvidia-mps/x; true";
+        try {
+            assertEquals("its\n", sh("bookworm", script));
+            String graphics = "NVIDIA_DRIVER_CAPABILITIES=graphics";
+            assertEquals("", sh("bookworm", script, "-e", graphics));
+            Command.of("chown", "1000", mps).run().ok();
+            assertEquals("", sh("bookworm", script));
+            assertFalse(Files.exists(mps.resolve("x")));
+            Path other = Files.move(mps, mps.resolveSibling("other"));
+            Command.of("chown", "0", other).run().ok();
+            Files.createSymbolicLink(mps, Path.of("other"));
+            assertEquals("", sh("bookworm", script));
+        } finally {
+            Folders.remove(mps.getParent());
+        }
+    }
+
+    @Test
+    void capabilityThatMeansNothingIsNamed() {
+        String remark = "jnvdocker: NVIDIA_DRIVER_CAPABILITIES has 'graphic', which is ignored;";
+        Object[] words = {"-e", "NVIDIA_DRIVER_CAPABILITIES=compute,graphic", "bookworm", "true"};
+        Command.Result result = run(words);
+        assertTrue(result.ok().err().contains(remark), result::toString);
+        assertTrue(lab.log().contains(remark.substring("jnvdocker: ".length())), lab.log());
     }
 
     @Test

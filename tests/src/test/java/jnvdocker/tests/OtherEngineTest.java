@@ -111,6 +111,22 @@ class OtherEngineTest extends OneEngineTest {
         lab.startDaemon();
     }
 
+    /** Of what has the name of the check's container, only the daemon's own is removed. */
+    @Test
+    void usersContainerWithTheNameOfTheCheckStays() {
+        for (boolean ours : List.of(false, true)) {
+            String label = "--label=" + (ours ? "jnvdocker.check=" : "team=vision");
+            lab.docker("create", "--name=jnvdocker-check-1", label, "plain", "true").ok();
+            putDaemonBehind(lab.engine().socket());
+            lab.run("one", 1);
+            String left = lab.docker("ps", "-a", "--format={{.Names}}").ok().out();
+            assertEquals(
+                    ours ? List.of("one") : List.of("jnvdocker-check-1", "one"),
+                    left.lines().sorted().toList());
+            lab.clear();
+        }
+    }
+
     /** Docker follows each of them, and so do we: none is taken for the daemon's own engine. */
     @Test
     void everyWayToNameAnEngineLeadsToIt() throws IOException {

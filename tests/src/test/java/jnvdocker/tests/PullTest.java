@@ -4,12 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.ImageRegistry;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -105,6 +109,47 @@ class PullTest extends EachEngineTest {
         assertLikeDockers(false, registry.name() + "/lab/none:1");
         assertLikeDockers(false, "--pull=always", registry.name() + "/lab/none");
         assertLikeDockers(false, "--quiet", registry.name() + "/lab/none");
+    }
+
+    /**
+     * As on a machine whose user has copied a configuration from another. An image that anybody may
+     * pull is no case of it: docker pull does without the helper, and docker run does not.
+     */
+    @Test
+    void missingCredentialHelperIsDockersOwn() throws IOException {
+        String none = registry.name() + "/lab/none:latest";
+        Path config = Folders.make("credentials");
+        Path broken = Folders.make("broken");
+        try {
+            Files.writeString(
+                    config.resolve("config.json"), "{\"credsStore\": \"of-another-machine\"}");
+            Files.writeString(broken.resolve("config.json"), "{\"credsStore\": 1}");
+            for (Path each : List.of(config, broken)) {
+                for (List<String> words :
+                        List.of(
+                                List.of("run", "--rm", none, "true"),
+                                List.of("run", "--rm", "--pull=always", none, "true"),
+                                List.of("run", "--rm", "--quiet", none, "true"),
+                                List.of("create", none),
+                                List.of("pull", plain))) {
+                    start(false);
+                    Command.Result dockers =
+                            lab.engine().docker(words.toArray()).with("DOCKER_CONFIG", each).run();
+                    start(false);
+                    Command.Result ours =
+                            lab.daemon()
+                                    .jnvdocker(words.toArray())
+                                    .with("DOCKER_CONFIG", each)
+                                    .run();
+                    String text = words + "\n" + dockers + ours;
+                    assertEquals(dockers.exitCode(), ours.exitCode(), text);
+                    assertEquals(words(dockers.err()), words(ours.err()), text);
+                }
+            }
+        } finally {
+            Folders.remove(config);
+            Folders.remove(broken);
+        }
     }
 
     @Test

@@ -153,6 +153,37 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return askForSomebody("create a container of jnvdocker's", LIMIT, trial::missing);
     }
 
+    /**
+     * Copies the files of a directory of an image; returns false if it has no such directory.
+     *
+     * @param to an empty directory; empty files take the place of those that are not wanted
+     * @throws EngineException when the engine refuses it, or does not answer
+     */
+    public boolean copy(String image, String folder, Predicate<String> wanted, Path to)
+            throws EngineException {
+        TrialContainer trial = TrialContainer.of(image);
+        return askForSomebody(
+                "copy files out of image " + Quote.shown(image),
+                LIMIT,
+                docker -> trial.copy(docker, folder, wanted, to));
+    }
+
+    /**
+     * Has the engine start a container with our runtime and a GPU, and remove it.
+     *
+     * @param program that ends at once, and needs no other file
+     * @throws EngineException when the engine, or our runtime, refuses it
+     */
+    public void tryRuntime(String runtime, byte[] program) throws EngineException {
+        askForSomebody(
+                "start a container with the runtime " + Quote.shown(runtime),
+                LIMIT,
+                docker -> {
+                    StartedContainer.start(docker, runtime, program);
+                    return true;
+                });
+    }
+
     /** The default runtime, as far as it is known without a question to the engine. */
     public Optional<String> standard() {
         return memory.knownRuntimes().map(EngineRuntimes::standard);
@@ -364,6 +395,15 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
             running(found.get(), runtimes.get()).ifPresent(runs::keep);
         }
         return found.map(ContainerRecords::inspected);
+    }
+
+    @Override
+    public boolean isImages(String container, String label, Duration limit) throws EngineException {
+        Optional<InspectContainerResponse> found = record(container, limit);
+        return found.isPresent()
+                && image(found.get().getImageId())
+                        .filter(image -> image.labels().containsKey(label))
+                        .isPresent();
     }
 
     /** All that the engine tells of a container; empty when there is none. */

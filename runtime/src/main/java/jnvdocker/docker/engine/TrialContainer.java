@@ -11,15 +11,24 @@ import com.github.dockerjava.api.model.Mount;
 import com.github.dockerjava.api.model.MountType;
 import com.github.dockerjava.api.model.VolumeOptions;
 
+import jnvdocker.archive.FolderArchive;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * A container that an engine creates and never runs: it shows what is left out of one between us
@@ -37,33 +46,83 @@ public record TrialContainer(
         Optional<String> runtime,
         Map<String, String> labels) {
 
-    /** One name for all: what a daemon leaves behind that is killed here goes the next time. */
-    private static final String NAME = "jnvdocker-check";
+    private static final String NAME = "jnvdocker-check-";
+
+    /** Tells it from a user's container of such a name, and names the daemon that has made it. */
+    private static final String LABEL = "jnvdocker.check";
+
+    private static final String THIS_DAEMON = UUID.randomUUID().toString();
+
+    /** A container of an image without anything more, which shows the image's files. */
+    public static TrialContainer of(String image) {
+        return new TrialContainer(
+                image, Optional.empty(), List.of(), List.of(), Optional.empty(), Map.of());
+    }
 
     /** Creates it, and returns the names of those of its parts that it does not have. */
     List<String> missing(DockerClient docker) {
-        remove(docker);
+        return examine(docker, id -> missing(docker.inspectContainerCmd(id).exec()));
+    }
+
+    /**
+     * Creates it, and copies the files of a directory of it.
+     *
+     * @param to a directory; empty files take the place of those that are not wanted
+     */
+    boolean copy(DockerClient docker, String folder, Predicate<String> wanted, Path to) {
+        return examine(
+                docker,
+                id -> {
+                    // The slash and the dot have docker follow a link.
+                    try (InputStream archive =
+                            docker.copyArchiveFromContainerCmd(id, folder + "/.").exec()) {
+                        FolderArchive.unpack(archive, wanted, to);
+                        return true;
+                    } catch (NotFoundException e) {
+                        return false;
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+    }
+
+    private <T> T examine(DockerClient docker, Function<String, T> examination) {
+        removeLeft(docker);
+        Map<String, String> all = new HashMap<>(labels);
+        all.put(LABEL, THIS_DAEMON);
         CreateContainerCmd create =
                 docker.createContainerCmd(image)
-                        .withName(NAME)
+                        .withName(NAME + UUID.randomUUID())
                         .withCmd("true")
-                        .withLabels(labels)
+                        .withLabels(all)
                         .withHostConfig(hostConfig());
         platform.ifPresent(create::withPlatform);
-        create.exec();
+        String id = create.exec().getId();
         try {
-            return missing(docker.inspectContainerCmd(NAME).exec());
+            return examination.apply(id);
         } finally {
-            remove(docker);
+            docker.removeContainerCmd(id).exec();
         }
     }
 
-    private static void remove(DockerClient docker) {
-        try {
-            docker.removeContainerCmd(NAME).exec();
-        } catch (NotFoundException e) {
-            // As it mostly is.
-        }
+    /** Removes those of a daemon that was killed meanwhile. */
+    private static void removeLeft(DockerClient docker) {
+        docker
+                .listContainersCmd()
+                .withShowAll(true)
+                .withLabelFilter(List.of(LABEL))
+                .withStatusFilter(List.of("created"))
+                .exec()
+                .stream()
+                .filter(left -> !THIS_DAEMON.equals(left.getLabels().get(LABEL)))
+                .filter(left -> left.getNames()[0].startsWith("/" + NAME))
+                .forEach(left -> docker.removeContainerCmd(left.getId()).exec());
+    }
+
+    private static Map<String, String> labels(InspectContainerResponse container) {
+        return container.getConfig() == null
+                ? Map.of()
+                : Objects.requireNonNullElse(container.getConfig().getLabels(), Map.of());
     }
 
     private HostConfig hostConfig() {
@@ -106,10 +165,7 @@ public record TrialContainer(
                 Arrays.stream(Objects.requireNonNullElse(host.getDevices(), new Device[0]))
                         .map(Device::getPathOnHost)
                         .toList();
-        Map<String, String> labelled =
-                container.getConfig() == null
-                        ? Map.of()
-                        : Objects.requireNonNullElse(container.getConfig().getLabels(), Map.of());
+        Map<String, String> labelled = labels(container);
         List<String> missing = new ArrayList<>();
         mounts.stream()
                 .filter(mount -> volumes.stream().noneMatch(seen -> is(mount, seen)))

@@ -4,15 +4,18 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.container.CompatLibraries;
+import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.ForeignFolder;
 import jnvdocker.posix.ForeignRoot;
+import jnvdocker.volume.FolderTree;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +44,19 @@ public final class CudaCompat {
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private CudaCompat() {}
+
+    /** Decides it for an image that the engine has, as for a container of it. */
+    public static boolean isUsed(DockerEngine engine, String image, DriverVersion host)
+            throws IOException {
+        Path root = Files.createTempDirectory("jnvdocker-image");
+        try {
+            Path folder = Files.createDirectories(root.resolve(FOLDER.substring(1)));
+            return engine.copy(image, FOLDER, CUDA.asMatchPredicate(), folder)
+                    && of(root, host).isUsed();
+        } finally {
+            FolderTree.delete(root);
+        }
+    }
 
     /**
      * @param root of a container, which nothing runs in yet

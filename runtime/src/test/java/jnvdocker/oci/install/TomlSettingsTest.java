@@ -120,6 +120,38 @@ class TomlSettingsTest {
     }
 
     /**
+     * As k3s, RKE2 and k0s have it: the handler is added to a copy of what they generate, and what
+     * is between the comments goes into their template.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "2, plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes",
+        "3, plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes"
+    })
+    void partBetweenTheCommentsFitsATemplate(int version, String runtimes) throws Exception {
+        String generated =
+                """
+                version = %d
+                root = "/var/lib/rancher/k3s/agent/containerd"
+                state = "/run/k3s/containerd"
+                [grpc]
+                  address = "/run/k3s/containerd/containerd.sock"
+                [%s.runc]
+                  runtime_type = "io.containerd.runc.v2"
+                [%s.runc.options]
+                  SystemdCgroup = true
+                """
+                        .formatted(version, runtimes, runtimes);
+        String copy = containerd.with(generated, entry(false));
+        String ours = copy.substring(copy.indexOf("# jnvdocker runtime install: begin"));
+        assertTrue(ours.contains("  SystemdCgroup = true\n"), ours);
+        assertFalse(ours.contains("runtimes.runc]"), ours);
+        // Generated again, with other addresses, before ours.
+        String again = generated.replace("/run/k3s/", "/run/other/") + ours;
+        assertEquals(found(false), containerd.find(again, FILE, "nvidia"));
+    }
+
+    /**
      * In containerd 2 each value counts that comes last; earlier ones take one file's plugin whole.
      */
     @Test

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
@@ -20,6 +21,8 @@ import java.util.function.ToLongFunction;
  * The cost of our OCI runtime: the same container is run by runc, by runc with as many nodes and
  * mounts as a GPU takes, by our runtime, and by our runtime with a GPU, in an order that is mixed
  * anew for each round. With a GPU, runc has more to do, too: what is added is told against both.
+ * All of it is done with an image in which the driver's files are linked, and one that has no place
+ * for them.
  */
 public final class RuntimeBench {
     private static final int ROUNDS = 60;
@@ -33,6 +36,12 @@ public final class RuntimeBench {
     private static final String EQUIPPED = "runc, with 4 nodes and 2 mounts";
     private static final String OURS = "ours";
     private static final String WITH_GPU = "ours, with a GPU";
+
+    /** Of busybox alone, in whose root nothing is put. */
+    private static final String SMALL = "plain";
+
+    /** Of glibc: the driver's files are linked into its directories. */
+    private static final String DEBIAN = "debian";
 
     /** The variants that are compared, with their options. */
     private static final Map<String, List<String>> KINDS = new LinkedHashMap<>();
@@ -49,13 +58,22 @@ public final class RuntimeBench {
                         "--volume=/usr/lib:/usr/local/nvidia:ro",
                         "--volume=/usr/share:/run/jnvdocker:ro"));
         KINDS.put(OURS, List.of("--runtime=nvidia"));
-        KINDS.put(WITH_GPU, List.of("--runtime=nvidia", "--label", "jnvdocker.gpus=1"));
+        KINDS.put(
+                WITH_GPU,
+                List.of(
+                        "--runtime=nvidia",
+                        "--label",
+                        "jnvdocker.gpus=1",
+                        "--env",
+                        "NVIDIA_DRIVER_CAPABILITIES=compute,utility"));
     }
 
     private final Lab lab;
+    private final String image;
 
-    private RuntimeBench(Lab lab) {
+    private RuntimeBench(Lab lab, String image) {
         this.lab = lab;
+        this.image = image;
     }
 
     public static void main(String[] arguments) {
@@ -64,9 +82,12 @@ public final class RuntimeBench {
             try (Lab lab = new Lab(release, 8);
                     RuntimeInstallation _ = RuntimeInstallation.of(lab)) {
                 System.out.println("Docker " + lab.engine().version());
-                RuntimeBench bench = new RuntimeBench(lab);
-                bench.compare(rounds, "run --rm", bench::run);
-                bench.compare(rounds, "start", bench::start);
+                lab.engine().image(DEBIAN, "--tools", "bookworm");
+                for (String image : List.of(SMALL, DEBIAN)) {
+                    RuntimeBench bench = new RuntimeBench(lab, image);
+                    bench.compare(rounds, image + ": run --rm", bench::run);
+                    bench.compare(rounds, image + ": start", bench::start);
+                }
             }
         }
     }
@@ -93,6 +114,16 @@ public final class RuntimeBench {
             print("  added to " + PLAIN + ": " + name, measured, added(PLAIN, name));
         }
         print("  added to " + EQUIPPED + ": " + WITH_GPU, measured, added(EQUIPPED, WITH_GPU));
+        System.out.printf(
+                Locale.ROOT,
+                "  ratio of the medians: %.3f, to %s: %.3f%n",
+                median(measured, WITH_GPU) / median(measured, PLAIN),
+                EQUIPPED,
+                median(measured, WITH_GPU) / median(measured, EQUIPPED));
+    }
+
+    private static double median(List<Map<String, Long>> rounds, String name) {
+        return samples(rounds, each -> each.get(name)).median();
     }
 
     private static ToLongFunction<Map<String, Long>> added(String to, String name) {
@@ -101,15 +132,20 @@ public final class RuntimeBench {
 
     private static void print(
             String what, List<Map<String, Long>> rounds, ToLongFunction<Map<String, Long>> time) {
+        System.out.printf("%-76s%s%n", what, samples(rounds, time));
+    }
+
+    private static Samples samples(
+            List<Map<String, Long>> rounds, ToLongFunction<Map<String, Long>> time) {
         Samples samples = new Samples(rounds.size());
         rounds.forEach(each -> samples.add(time.applyAsLong(each)));
-        System.out.printf("%-76s%s%n", what, samples);
+        return samples;
     }
 
     private long run(List<String> options) {
         List<Object> words = new ArrayList<>(List.of("run", "--rm", "--network=none"));
         words.addAll(options);
-        words.addAll(List.of("plain", "true"));
+        words.addAll(List.of(image, "true"));
         return time(lab.engine().docker(words.toArray()));
     }
 
@@ -119,7 +155,7 @@ public final class RuntimeBench {
                 new ArrayList<>(
                         List.of("create", "--network=none", "--stop-signal=KILL", "--name=it"));
         words.addAll(options);
-        words.addAll(List.of("plain", "sleep", "1000"));
+        words.addAll(List.of(image, "sleep", "1000"));
         lab.docker(words.toArray()).ok();
         long time = time(lab.engine().docker("start", "it"));
         lab.docker("rm", "-f", "it").ok();

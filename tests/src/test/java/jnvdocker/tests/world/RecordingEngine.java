@@ -49,7 +49,7 @@ public final class RecordingEngine implements AutoCloseable {
     private static final int MAX_REQUEST = 1 << 24;
 
     /** The container that the daemon creates to see whether the engine leaves nothing out. */
-    private static final String CHECKED = "jnvdocker-check";
+    private static final String CHECKED = "jnvdocker-check-";
 
     private static final String CONTAINER = "0123456789abcdef".repeat(4);
 
@@ -133,11 +133,12 @@ public final class RecordingEngine implements AutoCloseable {
     private HttpResponse answer(
             String path, Map<String, List<String>> query, FullHttpRequest request) {
         if (path.equals("/containers/create")
-                && query.getOrDefault("name", List.of()).contains(CHECKED)) {
+                && query.getOrDefault("name", List.of()).stream()
+                        .anyMatch(name -> name.startsWith(CHECKED))) {
             checked = json(ByteBufUtil.getBytes(request.content()));
             return response(201, "{\"Id\": \"" + CONTAINER + "\", \"Warnings\": []}");
         }
-        if (path.equals("/containers/" + CHECKED + "/json")) {
+        if (path.equals("/containers/" + CONTAINER + "/json") && !checked.isMissingNode()) {
             return response(200, checkedAsItWasAsked().toString());
         }
         if (path.equals("/containers/create")) {

@@ -1,0 +1,86 @@
+package jnvdocker.archive;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
+import org.apache.commons.compress.archivers.tar.TarConstants;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.TreeSet;
+
+/** Directories of images, which anybody may have made. */
+class FolderArchiveTest {
+    private static final byte[] BYTES = {1, 2, 3};
+
+    @TempDir Path folder;
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private final TarArchiveOutputStream tar = new TarArchiveOutputStream(bytes);
+
+    private void add(String name) throws IOException {
+        TarArchiveEntry entry = new TarArchiveEntry(name, true);
+        entry.setSize(BYTES.length);
+        tar.putArchiveEntry(entry);
+        tar.write(BYTES);
+        tar.closeArchiveEntry();
+    }
+
+    private void addEmpty(String name, byte type) throws IOException {
+        TarArchiveEntry entry = new TarArchiveEntry(name, type, true);
+        entry.setLinkName("/etc/shadow");
+        tar.putArchiveEntry(entry);
+        tar.closeArchiveEntry();
+    }
+
+    private List<String> unpacked() throws IOException {
+        tar.close();
+        FolderArchive.unpack(
+                new ByteArrayInputStream(bytes.toByteArray()),
+                name -> name.startsWith("libcuda.so."),
+                folder);
+        try (var files = Files.list(folder)) {
+            return List.copyOf(
+                    new TreeSet<>(files.map(file -> file.getFileName().toString()).toList()));
+        }
+    }
+
+    @Test
+    void filesOfTheDirectoryItselfAreUnpacked() throws IOException {
+        addEmpty("./", TarConstants.LF_DIR);
+        add("./libcuda.so.550.54.15");
+        add("libother.so.1");
+        addEmpty("./libcuda.so.1", TarConstants.LF_SYMLINK);
+        addEmpty("./deeper/", TarConstants.LF_DIR);
+        add("./deeper/libcuda.so.1.2");
+        add("../libcuda.so.9.9");
+        add("/libcuda.so.8.8");
+        add("..");
+        assertEquals(List.of("libcuda.so.1", "libcuda.so.550.54.15", "libother.so.1"), unpacked());
+        assertEquals(BYTES.length, Files.size(folder.resolve("libcuda.so.550.54.15")));
+        assertEquals(0, Files.size(folder.resolve("libother.so.1")));
+        assertEquals(false, Files.isSymbolicLink(folder.resolve("libcuda.so.1")));
+    }
+
+    @Test
+    void tooManyFilesAreRefused() throws IOException {
+        for (int i = 0; i < 300; i++) {
+            add("lib" + i);
+        }
+        assertThrows(IOException.class, this::unpacked);
+    }
+
+    @Test
+    void programIsPackedAsOneFile() throws IOException {
+        byte[] image = FolderArchive.of("libcuda.so.1", BYTES);
+        FolderArchive.unpack(new ByteArrayInputStream(image), _ -> true, folder);
+        assertEquals(BYTES.length, Files.size(folder.resolve("libcuda.so.1")));
+    }
+}

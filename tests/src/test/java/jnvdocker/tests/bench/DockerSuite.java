@@ -1,0 +1,143 @@
+package jnvdocker.tests.bench;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestEngine;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Docker's own end-to-end tests of its client, with docker and with jnvdocker in docker's place, on
+ * the same engine: the outcomes are compared. Nothing is fetched: what needs docker's registries
+ * fails with both.
+ */
+public final class DockerSuite {
+    private static final List<String> PACKAGES =
+            List.of("container", "context", "global", "image", "stack", "system");
+
+    /** The images of the suite, which are made here. */
+    private static final List<String> IMAGES =
+            List.of("registry:5000/alpine:frozen", "registry:5000/busybox:frozen");
+
+    private static final Pattern OUTCOME =
+            Pattern.compile(" *--- (PASS|FAIL|SKIP): (\\S+) \\(.*\\)");
+
+    private final Lab lab;
+    private final Path folder;
+    private final Path sources;
+
+    private DockerSuite(Lab lab, Path folder) {
+        this.lab = lab;
+        this.folder = folder;
+        this.sources = folder.resolve("src/github.com/docker/cli");
+    }
+
+    /**
+     * @param arguments the path of a checkout of docker's client, which the installed Go can build
+     */
+    public static void main(String[] arguments) throws IOException {
+        Path folder = Folders.make("suite");
+        int differences;
+        try (Lab lab = new Lab(TestEngine.Release.wanted())) {
+            DockerSuite suite = new DockerSuite(lab, folder);
+            suite.prepare(Path.of(arguments[0]));
+            differences = suite.compare();
+        } finally {
+            Folders.remove(folder);
+        }
+        System.exit(differences == 0 ? 0 : 1);
+    }
+
+    private void prepare(Path checkout) throws IOException {
+        Files.createDirectories(sources.getParent());
+        Command.of("cp", "-a", checkout, sources).run().ok();
+        for (String image : IMAGES) {
+            lab.engine().image(image, "--small");
+        }
+        Path links = Files.createDirectory(folder.resolve("bin"));
+        Files.createSymbolicLink(links.resolve("docker"), Project.tree().resolve("bin/jnvdocker"));
+    }
+
+    private int compare() {
+        int differences = 0;
+        int same = 0;
+        for (String name : PACKAGES) {
+            build(name);
+            String path = System.getenv("PATH");
+            Map<String, String> dockers = run(name, lab.engine().docker(), path);
+            Map<String, String> ours =
+                    run(name, lab.daemon().jnvdocker(), folder.resolve("bin") + ":" + path);
+            for (Map.Entry<String, String> each : dockers.entrySet()) {
+                String now = ours.remove(each.getKey());
+                if (each.getValue().equals(now)) {
+                    same++;
+                    System.out.println(each.getValue() + " " + name + " " + each.getKey());
+                } else {
+                    differences++;
+                    System.out.printf(
+                            "DIFFERENT %s %s: docker %s, jnvdocker %s%n",
+                            name, each.getKey(), each.getValue(), now);
+                }
+            }
+            differences += ours.size();
+            ours.forEach((test, now) -> System.out.println("DIFFERENT " + test + " " + now));
+        }
+        System.out.println(
+                "docker "
+                        + lab.engine().version()
+                        + ": "
+                        + same
+                        + " the same, "
+                        + differences
+                        + " different");
+        return differences;
+    }
+
+    private void build(String name) {
+        Command.of("go", "test", "-c", "-o", program(name), "./e2e/" + name)
+                .with("GOPATH", folder)
+                .with("GO111MODULE", "off")
+                .with("GOCACHE", folder.resolve("cache"))
+                .in(sources)
+                .run()
+                .ok();
+    }
+
+    private Path program(String name) {
+        return folder.resolve(name + ".test");
+    }
+
+    /**
+     * @param client whose environment the tests have
+     * @param path with the client first
+     */
+    private Map<String, String> run(String name, Command client, String path) {
+        Command.Result result =
+                client.after("sh", "-c", "exec \"$SUITE\" -test.v -test.timeout=280s")
+                        .with("SUITE", program(name))
+                        .with("TEST_DOCKER_HOST", lab.engine().url())
+                        .with("HOME", folder)
+                        .with("PATH", path)
+                        .in(sources.resolve("e2e/" + name))
+                        .run();
+        Map<String, String> outcomes = new TreeMap<>();
+        Matcher matcher = OUTCOME.matcher(result.out());
+        while (matcher.find()) {
+            outcomes.put(matcher.group(2), matcher.group(1));
+        }
+        if (outcomes.isEmpty()) {
+            throw new IllegalStateException(name + " has run no test: " + result);
+        }
+        lab.engine().removeContainers();
+        return outcomes;
+    }
+}
