@@ -348,7 +348,7 @@ class PodLeasesTest {
         assertEquals(
                 "kubernetes:team-a has 1 of the 2 that the pods of a namespace, all together, may"
                         + " have at a time (max_gpus_per_namespace in /etc/jnvdocker/config.toml):"
-                        + " GPU 0 (GPU-5c1a0000) is held by pod team-a/old since "
+                        + " GPU 0 (GPU-00000000) is held by pod team-a/old since "
                         + LeaseText.time(live().getFirst().since())
                         + "; wait, or delete the pod",
                 error.getMessage());
