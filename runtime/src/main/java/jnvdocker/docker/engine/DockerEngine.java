@@ -381,15 +381,6 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return found.map(ContainerRecords::inspected);
     }
 
-    @Override
-    public boolean isImages(String container, String label, Duration limit) throws EngineException {
-        Optional<InspectContainerResponse> found = record(container, limit);
-        return found.isPresent()
-                && image(found.get().getImageId())
-                        .filter(image -> image.labels().containsKey(label))
-                        .isPresent();
-    }
-
     /** All that the engine tells of a container; empty when there is none. */
     private Optional<InspectContainerResponse> record(String container, Duration limit)
             throws EngineException {
