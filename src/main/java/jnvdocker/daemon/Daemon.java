@@ -236,7 +236,6 @@ final class Daemon implements AutoCloseable {
         parts.ociKeeper().start(folders.markers(), folders.wake());
         started.push(parts.ociKeeper());
         GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName(), engine::standard);
-        Path refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
         RuntimeHost runtimeHost =
                 new RuntimeHost(
                         installer,
@@ -245,7 +244,6 @@ final class Daemon implements AutoCloseable {
                         config::realRuntime,
                         folders.config(),
                         new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
-                        refused,
                         () -> reload(config, host, parts, kubernetes));
         RuntimeCommand runtime =
                 new RuntimeCommand(
@@ -262,7 +260,11 @@ final class Daemon implements AutoCloseable {
                                 parts.ociKeeper(),
                                 wishes,
                                 engine,
-                                new RuntimeCreate.Retries(config::busyRetries, refused),
+                                new RuntimeCreate.Retries(
+                                        config::busyRetries,
+                                        installation
+                                                .tree()
+                                                .resolve("lib/oci/refused/jnvdocker-refused")),
                                 folders.state().resolve(ClaimFiles.FOLDER),
                                 new PodContainers.Pods(
                                         () -> config.kubernetes().enabled(), pods::of)),

@@ -2,42 +2,22 @@ package jnvdocker.archive;
 
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
-import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
-/** A directory of an image as a tar: as an engine sends it, which has been made by anybody. */
+/** A directory of an image, as an engine sends it: a tar that anybody may have made. */
 public final class FolderArchive {
     private static final long MOST_BYTES = 2L << 30;
     private static final int MOST_FILES = 256;
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,200}");
 
-    private static final int EXECUTABLE = 0755;
 
     private FolderArchive() {}
-
-    /** Packs a program into the root of an image that has nothing else. */
-    public static byte[] of(String name, byte[] program) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (TarArchiveOutputStream tar = new TarArchiveOutputStream(bytes)) {
-            TarArchiveEntry entry = new TarArchiveEntry(name);
-            entry.setMode(EXECUTABLE);
-            entry.setSize(program.length);
-            tar.putArchiveEntry(entry);
-            tar.write(program);
-            tar.closeArchiveEntry();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return bytes.toByteArray();
-    }
 
     /**
      * Unpacks the files that are in the directory itself.

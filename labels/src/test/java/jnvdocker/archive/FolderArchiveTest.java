@@ -76,11 +76,4 @@ class FolderArchiveTest {
         }
         assertThrows(IOException.class, this::unpacked);
     }
-
-    @Test
-    void programIsPackedAsOneFile() throws IOException {
-        byte[] image = FolderArchive.of("libcuda.so.1", BYTES);
-        FolderArchive.unpack(new ByteArrayInputStream(image), _ -> true, folder);
-        assertEquals(BYTES.length, Files.size(folder.resolve("libcuda.so.1")));
-    }
 }

@@ -163,11 +163,6 @@ public interface ContainerEngine {
     /** Waits while the container is being started or stopped; empty when there is none. */
     Optional<Inspected> inspect(String container, Duration limit) throws IOException;
 
-    /** Whether a label of a container is its image's, where anybody may have put it. */
-    default boolean isImages(String container, String label, Duration limit) throws IOException {
-        return false;
-    }
-
     /** Waits likewise; empty when there is none, or it runs, or is about to. */
     Optional<Down> down(String container, Duration limit) throws IOException;
 

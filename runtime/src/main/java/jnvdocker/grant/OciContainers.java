@@ -338,14 +338,30 @@ public final class OciContainers {
         if (creation.reservation().isPresent()) {
             registry.claims().named(creation.reservation().get(), ref);
         }
-        Lease lease = registry.liveOf(claim.get().id()).orElseThrow();
+        Lease lease = held(claim.get());
         try {
             files.write(lease);
         } catch (IOException e) {
             cancel(lease);
             throw e;
         }
+        held(claim.get());
         return Optional.of(lease);
+    }
+
+    /**
+     * The lease that a claim was just given.
+     *
+     * @throws RefusedException when it was released by force meanwhile
+     */
+    private Lease held(Claim claim) throws RefusedException, IOException {
+        return registry.liveOf(claim.id())
+                .orElseThrow(() ->
+                        new RefusedException(
+                                LeaseText.names(claim.gpus())
+                                        + (claim.gpus().size() == 1 ? " was" : " were")
+                                        + " released by force while the container was created",
+                                "start it again"));
     }
 
     private static Set<String> had(Optional<Lease> last) {

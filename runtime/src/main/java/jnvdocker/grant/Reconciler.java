@@ -262,8 +262,8 @@ public final class Reconciler {
      */
     private void created(String container, String claim) throws IOException {
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
-        if (found.filter(now -> claim.equals(now.labels().get(ClaimNames.CLAIM_LABEL))).isPresent()
-                && !engine.isImages(container, ClaimNames.CLAIM_LABEL, LIMIT)) {
+        if (found.filter(now -> claim.equals(now.labels().get(ClaimNames.CLAIM_LABEL)))
+                .isPresent()) {
             registry.claims()
                     .named(claim, new Claim.ContainerRef(found.get().id(), found.get().name()));
         }

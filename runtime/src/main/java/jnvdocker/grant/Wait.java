@@ -11,7 +11,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /** A client's wait in the queue, until it has been given its claim. */
 final class Wait {
@@ -165,9 +164,7 @@ final class Wait {
             waiting.listener()
                     .hear(
                             "got "
-                                    + claim.gpus().stream()
-                                            .map(gpu -> LeaseText.name(gpu.number(), gpu.uuid()))
-                                            .collect(Collectors.joining(", "))
+                                    + LeaseText.names(claim.gpus())
                                     + " after "
                                     + Span.text(waited()));
         }

@@ -176,6 +176,51 @@ class OciContainersTest {
         assertEquals(List.of(again.id()), live().stream().map(Lease::id).toList());
     }
 
+    private void releaseAll() throws IOException {
+        for (Lease lease : live()) {
+            try {
+                parts().leases().releaseByForce(lease.claim().id(), "root");
+            } catch (RefusedException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    @Test
+    void creationIsRefusedWhoseGpuIsReleasedMeanwhile() throws Exception {
+        int refused = 0;
+        for (int moment = 0; moment < 24; moment++) {
+            world.course.during(
+                    moment,
+                    _ -> {
+                        releaseAll();
+                        return true;
+                    });
+            AtomicReference<Lease> given = new AtomicReference<>();
+            AtomicReference<String> why = new AtomicReference<>("");
+            world.daemon.perform(
+                    "start",
+                    () -> {
+                        try {
+                            given.set(ask("a", 1));
+                        } catch (RefusedException e) {
+                            why.set(e.getMessage());
+                        }
+                    });
+            world.course.calm();
+            if (given.get() == null) {
+                refused++;
+                assertTrue(why.get().contains("released by force"), why.get());
+                assertEquals(List.of(), live());
+            } else {
+                assertEquals(List.of(given.get().id()), live().stream().map(Lease::id).toList());
+                world.machine.end(given.get().holder().process());
+                pass(GRACE);
+            }
+        }
+        assertTrue(refused > 0);
+    }
+
     /** A sweep that ends the last start's lease may come at any moment of the next start. */
     @Test
     void leaseOfTheLastStartMayEndWhileTheNextIsDecidedOn() throws Exception {

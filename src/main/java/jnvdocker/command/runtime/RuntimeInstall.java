@@ -153,15 +153,12 @@ final class RuntimeInstall implements Callable<Integer> {
         }
         if (!dryRun && dockerd.isPresent() && plan.changesConfig()) {
             dockerd.get().reload();
-            if (host.awaitRuntime(name)) {
-                out.println("docker has the runtime '" + name + "' now");
-                out.println(host.tryRuntime(name));
-            } else {
-                out.println(
-                        "docker does not have the runtime '"
-                                + name
-                                + "' yet; see 'jnvdocker runtime status' and docker's log");
-            }
+            out.println(
+                    host.awaitRuntime(name)
+                            ? "docker has the runtime '" + name + "' now"
+                            : "docker does not have the runtime '"
+                                    + name
+                                    + "' yet; see 'jnvdocker runtime status' and docker's log");
         }
         return ExitCode.OK.code();
     }

@@ -339,7 +339,7 @@ class CdiDevicesTest {
     void deviceThatTwoFilesOfferIsThatOfTheLaterDirectoryOrNone() throws IOException {
         String nvidias =
                 "{'cdiVersion':'0.5.0','kind':'nvidia.com/gpu','devices':[{'name':'2',"
-                        + "'containerEdits':{'env':['WHOSE=nvidia']}}]}";
+                        + "'containerEdits':{'env':['OF=nvidia']}}]}";
         Path beside = folder.resolve("nvidia.json");
         Path later = pods.resolve("nvidia.json");
         try {
@@ -348,9 +348,8 @@ class CdiDevicesTest {
             assertTrue(refused.err().contains("nvidia.com/gpu=2"), refused::toString);
             Files.move(beside, later);
             start("two", "nvidia.com/gpu=2").ok();
-            assertEquals(
-                    "nvidia\n", lab.docker("exec", "two", "sh", "-c", "echo $WHOSE").ok().out());
-            awaitHolders(Map.of());
+            // A hook of ours would have taken a lease by now.
+            assertEquals(Map.of(), lab.registry().holders());
         } finally {
             Files.deleteIfExists(beside);
             Files.deleteIfExists(later);

@@ -269,7 +269,7 @@ class DriverInImagesTest {
                         image,
                         "env -i /usr/local/bin/dlopen "
                                 + LIBRARIES
-                                + "; basename $(su - -c 'command -v nvidia-smi'); readlink "
+                                + "; basename $(env -i sh -c 'command -v nvidia-smi'); readlink "
                                 + libraries
                                 + "/libcuda.so.1; ldconfig -p | grep -m 1 'libcuda.so.1 ';"
                                 + " ldconfig; ldconfig -p | grep -m 1 'libcuda.so.1 '"));

@@ -41,7 +41,8 @@ class RemappedEngineTest {
             Command.of("chmod", "o+x", folder, folder.resolve("data")).run();
         }
         lab.engine().restart("--userns-remap=default");
-        // In a user namespace runc makes no nodes: it mounts those that the host has at these paths.
+        // In a user namespace runc makes no nodes: it mounts those that the host has at these
+        // paths.
         Path above = lab.engine().socket().resolveSibling("above");
         lab.engine()
                 .inside(
@@ -69,10 +70,10 @@ class RemappedEngineTest {
         lab.clear();
     }
 
-    /** A way to start a container with a GPU. */
+    /** Starts a container by the volume of its claim, or by our OCI runtime. */
     private static Command start(String way, String name) {
         return way.equals("jnvdocker")
-                ? lab.gpuContainer("run", name, 0)
+                ? lab.gpuContainer("run", name, 0, "--runtime=runc")
                 : lab.engine()
                         .docker(
                                 "run",
@@ -87,11 +88,18 @@ class RemappedEngineTest {
                                 "1000");
     }
 
+    private static void awaitHolder(String container) {
+        Lab.await(() -> {
+            Map<Integer, String> holders = lab.registry().holders();
+            return holders.equals(Map.of(0, container)) ? List.of() : List.of("held: " + holders);
+        });
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"jnvdocker", "docker"})
     void leaseLastsAsLongAsTheContainer(String way) {
         start(way, "train").run().ok();
-        lab.awaitHolders(Map.of(0, "train"));
+        awaitHolder("train");
         assertTrue(
                 lab.docker("exec", "train", "cat", "/proc/self/uid_map")
                         .ok()
@@ -103,11 +111,11 @@ class RemappedEngineTest {
             assertTrue(other.err().contains("container train"), other::toString);
             lab.daemon().kill();
             lab.startDaemon();
-            lab.awaitHolders(Map.of(0, "train"));
+            awaitHolder("train");
         }
         lab.docker("kill", "train").ok();
         start("jnvdocker", "other").run().ok();
-        lab.awaitHolders(Map.of(0, "other"));
+        awaitHolder("other");
     }
 
     /** Its processes and mounts are evidence although they are in a user namespace. */
@@ -115,7 +123,7 @@ class RemappedEngineTest {
     @ValueSource(strings = {"jnvdocker", "docker"})
     void leaseIsRestoredWhenTheRegistryIsLost(String way) throws IOException {
         start(way, "train").run().ok();
-        lab.awaitHolders(Map.of(0, "train"));
+        awaitHolder("train");
         lab.daemon().kill();
         for (String file : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
             Files.deleteIfExists(lab.daemon().state().resolve(file));
@@ -123,7 +131,7 @@ class RemappedEngineTest {
         lab.startDaemon();
         Command.Result other = start("jnvdocker", "other").run();
         assertEquals(125, other.exitCode(), other::toString);
-        lab.awaitHolders(Map.of(0, "train"));
+        awaitHolder("train");
     }
 
     @ParameterizedTest

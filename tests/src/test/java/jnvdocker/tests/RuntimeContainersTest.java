@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
@@ -21,7 +20,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -467,43 +465,6 @@ class RuntimeContainersTest {
         lab.docker("start", "train").ok();
         awaitNumbers(Map.of("train", 1));
         assertTrue(lab.jnvdocker("gpu", "ls").ok().out().matches("(?s).*HELD +root +train .*"));
-    }
-
-    /** The client of the claim is held up before docker creates its container. */
-    @Test
-    void imageThatNamesAReservationIsNotTakenForItsContainer() throws Exception {
-        Path folder = Folders.make("slow");
-        Path go = folder.resolve("go");
-        Path docker = folder.resolve("docker");
-        Files.writeString(
-                docker,
-                "#!/bin/sh\ncase $1 in create) until [ -e "
-                        + go
-                        + " ]; do sleep 0.1; done;; esac\nexec docker \"$@\"\n");
-        Files.setPosixFilePermissions(docker, PosixFilePermissions.fromString("rwxr-xr-x"));
-        try {
-            Process client =
-                    lab.daemon()
-                            .jnvdocker("create", "--name=its", "--gpus=device=1", "plain", "top")
-                            .with("NV_DOCKER", docker)
-                            .start();
-            Lab.await(
-                    () -> lab.registry().live().isEmpty() ? List.of("no reservation") : List.of());
-            String claim = lab.registry().live().getFirst().claim();
-            lab.engine().image("named", "--small", "--label", "jnvdocker.claim=" + claim);
-            lab.docker("create", "--name=other", "named", "true").ok();
-            Thread.sleep(1000); // for the engine's event
-            assertEquals("?", lab.registry().live().getFirst().container());
-            Files.createFile(go);
-            assertEquals(0, client.waitFor());
-            lab.docker("start", "its").ok();
-            Lab.await(() ->
-                    lab.registry().holders().equals(Map.of(1, "its"))
-                            ? List.of()
-                            : List.of(lab.registry().holders().toString()));
-        } finally {
-            Folders.remove(folder);
-        }
     }
 
     /** Docker does not know that such a container uses it. */

@@ -89,15 +89,7 @@ class RuntimeInstallTest {
         lab.engine().restart();
         Command.Result installed = runtime.install().ok();
         assertTrue(installed.out().contains("\nreloading docker (SIGHUP to pid "), installed.out());
-        assertTrue(
-                installed
-                        .out()
-                        .endsWith(
-                                "\ndocker has the runtime 'nvidia' now\n"
-                                        + "a container with the runtime 'nvidia' has got a GPU\n"),
-                installed.out());
-        assertEquals("", lab.docker("ps", "-aq").ok().out());
-        assertEquals("", lab.docker("images", "-q", "jnvdocker-check").ok().out());
+        assertTrue(installed.out().endsWith("\ndocker has the runtime 'nvidia' now\n"));
         lab.jnvdocker("runtime", "status").ok();
         Command.Result run = lab.docker("run", "--rm", "--gpus=1", "--runtime=nvidia", "plain");
         assertTrue(run.err().contains("could not select device driver"), run::toString);

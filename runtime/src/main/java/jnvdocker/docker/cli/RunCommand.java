@@ -219,8 +219,8 @@ public final class RunCommand implements DockerCommandLine {
     }
 
     /**
-     * The command after its pull has failed, for docker to say why in its own words, and with
-     * its own exit code. Should docker succeed, it finds a runtime that does not exist: nothing was
+     * The command after its pull has failed, for docker to say why in its own words, and with its
+     * own exit code. Should docker succeed, it finds a runtime that does not exist: nothing was
      * decided about the container's GPUs.
      */
     public List<String> pulledInVain() {

@@ -168,22 +168,6 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                 docker -> trial.copy(docker, folder, wanted, to));
     }
 
-    /**
-     * Has the engine start a container with our runtime and a GPU, and remove it.
-     *
-     * @param program that ends at once, and needs no other file
-     * @throws EngineException when the engine, or our runtime, refuses it
-     */
-    public void tryRuntime(String runtime, byte[] program) throws EngineException {
-        askForSomebody(
-                "start a container with the runtime " + Quote.shown(runtime),
-                LIMIT,
-                docker -> {
-                    StartedContainer.start(docker, runtime, program);
-                    return true;
-                });
-    }
-
     /** The default runtime, as far as it is known without a question to the engine. */
     public Optional<String> standard() {
         return memory.knownRuntimes().map(EngineRuntimes::standard);
@@ -395,15 +379,6 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
             running(found.get(), runtimes.get()).ifPresent(runs::keep);
         }
         return found.map(ContainerRecords::inspected);
-    }
-
-    @Override
-    public boolean isImages(String container, String label, Duration limit) throws EngineException {
-        Optional<InspectContainerResponse> found = record(container, limit);
-        return found.isPresent()
-                && image(found.get().getImageId())
-                        .filter(image -> image.labels().containsKey(label))
-                        .isPresent();
     }
 
     /** All that the engine tells of a container; empty when there is none. */

@@ -16,7 +16,6 @@ import org.apache.hc.core5.http.HttpHost;
 import org.apache.hc.core5.http.HttpStatus;
 import org.apache.hc.core5.http.io.SocketConfig;
 import org.apache.hc.core5.http.io.entity.ByteArrayEntity;
-import org.apache.hc.core5.http.io.entity.InputStreamEntity;
 import org.apache.hc.core5.util.TimeValue;
 import org.apache.hc.core5.util.Timeout;
 
@@ -97,8 +96,6 @@ final class EngineTransport implements DockerHttpClient {
         request.headers().forEach(sent::addHeader);
         if (request.bodyBytes() != null) {
             sent.setEntity(new ByteArrayEntity(request.bodyBytes(), null));
-        } else if (request.body() != null) {
-            sent.setEntity(new InputStreamEntity(request.body(), null));
         }
         try {
             return new Answer(sent, client.executeOpen(HOST, sent, null));

@@ -45,6 +45,13 @@ public final class LeaseText {
         return "GPU " + number + " (" + Gpu.shortUuid(uuid) + ")";
     }
 
+    /** {@code GPU 1 (GPU-5c1a1003), GPU 2 (GPU-5c1a2006)}. */
+    public static String names(List<ClaimedGpu> gpus) {
+        return gpus.stream()
+                .map(gpu -> name(gpu.number(), gpu.uuid()))
+                .collect(Collectors.joining(", "));
+    }
+
     /**
      * {@code alice's container train-7}, {@code alice's docker run (pid 4711)}, {@code alice's
      * process python3 (pid 4711)}, {@code alice's Mesos task train}, or {@code pod team-a/train-7}.
@@ -334,13 +341,9 @@ public final class LeaseText {
 
     /** {@code GPU 2 (GPU-5c1a3009) has just disappeared}. */
     public static String vanished(List<ClaimedGpu> gpus) {
-        String names =
-                gpus.stream()
-                        .map(gpu -> name(gpu.number(), gpu.uuid()))
-                        .collect(Collectors.joining(", "));
         return gpus.size() == 1
-                ? names + " has just disappeared"
-                : "some of " + names + " have just disappeared";
+                ? names(gpus) + " has just disappeared"
+                : "some of " + names(gpus) + " have just disappeared";
     }
 
     /** One clause for each unmanaged use and its GPUs. */
