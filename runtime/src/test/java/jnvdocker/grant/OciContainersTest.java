@@ -203,6 +203,9 @@ class OciContainersTest {
                     () -> {
                         try {
                             given.set(ask("a", 1));
+                            assertEquals(
+                                    List.of(given.get().id()),
+                                    parts().registry().live().stream().map(Lease::id).toList());
                         } catch (RefusedException e) {
                             why.set(e.getMessage());
                         }
@@ -213,7 +216,6 @@ class OciContainersTest {
                 assertTrue(why.get().contains("released by force"), why.get());
                 assertEquals(List.of(), live());
             } else {
-                assertEquals(List.of(given.get().id()), live().stream().map(Lease::id).toList());
                 world.machine.end(given.get().holder().process());
                 pass(GRACE);
             }
