@@ -16,7 +16,6 @@ public final class FolderArchive {
     private static final int MOST_FILES = 256;
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,200}");
 
-
     private FolderArchive() {}
 
     /**

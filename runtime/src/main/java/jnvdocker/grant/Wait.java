@@ -162,11 +162,7 @@ final class Wait {
     private void tellOfTheEnd(Claim claim) throws IOException {
         if (!said.isEmpty()) {
             waiting.listener()
-                    .hear(
-                            "got "
-                                    + LeaseText.names(claim.gpus())
-                                    + " after "
-                                    + Span.text(waited()));
+                    .hear("got " + LeaseText.names(claim.gpus()) + " after " + Span.text(waited()));
         }
     }
 

@@ -18,6 +18,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.use.RunningContainer;
 import jnvdocker.words.RefusedException;
 
@@ -176,51 +177,40 @@ class OciContainersTest {
         assertEquals(List.of(again.id()), live().stream().map(Lease::id).toList());
     }
 
-    private void releaseAll() throws IOException {
-        for (Lease lease : live()) {
-            try {
-                parts().leases().releaseByForce(lease.claim().id(), "root");
-            } catch (RefusedException e) {
-                throw new AssertionError(e);
-            }
+    /** The GPUs are read once more after they were given. */
+    @Test
+    void creationIsRefusedWhoseGpuIsReleasedMeanwhile(@TempDir Path other) throws Exception {
+        SimulatedMachine machine = new SimulatedMachine(other, () -> {});
+        AtomicReference<LeaseParts> parts = new AtomicReference<>();
+        parts.set(
+                TestingParts.open(
+                        other,
+                        machine,
+                        TestingParts.NO_USES,
+                        _ -> {
+                            releaseAll(parts.get());
+                            return Optional.empty();
+                        },
+                        MemoryUsers.UNKNOWN,
+                        TestingLeases.A));
+        try (LeaseParts opened = parts.get()) {
+            OciContainers.Creation creation =
+                    creation("a", new GpuRequest.Count(1), machine.spawn());
+            RefusedException why =
+                    assertThrows(RefusedException.class, () -> opened.oci().claim(creation));
+            assertTrue(why.getMessage().contains(" was released by force"), why.getMessage());
+            assertEquals(List.of(), opened.leases().live());
         }
     }
 
-    @Test
-    void creationIsRefusedWhoseGpuIsReleasedMeanwhile() throws Exception {
-        int refused = 0;
-        for (int moment = 0; moment < 24; moment++) {
-            world.course.during(
-                    moment,
-                    _ -> {
-                        releaseAll();
-                        return true;
-                    });
-            AtomicReference<Lease> given = new AtomicReference<>();
-            AtomicReference<String> why = new AtomicReference<>("");
-            world.daemon.perform(
-                    "start",
-                    () -> {
-                        try {
-                            given.set(ask("a", 1));
-                            assertEquals(
-                                    List.of(given.get().id()),
-                                    parts().registry().live().stream().map(Lease::id).toList());
-                        } catch (RefusedException e) {
-                            why.set(e.getMessage());
-                        }
-                    });
-            world.course.calm();
-            if (given.get() == null) {
-                refused++;
-                assertTrue(why.get().contains("released by force"), why.get());
-                assertEquals(List.of(), live());
-            } else {
-                world.machine.end(given.get().holder().process());
-                pass(GRACE);
+    private static void releaseAll(LeaseParts parts) {
+        try {
+            for (Lease lease : parts == null ? List.<Lease>of() : parts.registry().live()) {
+                parts.leases().releaseByForce(lease.claim().id(), "root");
             }
+        } catch (RefusedException | IOException e) {
+            throw new AssertionError(e);
         }
-        assertTrue(refused > 0);
     }
 
     /** A sweep that ends the last start's lease may come at any moment of the next start. */

@@ -97,16 +97,15 @@ final class SimulatedRuntime {
         ProcessId process = world.machine.spawn();
         it.runtime = Optional.of(process);
         it.asking = true;
+        Optional<Claim> before = it.claim;
         Optional<Lease> lease = answer(it, request, process);
         it.asking = false;
         if (lease.isEmpty()) {
+            it.claim = before;
             world.machine.end(process);
             it.runtime = Optional.empty();
             return true;
         }
-        it.claim = lease.map(Lease::claim);
-        it.released = false;
-        it.lost = false;
         world.say(it + " is given " + minors(it) + " by claim " + lease.get().claim().id());
         return true;
     }
@@ -145,6 +144,9 @@ final class SimulatedRuntime {
                         FirstLook look = parts().oci().look(world.gpus());
                         Lease lease = parts().oci().claim(creation, look).orElseThrow();
                         given.add(lease);
+                        it.claim = Optional.of(lease.claim());
+                        it.released = false;
+                        it.lost = false;
                         assertTrue(it.others.isEmpty(), () -> "is created beside itself: " + it);
                         parts().ociKeeper().mark(lease);
                         world.grants.created(asked, lease.claim(), before);
