@@ -259,7 +259,7 @@ public final class OciContainers {
     }
 
     private static boolean isOf(Container container, Lease lease) {
-        return lease.claim().container().filter(it -> it.id().equals(container.id())).isPresent()
+        return lease.claim().isOfContainer(container.id())
                 && OciKind.isBelow(container.root(), lease.claim().origin());
     }
 
@@ -386,11 +386,7 @@ public final class OciContainers {
     public List<ClaimFiles.SetVariable> variables(String container) throws IOException {
         return registry.live().stream()
                 .filter(lease -> OciKind.is(lease.claim().origin()))
-                .filter(lease ->
-                        lease.claim()
-                                .container()
-                                .filter(it -> it.id().equals(container))
-                                .isPresent())
+                .filter(lease -> lease.claim().isOfContainer(container))
                 .findFirst()
                 .map(lease -> files.variables(lease.claim().id()))
                 .orElse(List.of());

@@ -130,10 +130,7 @@ public final class RefusedStarts {
         return registry.claims().hasVolume(label)
                 ? registry.claims()
                         .claim(label)
-                        .filter(claim ->
-                                claim.container()
-                                        .filter(own -> own.id().equals(container.id()))
-                                        .isPresent())
+                        .filter(claim -> claim.isOfContainer(container.id()))
                         .map(Claim::id)
                 : Optional.empty();
     }

@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
@@ -30,7 +31,12 @@ final class Strays {
         if (!registry.claims().isNew()) {
             return;
         }
-        List<Gpu> gpus = inventory.gpus().stream().filter(Gpu::isKnown).toList();
+        List<Gpu> gpus;
+        try {
+            gpus = inventory.gpus().stream().filter(Gpu::isKnown).toList();
+        } catch (NoDriverException e) {
+            return; // Without a driver nothing uses a GPU.
+        }
         for (HolderKind kind : evidence.kinds()) {
             for (HolderKind.Stray stray : kind.strays(gpus)) {
                 endLeasesOfThePast(stray);

@@ -48,6 +48,11 @@ public record Claim(
         return ID.matcher(text).matches();
     }
 
+    /** Whether a container of this id is the claim's own. */
+    public boolean isOfContainer(String containerId) {
+        return container.filter(own -> own.id().equals(containerId)).isPresent();
+    }
+
     /** A copy with another pod, of which more is known, and its owner. */
     public Claim of(Origin.Pod known) {
         return new Claim(id, known, known.owner(), gpus, created, container);

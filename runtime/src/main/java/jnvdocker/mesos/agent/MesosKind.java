@@ -70,8 +70,7 @@ public final class MesosKind extends GroupKind {
                 .filter(lease -> !lease.isReservation())
                 .map(Lease::claim)
                 .filter(claim -> claim.origin() instanceof Origin.MesosTask)
-                .filter(claim ->
-                        claim.container().filter(it -> it.id().equals(container)).isPresent())
+                .filter(claim -> claim.isOfContainer(container))
                 .findFirst();
     }
 
