@@ -236,8 +236,9 @@ class EngineRestartTest extends EachEngineTest {
         lab.run("train", 0);
         docker("kill", "train").ok();
         lab.awaitHolders(Map.of());
-        docker("run", "-d", "--name=guest", "--volumes-from=train", "plain", "sleep", "1000").ok();
+        docker("create", "--name=guest", "--volumes-from=train", "plain", "sleep", "1000").ok();
         docker("rm", "train").ok();
+        docker("start", "guest").ok();
         lab.daemon().stop();
         Loss.EVERYTHING.happen(lab.daemon().state());
         lab.startDaemon();
