@@ -97,7 +97,7 @@ class RealHostLayoutsTest {
     @Test
     void noLoaderCacheForAFolderThatOnlyItCouldName() throws IOException {
         Files.delete(root.folder().resolve("etc/ld.so.cache"));
-        move(MULTIARCH, "opt/nvidia/lib", "*");
+        move(MULTIARCH, "opt/driver/lib", "*");
 
         assertEquals(
                 "the user-space part of driver "
