@@ -107,7 +107,8 @@ class RealHostLayoutsTest {
                         + " in /lib, /usr/lib, /usr/lib/x86_64-linux-gnu, /usr/lib/xorg/modules,"
                         + " /usr/lib/xorg/modules/drivers, /usr/lib/xorg/modules/extensions,"
                         + " and no loader cache to name other directories; install it and run"
-                        + " ldconfig",
+                        + " ldconfig, or name its directory in driver_directories of the"
+                        + " configuration",
                 refusal());
     }
 
