@@ -160,7 +160,7 @@ class KubernetesContainersTest {
                             .strip();
             assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
             String seen = containers.run(container, "env; ls -R /usr/local/nvidia");
-            // A command in it has the variables that containerd knows, and not those of our runtime.
+            // A command in it has the variables that containerd knows, and not our runtime's.
             assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
             assertTrue(seen.contains("libcuda.so"), seen);
             containers.end(pod);
