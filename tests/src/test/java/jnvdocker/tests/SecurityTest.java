@@ -142,7 +142,7 @@ class SecurityTest extends OneEngineTest {
                         "1000")
                 .ok();
         assertEquals(
-                "EVIL,--privileged,../../dev/sda",
+                "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901",
                 lab.docker("exec", "evil", "sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES")
                         .ok()
                         .out()
