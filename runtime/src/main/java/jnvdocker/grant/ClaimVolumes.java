@@ -524,12 +524,16 @@ public final class ClaimVolumes implements PluginVolumes {
      * has. Docker mounts all of its volumes or none, and the guest need not have the claim.
      */
     private static boolean isGuest(Claim claim, List<ContainerEngine.Listed> users) {
-        List<ContainerEngine.Listed> own =
-                users.stream()
-                        .filter(user ->
-                                claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
-                        .toList();
+        List<ContainerEngine.Listed> own = own(claim, users);
         return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
+    }
+
+    /** Those of the containers that carry the claim's label. */
+    private static List<ContainerEngine.Listed> own(
+            Claim claim, List<ContainerEngine.Listed> users) {
+        return users.stream()
+                .filter(user -> claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
+                .toList();
     }
 
     /**
@@ -541,12 +545,7 @@ public final class ClaimVolumes implements PluginVolumes {
             return false;
         }
         List<ContainerEngine.Listed> users = users(claim);
-        List<String> own =
-                users.stream()
-                        .filter(user ->
-                                claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
-                        .map(ContainerEngine.Listed::id)
-                        .toList();
+        List<String> own = own(claim, users).stream().map(ContainerEngine.Listed::id).toList();
         if (users.size() < 2 || !own.equals(List.of(claim.container().get().id()))) {
             return false;
         }

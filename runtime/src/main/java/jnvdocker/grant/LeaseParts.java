@@ -108,7 +108,7 @@ public record LeaseParts(
                             leftovers,
                             unmanagedLook);
             reconciler.start();
-            new Strays(registry, evidence, inventory).adopt();
+            new Strays(registry, evidence, supply).adopt();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =

@@ -18,12 +18,12 @@ import java.util.Optional;
 final class Strays {
     private final LeaseRegistry registry;
     private final Evidence evidence;
-    private final ClaimVolumes.Inventory inventory;
+    private final Supply supply;
 
-    Strays(LeaseRegistry registry, Evidence evidence, ClaimVolumes.Inventory inventory) {
+    Strays(LeaseRegistry registry, Evidence evidence, Supply supply) {
         this.registry = registry;
         this.evidence = evidence;
-        this.inventory = inventory;
+        this.supply = supply;
     }
 
     /** Gives each of them a lease of those of its GPUs that nobody else uses. */
@@ -33,7 +33,7 @@ final class Strays {
         }
         List<Gpu> gpus;
         try {
-            gpus = inventory.gpus().stream().filter(Gpu::isKnown).toList();
+            gpus = supply.gpus().stream().filter(Gpu::isKnown).toList();
         } catch (NoDriverException e) {
             return; // Without a driver nothing uses a GPU.
         }

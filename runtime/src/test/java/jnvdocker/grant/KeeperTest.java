@@ -45,7 +45,7 @@ class KeeperTest {
 
     @BeforeEach
     void open() throws IOException {
-        parts = TestingParts.open(state, machine, TestingParts.NO_USES, A, B);
+        parts = TestingParts.open(state, machine, TestingLeases.NO_USES, A, B);
     }
 
     @AfterEach

@@ -186,7 +186,7 @@ class OciContainersTest {
                 TestingParts.open(
                         other,
                         machine,
-                        TestingParts.NO_USES,
+                        TestingLeases.NO_USES,
                         _ -> {
                             releaseAll(parts.get());
                             return Optional.empty();

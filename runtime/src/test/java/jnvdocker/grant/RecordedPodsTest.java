@@ -18,8 +18,6 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
-import jnvdocker.use.GpuUse;
-import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.words.RefusedException;
 
@@ -97,7 +95,7 @@ class RecordedPodsTest {
                             machine,
                             new NoEngine(),
                             () -> GPUS,
-                            new NoUses(),
+                            TestingLeases.NO_USES,
                             GpuTroubles.NONE,
                             MemoryUsers.UNKNOWN,
                             () -> TestingLeases.POLICY,
@@ -304,18 +302,6 @@ class RecordedPodsTest {
         @Override
         public <T> Supplier<T> shared(Supplier<T> question) {
             return question;
-        }
-    }
-
-    private static final class NoUses implements GpuUses {
-        @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return List.of();
-        }
-
-        @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-            return List.of();
         }
     }
 

@@ -54,7 +54,7 @@ class SickGpuLeasesTest {
                 TestingParts.open(
                         state,
                         machine,
-                        TestingParts.NO_USES,
+                        TestingLeases.NO_USES,
                         gpu -> Optional.ofNullable(troubles.get(gpu)),
                         MemoryUsers.UNKNOWN,
                         A,

@@ -4,32 +4,16 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.TestingLeases;
-import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
 /** The parts that give out GPUs, on a machine that a test makes, without an engine. */
 final class TestingParts {
-    /** Nothing uses a GPU. */
-    static final GpuUses NO_USES =
-            new GpuUses() {
-                @Override
-                public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-                    return List.of();
-                }
-
-                @Override
-                public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-                    return List.of();
-                }
-            };
-
     private TestingParts() {}
 
     static LeaseParts open(Path state, SimulatedMachine machine, GpuUses uses, Gpu... gpus)

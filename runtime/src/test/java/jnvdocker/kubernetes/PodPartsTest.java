@@ -19,8 +19,6 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.use.GpuUse;
-import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.words.Refusal;
 
@@ -94,18 +92,6 @@ class PodPartsTest {
         }
     }
 
-    private static final class NoUses implements GpuUses {
-        @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return List.of();
-        }
-
-        @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-            return List.of();
-        }
-    }
-
     @BeforeEach
     void open() throws IOException {
         policy = policy(false);
@@ -118,7 +104,7 @@ class PodPartsTest {
                         Processes.ofThisMachine(),
                         engine,
                         () -> gpus,
-                        new NoUses(),
+                        TestingLeases.NO_USES,
                         troubles,
                         MemoryUsers.UNKNOWN,
                         () -> TestingLeases.POLICY,

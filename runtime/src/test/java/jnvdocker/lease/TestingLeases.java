@@ -6,12 +6,15 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
 import jnvdocker.use.RunningContainer;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -43,6 +46,20 @@ public final class TestingLeases {
      * A time long ago, so that messages show the day; {@code 2024-01-02 09:12} in every time zone.
      */
     public static final Instant THEN = time(9, 12);
+
+    /** Nothing uses a GPU. */
+    public static final GpuUses NO_USES =
+            new GpuUses() {
+                @Override
+                public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+                    return List.of();
+                }
+
+                @Override
+                public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+                    return List.of();
+                }
+            };
 
     private TestingLeases() {}
 

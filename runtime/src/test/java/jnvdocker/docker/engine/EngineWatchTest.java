@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
-import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -15,8 +14,6 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
-import jnvdocker.use.GpuUse;
-import jnvdocker.use.GpuUses;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,18 +44,6 @@ class EngineWatchTest {
     private LeaseParts parts;
     private final StringBuilder events = new StringBuilder();
 
-    private static final class NoUses implements GpuUses {
-        @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return List.of();
-        }
-
-        @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-            return List.of();
-        }
-    }
-
     @BeforeEach
     void open() throws IOException {
         Path socket = folder.resolve("docker.sock");
@@ -76,7 +61,7 @@ class EngineWatchTest {
                                 Processes.ofThisMachine(),
                                 engine,
                                 () -> List.of(TestingLeases.A),
-                                new NoUses(),
+                                TestingLeases.NO_USES,
                                 GpuTroubles.NONE,
                                 _ -> Set.of(),
                                 () -> TestingLeases.POLICY,
