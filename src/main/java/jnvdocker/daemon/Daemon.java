@@ -119,7 +119,7 @@ final class Daemon implements AutoCloseable {
         LeaseParts parts = LeaseParts.open(world, new MesosKind(world.processes()), podKind);
         PodLeases pods = new PodLeases(parts, world.pace(), podKind);
         started.push(parts);
-        started.push(parts.keeper().start());
+        started.push(parts.keep());
         started.push(parts.queueKeeper().start());
         CudaVersions cuda = new CudaVersions(monitor::cuda);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());

@@ -192,6 +192,13 @@ public record LeaseParts(
         }
     }
 
+    /** Starts the thread that ends leases, and removes what they leave behind. */
+    public Keeper keep() {
+        LostGroups groups = new LostGroups(registry);
+        keeper.after(_ -> groups.removeInTurn());
+        return keeper.start();
+    }
+
     /**
      * Has the whole registry looked through, in the background and a little later: what decides was
      * read when it was opened, and the client that starts a daemon waits for its first answer.

@@ -1,6 +1,5 @@
 package jnvdocker.grant;
 
-import jnvdocker.lease.Lease;
 import jnvdocker.process.ProcessGroup;
 import jnvdocker.registry.LeaseRegistry;
 
@@ -21,32 +20,46 @@ final class LostGroups {
     /** A daemon, another one perhaps, makes a cgroup a moment before there is a process in it. */
     private static final Duration YOUNG = Duration.ofMinutes(1);
 
+    /** All cgroups of the host are listed for that. */
+    private static final Duration PERIOD = Duration.ofMinutes(2);
+
     private final LeaseRegistry registry;
+    private long next = System.nanoTime();
 
     LostGroups(LeaseRegistry registry) {
         this.registry = registry;
     }
 
-    /** Takes those away in which there is no process. All cgroups are looked through for that. */
+    /** Removes them at the first call, and then every two minutes at most. */
+    void removeInTurn() throws IOException {
+        if (System.nanoTime() - next >= 0) {
+            next = System.nanoTime() + PERIOD.toNanos();
+            remove();
+        }
+    }
+
+    /**
+     * Removes those that have no process and no lease: of a claim that this registry knows at once,
+     * of others when they are no longer young.
+     */
     void remove() throws IOException {
         // Before the leases: there is one of whatever has a cgroup by now.
         List<String> groups = ProcessGroup.find(ProgramGroup::isName);
         Set<String> live =
                 registry.live().stream()
-                        .map(Lease::claim)
-                        .map(ProgramGroup::of)
+                        .map(lease -> lease.claim().id())
                         .collect(Collectors.toSet());
         for (String group : groups) {
-            Path folder = Path.of(group);
-            if (!live.contains(folder.getFileName().toString()) && !isYoung(folder)) {
+            String claim = ProgramGroup.claim(group).orElseThrow();
+            if (!live.contains(claim) && (registry.claims().knew(claim) || !isYoung(group))) {
                 ProcessGroup.remove(group);
             }
         }
     }
 
-    private static boolean isYoung(Path folder) {
+    private static boolean isYoung(String group) {
         try {
-            Instant made = Files.getLastModifiedTime(folder).toInstant();
+            Instant made = Files.getLastModifiedTime(Path.of(group)).toInstant();
             return made.isAfter(Instant.now().minus(YOUNG));
         } catch (IOException e) {
             return true; // it has gone

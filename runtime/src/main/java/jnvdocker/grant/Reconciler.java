@@ -161,11 +161,6 @@ public final class Reconciler {
         registry.claims().reconciled();
     }
 
-    /** Takes cgroups away that were left behind; takes a while where there are many. */
-    public void removeLostGroups() throws IOException {
-        new LostGroups(registry).remove();
-    }
-
     /**
      * Reconciles if there is something that cannot stay as it is; without an engine, as far as that
      * goes.

@@ -63,7 +63,6 @@ public final class EngineWatch implements AutoCloseable {
     }
 
     private void watch() {
-        perform("remove cgroups", reconciler::removeLostGroups);
         while (!Thread.currentThread().isInterrupted()) {
             try {
                 follow();
@@ -91,7 +90,6 @@ public final class EngineWatch implements AutoCloseable {
             for (int sweep = 1; !events.awaitEnd(SWEEP); sweep++) {
                 if (sweep % SWEEPS == 0) {
                     perform("reconcile", reconciler::reconcile);
-                    perform("remove cgroups", reconciler::removeLostGroups);
                 } else {
                     perform("sweep", reconciler::sweep);
                 }
