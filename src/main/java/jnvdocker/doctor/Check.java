@@ -13,5 +13,5 @@ interface Check {
      *
      * @throws IOException when the check is impossible, which proves nothing about the host
      */
-    List<Finding> look() throws IOException;
+    List<Finding> findings() throws IOException;
 }

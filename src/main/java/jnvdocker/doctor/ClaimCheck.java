@@ -58,7 +58,7 @@ final class ClaimCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         HostDriver driver = HostDriver.read(host);
         List<Claim> claims = leases.claimsWithVolume();
         List<Finding> found = new ArrayList<>();

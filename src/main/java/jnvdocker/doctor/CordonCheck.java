@@ -25,7 +25,7 @@ final class CordonCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<String> unknown = leases.cordonsNothing(HostDriver.read(host).gpus());
         if (unknown.isEmpty()) {
             return List.of(Finding.ok("every GPU under cordon in the configuration is present"));

@@ -27,10 +27,10 @@ final class DescriptorCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         board.status(); // so that it is up to date
-        Map<Integer, List<OpenDevices.Beyond>> users =
-                leases.beyondLook().stream()
+        Map<Integer, List<OpenDevices.Partial>> users =
+                leases.partiallyScanned().stream()
                         .collect(
                                 Collectors.groupingBy(
                                         process -> process.credentials().uid(),
@@ -43,8 +43,8 @@ final class DescriptorCheck implements Check {
                         .toList();
     }
 
-    private static Finding finding(int uid, List<OpenDevices.Beyond> processes) {
-        long pending = processes.stream().filter(OpenDevices.Beyond::pending).count();
+    private static Finding finding(int uid, List<OpenDevices.Partial> processes) {
+        long pending = processes.stream().filter(OpenDevices.Partial::pending).count();
         String what =
                 Quote.shown(Owners.of(uid).name())
                         + " has more files open than are checked in one pass ("

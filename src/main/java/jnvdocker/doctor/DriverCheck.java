@@ -27,7 +27,7 @@ final class DriverCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         try {
             DriverVersion driver = HostDriver.readVersion(host);
             // A run does not look once the volume exists: the driver may have been upgraded since.

@@ -48,7 +48,7 @@ final class EngineCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         if (dockerless.isSo()) {
             return List.of(dockerless.engine());
         }

@@ -35,7 +35,7 @@ final class Examination {
         if (current == null || current.isDone()) {
             current =
                     CompletableFuture.supplyAsync(
-                            this::look,
+                            this::findings,
                             task -> Thread.ofPlatform().daemon().name(check.name()).start(task));
         }
         return current;
@@ -62,9 +62,9 @@ final class Examination {
         }
     }
 
-    private List<Finding> look() {
+    private List<Finding> findings() {
         try {
-            return check.look();
+            return check.findings();
         } catch (NoDriverException e) {
             return List.of(Finding.unknown("no NVIDIA driver is loaded"));
         } catch (EngineException e) {

@@ -52,7 +52,7 @@ final class GpuCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<GpuStatus> all = board.status();
         if (all.isEmpty()) {
             return List.of(

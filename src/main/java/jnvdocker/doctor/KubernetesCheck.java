@@ -30,7 +30,7 @@ final class KubernetesCheck implements Check {
 
     /** Nothing is found on a host without a kubelet whose configuration does not name one. */
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         boolean kubelet = facts.isKubeletThere();
         if (!facts.enabled()) {
             return kubelet ? List.of(notEnabled()) : List.of();

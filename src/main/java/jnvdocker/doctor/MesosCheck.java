@@ -32,7 +32,7 @@ final class MesosCheck implements Check {
 
     /** Without an agent, only the configuration is checked. */
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<Finding> found = new ArrayList<>();
         for (RunningAgent agent : RunningAgent.all()) {
             List<Finding> its = new ArrayList<>(List.of(finding(agent)));
@@ -57,7 +57,7 @@ final class MesosCheck implements Check {
                     name + " gives GPUs to tasks itself (gpu/nvidia in its --isolation)", FLAGS);
         }
         try {
-            return agent.asksUs() ? withHook(agent, name) : withoutHook(agent, name);
+            return agent.callsUs() ? withHook(agent, name) : withoutHook(agent, name);
         } catch (IOException e) {
             return Finding.unknown(
                     name + " has a --launcher_dir that cannot be read: " + Finding.failure(e));

@@ -30,7 +30,7 @@ final class NodeCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         HostDriver driver = HostDriver.read(host);
         List<Finding> found = new ArrayList<>();
         try {

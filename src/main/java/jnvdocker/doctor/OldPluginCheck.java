@@ -51,7 +51,7 @@ final class OldPluginCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<Finding> found = new ArrayList<>();
         for (Path unit : there(UNIT_FOLDERS, List.of(UNIT))) {
             found.add(

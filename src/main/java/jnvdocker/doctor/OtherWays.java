@@ -30,7 +30,8 @@ final class OtherWays {
      * @param docker the runtimes that docker has; empty when it does not answer
      * @param ours our CDI file with NVIDIA's names; empty if it is not installed
      */
-    List<Finding> look(Optional<EngineRuntimes> docker, Optional<Path> ours) throws IOException {
+    List<Finding> findings(Optional<EngineRuntimes> docker, Optional<Path> ours)
+            throws IOException {
         List<Finding> found = new ArrayList<>();
         if (docker.isPresent()) {
             addDockers(docker.get(), found);

@@ -39,7 +39,7 @@ final class PersistenceCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         if (ProcessHandle.allProcesses().anyMatch(PersistenceCheck::keepsDriverAwake)) {
             return List.of(Finding.ok(DAEMON + " runs"));
         }

@@ -49,7 +49,7 @@ final class PluginCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         // If the socket does not exist, asking through the engine takes long and tells nothing
         // more.
         Optional<Finding> fault = new PluginSocket(daemon).fault();

@@ -28,7 +28,7 @@ final class RegistryCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<Finding> found = new ArrayList<>();
         int live;
         try {

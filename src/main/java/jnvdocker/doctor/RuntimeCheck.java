@@ -63,14 +63,14 @@ final class RuntimeCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         Optional<EngineRuntimes> now = runtimes();
         List<Finding> found = new ArrayList<>();
         try {
             List<RuntimeHealth> all = installer.health(() -> now);
             found.addAll(registered(all));
             Optional<Path> ours = cdiFile(all, NVIDIAS);
-            found.addAll(others.look(now, ours));
+            found.addAll(others.findings(now, ours));
             if (cdiFile(all, RuntimeInstaller.CDI_KIND).isPresent()
                     && ours.isEmpty()
                     && foreign.nvidiasCdiFiles().isEmpty()) {
@@ -78,7 +78,7 @@ final class RuntimeCheck implements Check {
             }
         } catch (RefusedException e) {
             found.add(Finding.wrong(e));
-            found.addAll(others.look(now, Optional.empty()));
+            found.addAll(others.findings(now, Optional.empty()));
         }
         found.addAll(paths(leases.live(), created));
         return found;

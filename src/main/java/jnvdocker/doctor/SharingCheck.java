@@ -48,7 +48,7 @@ final class SharingCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<Finding> found = new ArrayList<>();
         int users = users();
         found.add(defaults(users));

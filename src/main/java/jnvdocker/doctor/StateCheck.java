@@ -3,7 +3,7 @@ package jnvdocker.doctor;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
-import jnvdocker.volume.Cloned;
+import jnvdocker.volume.CopyMethod;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.files.DriverVolumeException;
@@ -62,7 +62,7 @@ final class StateCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<Finding> found = new ArrayList<>();
         try {
             volumes.checkExecutable();
@@ -132,7 +132,7 @@ final class StateCheck implements Check {
             // The next driver's files will be where this one's were.
         }
         return volume.isPresent()
-                ? volume.get().cloned().containsKey(Cloned.COPY)
+                ? volume.get().cloned().containsKey(CopyMethod.COPY)
                 : !Files.getFileStore(host.resolve("/usr")).equals(state);
     }
 

@@ -46,7 +46,7 @@ final class UnitCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() {
+    public List<Finding> findings() {
         if (!Files.isDirectory(BOOTED)) {
             return List.of(Finding.ok("systemd does not run here"));
         }

@@ -27,7 +27,7 @@ final class UnmanagedCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         List<Finding> found = new ArrayList<>();
         for (GpuStatus gpu : board.status()) {
             gpu.unmanaged().forEach(use -> found.add(finding(gpu, use)));

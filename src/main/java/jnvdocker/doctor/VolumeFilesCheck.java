@@ -35,7 +35,7 @@ final class VolumeFilesCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> findings() throws IOException {
         DriverVersion driver = HostDriver.readVersion(host);
         Optional<DriverVolume> there = volumes.find(driver);
         if (there.isEmpty() && !Files.exists(volumes.path(driver))) {

@@ -70,7 +70,7 @@ final class Competitors {
     }
 
     /** Asks those that are new, all at a time. */
-    void look(Map<Path, Object> sockets) {
+    void update(Map<Path, Object> sockets) {
         known.keySet().retainAll(sockets.keySet());
         sockets.forEach((path, socket) -> {
             if (!known.containsKey(path) || !known.get(path).socket().equals(socket)) {
@@ -131,7 +131,7 @@ final class Competitors {
 
     /**
      * The socket of a plugin that is served and has one of these GPUs, or a share of one, as {@link
-     * #look} has found.
+     * #update} has found.
      */
     Optional<Path> with(Set<String> uuids) {
         return known.entrySet().stream()

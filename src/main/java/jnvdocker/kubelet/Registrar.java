@@ -88,7 +88,7 @@ final class Registrar implements AutoCloseable {
             others.remove(resource.socket());
             uuids.addAll(resource.uuids());
         }
-        competitors.look(others);
+        competitors.update(others);
         Optional<Path> competitor = competitors.with(uuids);
         Duration wait = competitors.isSettled() ? POLL : SOON;
         for (ResourceRegistrar resource : resources) {

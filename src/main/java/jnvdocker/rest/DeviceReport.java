@@ -115,9 +115,9 @@ public final class DeviceReport {
                 facts.flatMap(GpuFacts::computeCapability)
                         .or(() -> model.map(KnownChips.Model::capability));
         return new DeviceInfo(
-                gpu.isKnown() ? facts.map(GpuFacts::uuid).orElse(gpu.uuid()) : null,
-                gpu.isKnown() ? DeviceNodes.nameOf(gpu) : null,
-                gpu.isKnown() ? facts.map(GpuFacts::model).orElse(gpu.model()) : null,
+                gpu.isIdentified() ? facts.map(GpuFacts::uuid).orElse(gpu.uuid()) : null,
+                gpu.isIdentified() ? DeviceNodes.nameOf(gpu) : null,
+                gpu.isIdentified() ? facts.map(GpuFacts::model).orElse(gpu.model()) : null,
                 facts.map(it -> Units.thousands(it.powerLimit())).orElse(null),
                 NumaNode.of(host, gpu.pciAddress()).orElse(0), // as nvidia-docker 1.0
                 new DeviceInfo.Pci(

@@ -91,20 +91,20 @@ final class EventFeed implements DecisionListener, AutoCloseable {
             return known.get();
         }
         EventLog.Reader reader = log.join();
-        tell(() -> welcome(reader));
+        enqueue(() -> welcome(reader));
         return reader;
     }
 
     private void run() {
         try {
-            tellUntilLeft();
+            serveUntilClosed();
         } catch (RuntimeException | Error e) {
             LOG.error("events are not told", e);
             end();
         }
     }
 
-    private void tellUntilLeft() {
+    private void serveUntilClosed() {
         long read = System.nanoTime();
         long looked = System.nanoTime() - pace.looks().toNanos();
         while (!closed && !isLeft(read)) {
@@ -114,7 +114,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
             }
             if (now - looked >= pace.looks().toNanos()) {
                 looked = now;
-                look();
+                snapshot();
             }
             perform(pace.looks().toNanos() - (System.nanoTime() - looked));
         }
@@ -155,7 +155,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     }
 
     /** Returns what everything is like, once it has told what differs from before. */
-    private Optional<Snapshot> look() {
+    private Optional<Snapshot> snapshot() {
         try {
             Snapshot now = look.now();
             before.ifPresent(it -> compare(it, now));
@@ -193,11 +193,11 @@ final class EventFeed implements DecisionListener, AutoCloseable {
 
     /** It begins with what everything is like, or at once again. */
     private void welcome(EventLog.Reader reader) {
-        look().ifPresentOrElse(now -> log.tell(reader, now.text()), log::breakOff);
+        snapshot().ifPresentOrElse(now -> log.send(reader, now.text()), log::breakOff);
     }
 
     /** Has something done on the thread, if anybody reads. */
-    private void tell(Runnable task) {
+    private void enqueue(Runnable task) {
         if (active && !tasks.offer(task)) {
             overrun = true;
         }
@@ -205,23 +205,23 @@ final class EventFeed implements DecisionListener, AutoCloseable {
 
     @Override
     public void granted(Lease lease) {
-        tell(() -> log.add(Event.Kind.GRANTED, DecisionDocuments.begun(lease)));
+        enqueue(() -> log.add(Event.Kind.GRANTED, DecisionDocuments.begun(lease)));
     }
 
     @Override
     public void recovered(Lease lease) {
-        tell(() -> log.add(Event.Kind.RECOVERED, DecisionDocuments.begun(lease)));
+        enqueue(() -> log.add(Event.Kind.RECOVERED, DecisionDocuments.begun(lease)));
     }
 
     @Override
     public void released(Lease lease, Instant at, String evidence) {
-        tell(() -> log.add(Event.Kind.RELEASED, DecisionDocuments.ended(lease, at, evidence)));
+        enqueue(() -> log.add(Event.Kind.RELEASED, DecisionDocuments.ended(lease, at, evidence)));
     }
 
     @Override
     public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {
         Instant now = Instant.now();
-        tell(() ->
+        enqueue(() ->
                 log.add(
                         Event.Kind.REFUSED,
                         DecisionDocuments.refused(now, owner, purpose, why, reason)));

@@ -57,7 +57,7 @@ final class EventLog {
             return lost && events.isEmpty();
         }
 
-        private void tell(Event event) {
+        private void send(Event event) {
             lost |= !events.offer(event);
         }
 
@@ -103,8 +103,8 @@ final class EventLog {
     }
 
     /** Tells one reader alone what everything is like after the last event. */
-    synchronized void tell(Reader reader, String state) {
-        reader.tell(new Event(run + "-" + count, Event.Kind.STATE, state));
+    synchronized void send(Reader reader, String state) {
+        reader.send(new Event(run + "-" + count, Event.Kind.STATE, state));
     }
 
     synchronized void add(Event.Kind kind, String data) {
@@ -114,7 +114,7 @@ final class EventLog {
         if (last.size() > kept) {
             last.remove();
         }
-        readers.forEach(reader -> reader.tell(event));
+        readers.forEach(reader -> reader.send(event));
         readers.removeIf(reader -> reader.lost);
     }
 

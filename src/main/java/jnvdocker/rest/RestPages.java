@@ -46,7 +46,7 @@ public final class RestPages implements WebPages, AutoCloseable {
         this.old = new NvidiaDockerPages(host, report, volumeDriver, labels);
         this.feed = EventFeed.of(documents);
         this.leases = new LeasePages(documents, feed, socket);
-        leases.tell(feed);
+        leases.addListener(feed);
     }
 
     @Override

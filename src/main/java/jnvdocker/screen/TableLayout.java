@@ -10,7 +10,7 @@ import java.util.Set;
  * when it is passed again.
  */
 public final class TableLayout {
-    /** Beyond so many names they need not be distinguishable. */
+    /** Partial so many names they need not be distinguishable. */
     private static final int NAMES = 1000;
 
     private final Screen screen;

@@ -15,7 +15,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.MountSources;
 import jnvdocker.process.Processes;
-import jnvdocker.volume.Cloned;
+import jnvdocker.volume.CopyMethod;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
@@ -225,7 +225,7 @@ public final class Prune {
         if (volume.isEmpty()) {
             return "";
         }
-        boolean cloned = volume.get().cloned().containsKey(Cloned.REFLINK);
+        boolean cloned = volume.get().cloned().containsKey(CopyMethod.REFLINK);
         return (freed < volume.get().bytes() ? "; hard links free nothing" : "")
                 + (cloned ? "; less is freed where blocks are shared (reflink)" : "");
     }

@@ -52,7 +52,7 @@ class DoctorChecksTest {
             """;
 
     private interface Look {
-        List<Finding> look() throws IOException;
+        List<Finding> findings() throws IOException;
     }
 
     private static Check check(String name, Look look) {
@@ -63,8 +63,8 @@ class DoctorChecksTest {
             }
 
             @Override
-            public List<Finding> look() throws IOException {
-                return look.look();
+            public List<Finding> findings() throws IOException {
+                return look.findings();
             }
         };
     }

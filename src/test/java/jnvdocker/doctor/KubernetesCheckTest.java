@@ -61,9 +61,9 @@ class KubernetesCheckTest {
                 Optional.empty());
     }
 
-    private List<String> look(KubernetesFacts facts) throws IOException {
+    private List<String> findings(KubernetesFacts facts) throws IOException {
         return new KubernetesCheck(Host.at(folder), facts, DAEMON)
-                .look().stream().map(it -> it.state() + ": " + it.line()).toList();
+                .findings().stream().map(it -> it.state() + ": " + it.line()).toList();
     }
 
     @Test
@@ -81,7 +81,7 @@ class KubernetesCheckTest {
                         0);
         assertEquals(
                 "OK: pods get device nodes and no CDI devices (cdi = false)",
-                look(facts).getLast());
+                findings(facts).getLast());
     }
 
     @Test
@@ -97,15 +97,15 @@ class KubernetesCheckTest {
                         Optional.empty(),
                         Optional.of(new Refusal("it makes no cgroups", "have it make them")),
                         0);
-        assertTrue(look(facts).contains("WRONG: it makes no cgroups; have it make them"));
+        assertTrue(findings(facts).contains("WRONG: it makes no cgroups; have it make them"));
     }
 
     @Test
     void hostWithoutAKubeletHasNothingToSay() throws IOException {
-        assertEquals(List.of(), look(TestingKubernetes.none(folder)));
+        assertEquals(List.of(), findings(TestingKubernetes.none(folder)));
         // What a kubelet that was stopped leaves behind.
         kubelet().close();
-        assertEquals(List.of(), look(TestingKubernetes.none(folder)));
+        assertEquals(List.of(), findings(TestingKubernetes.none(folder)));
     }
 
     @Test
@@ -118,7 +118,7 @@ class KubernetesCheckTest {
                                     + "), and its pods get no GPUs from jnvdocker; write enabled ="
                                     + " true below [kubernetes] in /etc/jnvdocker/config.toml, then"
                                     + " run 'jnvdocker gpu reload'"),
-                    look(TestingKubernetes.none(folder)));
+                    findings(TestingKubernetes.none(folder)));
         }
     }
 
@@ -128,19 +128,19 @@ class KubernetesCheckTest {
             String registered = "OK: the kubelet gives pods that ask for nvidia.com/gpu our GPUs";
             assertEquals(
                     List.of(registered, FILE, "OK: the kubelet has given no device to a pod yet"),
-                    look(enabled(new Registration.Registered())));
+                    findings(enabled(new Registration.Registered())));
             Path checkpoint = plugins.resolve("kubelet_internal_checkpoint");
             Files.writeString(checkpoint, "{}");
             assertEquals(
                     List.of(registered, FILE, "OK: the kubelet's checkpoint can be read"),
-                    look(enabled(new Registration.Registered())));
+                    findings(enabled(new Registration.Registered())));
             Files.writeString(checkpoint, "{");
             assertEquals(
                     "WRONG: "
                             + checkpoint
                             + " is not JSON, so that pods are not known; restart the kubelet, which"
                             + " writes it anew",
-                    look(enabled(new Registration.Registered())).getLast());
+                    findings(enabled(new Registration.Registered())).getLast());
         }
     }
 
@@ -163,7 +163,7 @@ class KubernetesCheckTest {
                     "WRONG: the kubelet's checkpoint is gone while pods hold 1 GPU: a kubelet that"
                             + " starts again does not know that; start a pod with a GPU, at which"
                             + " the kubelet writes its checkpoint again, before you restart it",
-                    look(facts).getLast());
+                    findings(facts).getLast());
         }
     }
 
@@ -180,7 +180,7 @@ class KubernetesCheckTest {
                                 + " then registers by itself",
                         "WRONG: the kubelet does not have nvidia.com/gpu: it is busy; wait",
                         FILE),
-                look(
+                findings(
                         enabled(
                                 new Registration.NoKubelet(),
                                 new Registration.Competitor("nvidia-gpu.sock"),
@@ -192,7 +192,7 @@ class KubernetesCheckTest {
         Refusal why = new Refusal("no driver is loaded", "load it");
         assertEquals(
                 List.of(UNTRIED, "WRONG: pods get no driver's files: no driver is loaded; load it"),
-                look(
+                findings(
                         new TestingKubernetes(
                                 true,
                                 folder,
@@ -205,7 +205,7 @@ class KubernetesCheckTest {
                         UNTRIED,
                         "HINT: pods get their GPUs without CDI devices: no driver is loaded; load"
                                 + " it"),
-                look(
+                findings(
                         new TestingKubernetes(
                                 true,
                                 folder,
@@ -230,7 +230,7 @@ class KubernetesCheckTest {
                                 + " GPUs), then restart jnvdocker: systemctl restart"
                                 + " jnvdocker.socket jnvdocker.service",
                         FILE),
-                look(
+                findings(
                         new TestingKubernetes(
                                 true,
                                 folder,

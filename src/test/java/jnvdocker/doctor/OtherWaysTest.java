@@ -49,7 +49,9 @@ class OtherWaysTest {
 
     private List<String> found(Map<String, String> runtimes, String standard) throws IOException {
         return new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
-                        .look(Optional.of(new EngineRuntimes(standard, runtimes)), Optional.empty())
+                        .findings(
+                                Optional.of(new EngineRuntimes(standard, runtimes)),
+                                Optional.empty())
                         .stream()
                         .map(Finding::line)
                         .toList();
@@ -220,7 +222,7 @@ class OtherWaysTest {
 
     private List<String> beside(Path ours) throws IOException {
         return new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
-                .look(Optional.empty(), Optional.of(ours)).stream().map(Finding::line).toList();
+                .findings(Optional.empty(), Optional.of(ours)).stream().map(Finding::line).toList();
     }
 
     private static String both(Path file, Path ours, String result) {

@@ -73,12 +73,12 @@ class MetricsPageTest {
     /** Nobody uses a GPU without a lease. */
     private record NoUses() implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
             return List.of();
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
             return List.of();
         }
     }

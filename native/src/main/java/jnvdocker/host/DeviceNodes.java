@@ -81,7 +81,7 @@ public final class DeviceNodes {
     public List<DeviceNode> all() throws IOException {
         List<DeviceNode> nodes = new ArrayList<>(control());
         for (Gpu gpu : new GpuInventory(host, this).read().gpus()) {
-            if (gpu.isKnown()) {
+            if (gpu.isIdentified()) {
                 nodes.addAll(allOf(gpu));
             }
         }
@@ -105,16 +105,16 @@ public final class DeviceNodes {
     public List<Fault> faults(List<Gpu> gpus) throws IOException {
         List<Fault> faults = new ArrayList<>();
         int major = gpuMajor();
-        look("nvidiactl", major, CTL_MINOR, faults);
+        check("nvidiactl", major, CTL_MINOR, faults);
         Integer uvm = majors().get(UVM);
         if (uvm != null) {
-            look("nvidia-uvm", uvm, 0, faults);
-            look("nvidia-uvm-tools", uvm, 1, faults);
+            check("nvidia-uvm", uvm, 0, faults);
+            check("nvidia-uvm-tools", uvm, 1, faults);
         }
         Set<Integer> looked = new HashSet<>();
         for (Gpu gpu : gpus) {
-            if (gpu.isKnown() && looked.add(gpu.minor())) {
-                look("nvidia" + gpu.minor(), major, gpu.minor(), faults);
+            if (gpu.isIdentified() && looked.add(gpu.minor())) {
+                check("nvidia" + gpu.minor(), major, gpu.minor(), faults);
             }
         }
         return faults;
@@ -125,7 +125,7 @@ public final class DeviceNodes {
         return majors().containsKey(UVM);
     }
 
-    private void look(String name, int major, int minor, List<Fault> faults) throws IOException {
+    private void check(String name, int major, int minor, List<Fault> faults) throws IOException {
         Path path = host.resolve("/dev/" + name);
         boolean missing = !Files.exists(path);
         if (missing || deviceOf(path) != Posix.device(major, minor)) {
@@ -274,9 +274,9 @@ public final class DeviceNodes {
             return new Reached(minors, false, true);
         }
         NodeSearch search = new NodeSearch(major, levels);
-        search.look(path.toRealPath());
+        search.search(path.toRealPath());
         if (levels == 1) {
-            search.look(path.toRealPath().resolve("dev"));
+            search.search(path.toRealPath().resolve("dev"));
         }
         return search.found();
     }

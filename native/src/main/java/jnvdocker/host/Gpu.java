@@ -64,7 +64,7 @@ public record Gpu(
     }
 
     /** Whether the driver says which it is: then it has a node, though it may have a fault. */
-    public boolean isKnown() {
+    public boolean isIdentified() {
         return minor >= 0;
     }
 

@@ -32,7 +32,7 @@ public final class GpuInventory {
     public HostDriver read() throws IOException {
         HostDriver driver = HostDriver.read(host);
         List<Gpu> silent =
-                driver.gpus().stream().filter(gpu -> gpu.isKnown() && !gpu.hasUuid()).toList();
+                driver.gpus().stream().filter(gpu -> gpu.isIdentified() && !gpu.hasUuid()).toList();
         return waker.wake(silent) ? HostDriver.read(host) : driver;
     }
 

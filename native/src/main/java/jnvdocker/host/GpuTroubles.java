@@ -15,13 +15,13 @@ public interface GpuTroubles {
     /**
      * Root says that a GPU was reset, or has no fault. A fault that is there stays all the same.
      */
-    default void forgive(Gpu gpu) {}
+    default void clearReportedFault(Gpu gpu) {}
 
     /**
      * Has somebody told whenever a GPU has a fault, or has it no more, on the thread that finds it:
      * nothing may be waited for.
      */
-    default void tell(Runnable listener) {}
+    default void addListener(Runnable listener) {}
 
     /** Copies of GPUs, each with its fault. */
     default List<Gpu> mark(List<Gpu> gpus) {

@@ -57,7 +57,7 @@ final class MigParts {
      * known, the GPU with that trouble: nobody can use it as a whole.
      */
     List<Gpu> of(Gpu gpu) {
-        if (!gpu.isKnown()) {
+        if (!gpu.isIdentified()) {
             return List.of(gpu);
         }
         Optional<MigMemory.Mode> mode = host.mig().of(gpu.pciAddress());

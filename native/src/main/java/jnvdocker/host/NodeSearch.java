@@ -37,7 +37,7 @@ final class NodeSearch {
         this.levels = levels;
     }
 
-    void look(Path top) {
+    void search(Path top) {
         Queue<Level> folders = new ArrayDeque<>();
         folders.add(new Level(top, 1));
         while (!folders.isEmpty() && files <= MOST_FILES) {
@@ -47,7 +47,7 @@ final class NodeSearch {
                     if (++files > MOST_FILES) {
                         return;
                     }
-                    look(entry, level.depth(), folders);
+                    search(entry, level.depth(), folders);
                 }
             } catch (IOException | DirectoryIteratorException e) {
                 // Missing, gone, or not readable for us.
@@ -55,7 +55,7 @@ final class NodeSearch {
         }
     }
 
-    private void look(Path entry, int depth, Queue<Level> folders) {
+    private void search(Path entry, int depth, Queue<Level> folders) {
         try {
             FileStatus status = FileStatus.of(entry, LinkOption.NOFOLLOW_LINKS);
             if (status.isFolder() && depth < levels) {

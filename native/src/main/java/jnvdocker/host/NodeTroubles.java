@@ -69,12 +69,12 @@ final class NodeTroubles implements GpuTroubles {
     }
 
     @Override
-    public void forgive(Gpu gpu) {
-        others.forgive(gpu);
+    public void clearReportedFault(Gpu gpu) {
+        others.clearReportedFault(gpu);
     }
 
     @Override
-    public void tell(Runnable listener) {
-        others.tell(listener);
+    public void addListener(Runnable listener) {
+        others.addListener(listener);
     }
 }

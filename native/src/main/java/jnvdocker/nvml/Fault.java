@@ -25,7 +25,7 @@ public sealed interface Fault {
      *
      * @param told NVML's reason: {@code GPU is lost}
      */
-    record Silent(String told, Instant since) implements Fault {
+    record NotResponding(String told, Instant since) implements Fault {
         @Override
         public String what() {
             return "NVML says '" + told + "'";
@@ -67,7 +67,7 @@ public sealed interface Fault {
     }
 
     /** A row of its memory is broken, and no spare one is left. */
-    record Worn(Instant since) implements Fault {
+    record OutOfSpareRows(Instant since) implements Fault {
         @Override
         public String what() {
             return "a row of its memory is broken, and no spare row is left for it";

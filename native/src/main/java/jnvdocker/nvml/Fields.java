@@ -39,7 +39,7 @@ final class Fields {
     }
 
     static boolean has(Nvml nvml, Nvml.Entry... newestFirst) throws NvmlException {
-        return nvml.ask(newestFirst) == NvmlException.SUCCESS;
+        return nvml.query(newestFirst) == NvmlException.SUCCESS;
     }
 
     static OptionalInt number(Nvml nvml, NumberEntry entry) throws NvmlException {

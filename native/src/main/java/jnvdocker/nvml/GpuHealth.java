@@ -119,7 +119,7 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     @Override
-    public void forgive(Gpu gpu) {
+    public void clearReportedFault(Gpu gpu) {
         synchronized (this) {
             reported.forget(gpu.wholeUuid(), "root says so");
         }
@@ -127,7 +127,7 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     @Override
-    public void tell(Runnable listener) {
+    public void addListener(Runnable listener) {
         listeners.add(listener);
     }
 
@@ -163,7 +163,7 @@ public final class GpuHealth implements GpuTroubles {
         }
         reported.loaded(load);
         // One that shows no UUID may be any.
-        if (gpus.stream().allMatch(gpu -> gpu.isKnown() && gpu.hasUuid())) {
+        if (gpus.stream().allMatch(gpu -> gpu.isIdentified() && gpu.hasUuid())) {
             reported.keepOnly(gpus.stream().map(Gpu::wholeUuid).toList());
         }
     }
@@ -192,7 +192,7 @@ public final class GpuHealth implements GpuTroubles {
                 due ? since(state.resetDue, new Fault.ResetDue(Instant.now())) : Optional.empty();
         state.worn =
                 errors.remappingFailed()
-                        ? since(state.worn, new Fault.Worn(Instant.now()))
+                        ? since(state.worn, new Fault.OutOfSpareRows(Instant.now()))
                         : Optional.empty();
         state.figures = Optional.of(figures);
         state.toldAt = Optional.of(Instant.now());
@@ -218,7 +218,8 @@ public final class GpuHealth implements GpuTroubles {
         change(
                 address,
                 state -> {
-                    state.silent = since(state.silent, new Fault.Silent(told, Instant.now()));
+                    state.silent =
+                            since(state.silent, new Fault.NotResponding(told, Instant.now()));
                     state.figures = Optional.empty();
                     state.toldAt = Optional.of(Instant.now());
                 });

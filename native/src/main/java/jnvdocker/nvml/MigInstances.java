@@ -45,7 +45,7 @@ final class MigInstances {
             int place = i;
             PointerByReference instance = new PointerByReference();
             int result =
-                    nvml.askUnless(
+                    nvml.queryUnless(
                             NvmlException.NOT_FOUND,
                             library ->
                                     library.nvmlDeviceGetMigDeviceHandleByIndex(

@@ -84,12 +84,12 @@ public final class Nvml implements AutoCloseable {
      * Like {@link #call}, for a field that may be missing: only a lost GPU or driver is an
      * exception.
      */
-    int ask(Entry... newestFirst) throws NvmlException {
-        return askUnless(NvmlException.SUCCESS, newestFirst);
+    int query(Entry... newestFirst) throws NvmlException {
+        return queryUnless(NvmlException.SUCCESS, newestFirst);
     }
 
     /** Queries an entry point for which one of the final codes is harmless; returns the code. */
-    int askUnless(int harmless, Entry... newestFirst) throws NvmlException {
+    int queryUnless(int harmless, Entry... newestFirst) throws NvmlException {
         int code = result(newestFirst);
         if (code != harmless && NvmlException.isFinal(code)) {
             throw new NvmlException(code, String.valueOf(library.nvmlErrorString(code)));

@@ -295,7 +295,8 @@ public final class NvmlGpu {
     private OptionalInt retiredPages(int cause) throws NvmlException {
         int[] count = new int[1];
         int result =
-                nvml.ask(library -> library.nvmlDeviceGetRetiredPages(handle, cause, count, null));
+                nvml.query(
+                        library -> library.nvmlDeviceGetRetiredPages(handle, cause, count, null));
         return result == NvmlException.SUCCESS || result == NvmlException.INSUFFICIENT_SIZE
                 ? OptionalInt.of(count[0])
                 : OptionalInt.empty();

@@ -79,7 +79,7 @@ final class ProcessList {
         int[] count = new int[] {MOST_SAMPLES};
         try (Memory memory = new Memory((long) MOST_SAMPLES * LibNvml.SAMPLE_SIZE)) {
             int result =
-                    nvml.askUnless(
+                    nvml.queryUnless(
                             NvmlException.NOT_FOUND,
                             library ->
                                     library.nvmlDeviceGetProcessUtilization(
@@ -129,7 +129,7 @@ final class ProcessList {
         while (true) {
             int[] count = new int[] {room};
             try (Memory memory = new Memory((long) room * size)) {
-                int result = nvml.ask(library -> entry.of(library, handle, count, memory));
+                int result = nvml.query(library -> entry.of(library, handle, count, memory));
                 if (result == NvmlException.SUCCESS) {
                     processes(memory, Math.min(count[0], room), size, graphics)
                             .forEach(process -> found.putIfAbsent(process.pid(), process));

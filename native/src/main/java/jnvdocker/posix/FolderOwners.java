@@ -14,8 +14,8 @@ public final class FolderOwners {
     private static final Duration PATIENCE = Duration.ofMillis(200);
     private static final FolderOwners OF_THIS_HOST = new FolderOwners();
 
-    private final SlowQuestions<String, Integer> questions =
-            new SlowQuestions<>("folder-owner", THREADS, FolderOwners::look, System::nanoTime);
+    private final SlowQueries<String, Integer> questions =
+            new SlowQueries<>("folder-owner", THREADS, FolderOwners::read, System::nanoTime);
 
     private FolderOwners() {}
 
@@ -36,7 +36,7 @@ public final class FolderOwners {
         }
     }
 
-    private static Optional<Integer> look(String path) {
+    private static Optional<Integer> read(String path) {
         try {
             Path folder = Path.of(path);
             return Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)

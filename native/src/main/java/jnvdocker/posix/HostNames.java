@@ -26,12 +26,12 @@ public final class HostNames {
     /** The offset of the number in {@code struct passwd} and {@code struct group}, on 64 bits. */
     private static final int NUMBER = 16;
 
-    private final SlowQuestions<Integer, String> names =
-            new SlowQuestions<>("user-names", THREADS, HostNames::nameOf, System::nanoTime);
-    private final SlowQuestions<String, Integer> users =
-            new SlowQuestions<>("users", THREADS, HostNames::userCalled, System::nanoTime);
-    private final SlowQuestions<String, Integer> groups =
-            new SlowQuestions<>("groups", 1, HostNames::groupCalled, System::nanoTime);
+    private final SlowQueries<Integer, String> names =
+            new SlowQueries<>("user-names", THREADS, HostNames::nameOf, System::nanoTime);
+    private final SlowQueries<String, Integer> users =
+            new SlowQueries<>("users", THREADS, HostNames::userCalled, System::nanoTime);
+    private final SlowQueries<String, Integer> groups =
+            new SlowQueries<>("groups", 1, HostNames::groupCalled, System::nanoTime);
 
     private HostNames() {}
 

@@ -20,7 +20,7 @@ record DescriptorLimits(int process, int user, int users, int root) {
     static final DescriptorLimits USUAL = new DescriptorLimits(4096, 1 << 16, 1 << 18, 1 << 20);
 
     /** So many descriptors of any process are looked at before its user is determined. */
-    static final int FREE = 64;
+    static final int UNMETERED = 64;
 
     /** Returns a fresh budget for one look. */
     Budget budget() {

@@ -11,7 +11,7 @@ import java.util.List;
  * @param beyond processes whose descriptors were not all looked at, since they, or all processes of
  *     their user together, have too many: the rest is scanned in the background
  */
-public record OpenDevices(List<DeviceUser> users, List<Beyond> beyond) {
+public record OpenDevices(List<DeviceUser> users, List<Partial> beyond) {
     /** No process has any open. */
     public static final OpenDevices NONE = new OpenDevices(List.of(), List.of());
 
@@ -23,5 +23,5 @@ public record OpenDevices(List<DeviceUser> users, List<Beyond> beyond) {
     /**
      * @param pending whether it has never been scanned, so that it may have anything open
      */
-    public record Beyond(ProcessId process, Credentials credentials, boolean pending) {}
+    public record Partial(ProcessId process, Credentials credentials, boolean pending) {}
 }

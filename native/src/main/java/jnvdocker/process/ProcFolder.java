@@ -52,30 +52,30 @@ final class ProcFolder implements Processes {
     private static final int UNSET = -1;
 
     private final Path proc;
-    private final MountLook mountLook;
-    private final DeviceLook deviceLook;
+    private final NamespaceScan mountLook;
+    private final DeviceScan deviceLook;
 
     ProcFolder(Path proc) {
-        this(proc, MountLook.Owners.REAL, MountScan.Limits.USUAL, DescriptorLimits.USUAL);
+        this(proc, NamespaceScan.Owners.REAL, MountScan.Limits.USUAL, DescriptorLimits.USUAL);
     }
 
     ProcFolder(
             Path proc,
-            MountLook.Owners owners,
+            NamespaceScan.Owners owners,
             MountScan.Limits mounts,
             DescriptorLimits descriptors) {
         this.proc = proc;
-        mountLook = new MountLook(this, proc, owners, mounts);
-        deviceLook = new DeviceLook(this, proc, descriptors);
+        mountLook = new NamespaceScan(this, proc, owners, mounts);
+        deviceLook = new DeviceScan(this, proc, descriptors);
     }
 
     /** Returns the part that looks for mounts. */
-    MountLook mountLook() {
+    NamespaceScan mountLook() {
         return mountLook;
     }
 
     /** Returns the part that looks for open devices. */
-    DeviceLook deviceLook() {
+    DeviceScan deviceLook() {
         return deviceLook;
     }
 

@@ -43,7 +43,7 @@ record ProcessStat(char state, int threads, long startTime) {
     }
 
     /** Whether its first thread has ended, and others have not. */
-    boolean isLedByNone() {
+    boolean hasDeadLeader() {
         return state == 'Z' && threads > 1;
     }
 }

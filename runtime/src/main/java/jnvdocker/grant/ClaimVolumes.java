@@ -57,7 +57,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private static final int ATTEMPTS = 4;
 
     /** For how long nobody looks again for unmanaged uses: 'docker run' mounts far sooner. */
-    private static final Duration LOOK_COUNTS = Duration.ofSeconds(1);
+    private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -67,7 +67,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ContainerEngine engine;
     private final Reconciler reconciler;
     private final Supply supply;
-    private final UnmanagedLook unmanagedLook;
+    private final UnmanagedScan unmanagedScan;
     private final RefusedStarts refusedStarts;
     private final DecisionLog log;
 
@@ -86,7 +86,7 @@ public final class ClaimVolumes implements PluginVolumes {
             ContainerEngine engine,
             Reconciler reconciler,
             Supply supply,
-            UnmanagedLook unmanagedLook,
+            UnmanagedScan unmanagedScan,
             RefusedStarts refusedStarts,
             DecisionLog log) {
         this.registry = registry;
@@ -97,7 +97,7 @@ public final class ClaimVolumes implements PluginVolumes {
         this.engine = engine;
         this.reconciler = reconciler;
         this.supply = supply;
-        this.unmanagedLook = unmanagedLook;
+        this.unmanagedScan = unmanagedScan;
         this.refusedStarts = refusedStarts;
         this.log = log;
     }
@@ -276,10 +276,10 @@ public final class ClaimVolumes implements PluginVolumes {
         if (own.isPresent() && (!own.get().isReservation() || wasJustMade(own.get()))) {
             return;
         }
-        List<GpuUse> seen = unmanagedLook.lookWithoutEngine(gpus(claim, present));
+        List<GpuUse> seen = unmanagedScan.scanWithoutEngine(gpus(claim, present));
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
-                        unmanagedLook.assign(seen, registry.live()).uses(),
+                        unmanagedScan.assign(seen, registry.live()).uses(),
                         supply.rules().allowUnmanaged());
         List<ClaimedGpu> used =
                 claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
@@ -295,7 +295,7 @@ public final class ClaimVolumes implements PluginVolumes {
     /** A reservation is made on a look of that moment, which says what another would. */
     private boolean wasJustMade(Lease reservation) {
         Duration age = Duration.between(reservation.since(), registry.now());
-        return !age.isNegative() && age.compareTo(LOOK_COUNTS) < 0;
+        return !age.isNegative() && age.compareTo(SCAN_COUNTS) < 0;
     }
 
     private static List<Gpu> gpus(Claim claim, List<Gpu> present) {

@@ -149,7 +149,7 @@ final class Comebacks {
         synchronized (now) {
             if (!now.asking) {
                 now.asking = true;
-                pace.later(delay, () -> look(claim, now));
+                pace.later(delay, () -> check(claim, now));
             }
         }
     }
@@ -205,7 +205,7 @@ final class Comebacks {
         return Duration.ofNanos(pace.nanos() - now.since);
     }
 
-    private void look(String claim, Quiet now) {
+    private void check(String claim, Quiet now) {
         Outlook outlook = new Open(Optional.empty());
         try {
             outlook = outlook(claim, now);
@@ -222,7 +222,7 @@ final class Comebacks {
                 now.comesBack = outlook instanceof ComesBack;
                 now.asking = next.isPresent();
             }
-            next.ifPresent(delay -> pace.later(delay, () -> look(claim, now)));
+            next.ifPresent(delay -> pace.later(delay, () -> check(claim, now)));
         }
     }
 

@@ -49,7 +49,7 @@ public final class DecisionLog implements LeaseEvents {
     }
 
     /** Has somebody told of each decision from now on. */
-    void tell(DecisionListener listener) {
+    void addListener(DecisionListener listener) {
         listeners.add(listener);
     }
 

@@ -142,7 +142,7 @@ public final class Keeper implements AutoCloseable {
                 }
                 List<Lease> live = registry.live();
                 try {
-                    look(all ? live : live.stream().filter(it -> ids.contains(it.id())).toList());
+                    check(all ? live : live.stream().filter(it -> ids.contains(it.id())).toList());
                 } finally {
                     synchronized (turn) {
                         done = upTo;
@@ -187,7 +187,7 @@ public final class Keeper implements AutoCloseable {
     /** Has it look at leases, without waiting for that. */
     void wake(Collection<Lease> leases) {
         if (isOwn()) {
-            lookNow(leases);
+            checkNow(leases);
         } else if (!leases.isEmpty()) {
             request(leases);
         }
@@ -208,9 +208,9 @@ public final class Keeper implements AutoCloseable {
     }
 
     /** Has it look at leases, and waits until it has. */
-    private void awaitLook(Collection<Lease> leases) throws IOException {
+    private void awaitCheck(Collection<Lease> leases) throws IOException {
         if (isOwn()) {
-            lookNow(leases);
+            checkNow(leases);
             return;
         }
         long begun = pace.nanos();
@@ -231,21 +231,21 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    private void lookNow(Collection<Lease> leases) {
+    private void checkNow(Collection<Lease> leases) {
         try {
-            look(registry.stillLive(leases));
+            check(registry.stillLive(leases));
         } catch (IOException e) {
             LOG.warn("leases are looked at again later: {}", FileErrors.describe(e));
         }
     }
 
     /** Looks at each of the leases; what is wrong with one keeps it from no other. */
-    private void look(Collection<Lease> leases) {
+    private void check(Collection<Lease> leases) {
         HostView view = evidence.view();
         for (Lease lease : leases) {
             try {
                 failures.remove(lease.id());
-                look(lease, evidence.of(lease, view));
+                check(lease, evidence.of(lease, view));
             } catch (IOException e) {
                 LOG.warn("the end of lease {} is not written: {}", lease.id(), e.getMessage());
                 failures.put(lease.id(), e);
@@ -255,7 +255,7 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    private void look(Lease lease, Life life) throws IOException {
+    private void check(Lease lease, Life life) throws IOException {
         String claim = lease.claim().id();
         Over word = over.remove(lease.id());
         if (life instanceof Life.Running) {
@@ -337,7 +337,7 @@ public final class Keeper implements AutoCloseable {
 
     /** Looks at all leases, and does what follows from their ends. */
     void sweep() throws IOException {
-        awaitLook(registry.live());
+        awaitCheck(registry.live());
         if (isOwn()) {
             doChores();
         }
@@ -393,7 +393,7 @@ public final class Keeper implements AutoCloseable {
         }
         Map<String, Integer> looks = new HashMap<>();
         leases.forEach(it -> looks.put(it.claim().id(), comebacks.looks(it.claim().id())));
-        awaitLook(leases);
+        awaitCheck(leases);
         long begun = pace.nanos();
         while (true) {
             long seen = registry.changes().count();
@@ -459,7 +459,7 @@ public final class Keeper implements AutoCloseable {
      */
     boolean end(Lease lease, String why, boolean said) throws IOException {
         over.put(lease.id(), new Over(why, said));
-        awaitLook(List.of(lease));
+        awaitCheck(List.of(lease));
         IOException failure = failures.get(lease.id());
         if (failure != null) {
             throw failure;

@@ -32,7 +32,7 @@ public record LeaseParts(
         OciKeeper ociKeeper,
         WaitingQueue queue,
         Supply supply,
-        UnmanagedLook unmanagedLook)
+        UnmanagedScan unmanagedScan)
         implements AutoCloseable {
     /** After a start, in which engines and their containers start, too. */
     private static final Duration CALM = Duration.ofSeconds(15);
@@ -75,8 +75,8 @@ public record LeaseParts(
      */
     public static LeaseParts open(World world, HolderKind... others) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
-        registry.tell(world.log());
-        world.troubles().tell(registry.changes()::add);
+        registry.addListener(world.log());
+        world.troubles().addListener(registry.changes()::add);
         ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
         Supply supply = new Supply(inventory, world.traits(), world.policy());
         try {
@@ -86,8 +86,8 @@ public record LeaseParts(
             Leftovers leftovers = new Leftovers(evidence, world.memory());
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
-            UnmanagedLook unmanagedLook =
-                    new UnmanagedLook(
+            UnmanagedScan unmanagedScan =
+                    new UnmanagedScan(
                             world.uses(),
                             registry,
                             evidence,
@@ -106,7 +106,7 @@ public record LeaseParts(
                             unleased,
                             remover,
                             leftovers,
-                            unmanagedLook);
+                            unmanagedScan);
             reconciler.start();
             new Strays(registry, evidence, supply).adopt();
             WaitingQueue queue =
@@ -116,7 +116,7 @@ public record LeaseParts(
                             registry,
                             world.engine(),
                             supply,
-                            unmanagedLook,
+                            unmanagedScan,
                             queue,
                             world.pace(),
                             world.volumeDriver());
@@ -128,7 +128,7 @@ public record LeaseParts(
                             queue,
                             keeper,
                             supply,
-                            unmanagedLook,
+                            unmanagedScan,
                             world.pace());
             Reservations reservations =
                     new Reservations(
@@ -140,7 +140,7 @@ public record LeaseParts(
                             queue,
                             queueKeeper,
                             supply,
-                            unmanagedLook,
+                            unmanagedScan,
                             world.pace());
             return new LeaseParts(
                     registry,
@@ -150,7 +150,7 @@ public record LeaseParts(
                             keeper,
                             evidence,
                             queue,
-                            unmanagedLook,
+                            unmanagedScan,
                             world.troubles(),
                             supply,
                             world.volumeDriver(),
@@ -164,7 +164,7 @@ public record LeaseParts(
                             world.engine(),
                             reconciler,
                             supply,
-                            unmanagedLook,
+                            unmanagedScan,
                             refusedStarts,
                             world.log()),
                     reconciler,
@@ -179,13 +179,13 @@ public record LeaseParts(
                             files,
                             evidence,
                             reservations,
-                            unmanagedLook,
+                            unmanagedScan,
                             world.troubles(),
                             world.pace()),
                     new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
                     queue,
                     supply,
-                    unmanagedLook);
+                    unmanagedScan);
         } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;

@@ -43,7 +43,7 @@ public record LeaseRequest(
      * @param earlier a lease that ends when this one begins: of its last start, or a reservation
      *     that was made for it
      * @param had the UUIDs of those that it had, which it gets again where it may
-     * @param look what was seen of the host since the request came
+     * @param scan of the host, begun since the request came
      * @param until when it has waited enough for ends of leases, in {@link Pace#nanos}
      */
     public record Creation(
@@ -51,7 +51,7 @@ public record LeaseRequest(
             Optional<String> cgroup,
             Optional<Over> earlier,
             Set<String> had,
-            Optional<FirstLook> look,
+            Optional<FirstScan> scan,
             long until) {
         public Creation {
             had = Set.copyOf(had);

@@ -57,7 +57,7 @@ public final class Leases {
     private final Keeper keeper;
     private final Evidence evidence;
     private final WaitingQueue queue;
-    private final UnmanagedLook unmanagedLook;
+    private final UnmanagedScan unmanagedScan;
     private final GpuTroubles troubles;
     private final Supply supply;
     private final String volumeDriver;
@@ -69,7 +69,7 @@ public final class Leases {
             Keeper keeper,
             Evidence evidence,
             WaitingQueue queue,
-            UnmanagedLook unmanagedLook,
+            UnmanagedScan unmanagedScan,
             GpuTroubles troubles,
             Supply supply,
             String volumeDriver,
@@ -79,7 +79,7 @@ public final class Leases {
         this.keeper = keeper;
         this.evidence = evidence;
         this.queue = queue;
-        this.unmanagedLook = unmanagedLook;
+        this.unmanagedScan = unmanagedScan;
         this.troubles = troubles;
         this.supply = supply;
         this.volumeDriver = volumeDriver;
@@ -143,8 +143,8 @@ public final class Leases {
     }
 
     /** Has somebody told of each decision from now on. */
-    public void tell(DecisionListener listener) {
-        log.tell(listener);
+    public void addListener(DecisionListener listener) {
+        log.addListener(listener);
     }
 
     /** Has it told of none any more. */
@@ -227,7 +227,7 @@ public final class Leases {
     /** Looks at all GPUs, for somebody who has to decide at once later. */
     public Board board(List<Gpu> gpus) throws IOException {
         endReservations();
-        List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         return board(gpus, seen, registry.holdings());
     }
 
@@ -247,7 +247,7 @@ public final class Leases {
     /** Returns the state of these GPUs, and the processes that have them open. */
     public Activity activity(List<Gpu> gpus) throws IOException {
         endReservations();
-        List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         Holdings holdings = registry.holdings();
         return new Activity(
                 board(gpus, seen, holdings).gpus(),
@@ -265,11 +265,11 @@ public final class Leases {
     private Board board(List<Gpu> shown, List<GpuUse> seen, Holdings holdings) throws IOException {
         List<Gpu> gpus = troubles.mark(shown);
         Supply.Terms terms = supply.terms(gpus);
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, terms.rules());
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
         GpuBoard board =
                 new GpuBoard(
-                        holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers());
+                        holdings, evidence, unmanaged, choice, unmanagedScan.knowsContainers());
         return new Board(board.status(gpus), choice);
     }
 
@@ -309,7 +309,7 @@ public final class Leases {
             }
         }
         for (Gpu gpu : gpus) {
-            troubles.forgive(gpu);
+            troubles.clearReportedFault(gpu);
             if (registry.uncordon(gpu.uuid())) {
                 LOG.info("GPU {} was uncordoned", gpu.uuid());
             }
@@ -323,8 +323,8 @@ public final class Leases {
     }
 
     /** The processes of the last look that have more files open than are looked at at once. */
-    public List<OpenDevices.Beyond> beyondLook() {
-        return unmanagedLook.beyond();
+    public List<OpenDevices.Partial> partiallyScanned() {
+        return unmanagedScan.beyond();
     }
 
     /**
@@ -333,7 +333,7 @@ public final class Leases {
      */
     public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
         Map<String, ProcessId> unknown = new TreeMap<>();
-        for (OtherClaims.Mounted mounted : unmanagedLook.otherClaims()) {
+        for (OtherClaims.Mounted mounted : unmanagedScan.otherClaims()) {
             if (mounted.gpus().isEmpty()) {
                 unknown.put(mounted.folder().path(), mounted.process());
             }

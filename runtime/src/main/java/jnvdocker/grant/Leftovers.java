@@ -39,7 +39,7 @@ final class Leftovers {
     }
 
     /** Remembers which processes of a holder use its GPUs. To be called in the background. */
-    void look(Collection<Lease> live) {
+    void update(Collection<Lease> live) {
         seen.keySet().retainAll(live.stream().map(Lease::id).collect(Collectors.toSet()));
         for (Lease lease : live) {
             for (int pid : pids(lease)) {

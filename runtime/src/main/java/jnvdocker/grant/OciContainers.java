@@ -43,7 +43,7 @@ public final class OciContainers {
     private final ClaimFiles files;
     private final Evidence evidence;
     private final Reservations reservations;
-    private final UnmanagedLook unmanagedLook;
+    private final UnmanagedScan unmanagedScan;
     private final GpuTroubles troubles;
     private final Pace pace;
 
@@ -55,14 +55,14 @@ public final class OciContainers {
             ClaimFiles files,
             Evidence evidence,
             Reservations reservations,
-            UnmanagedLook unmanagedLook,
+            UnmanagedScan unmanagedScan,
             GpuTroubles troubles,
             Pace pace) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
         this.reservations = reservations;
-        this.unmanagedLook = unmanagedLook;
+        this.unmanagedScan = unmanagedScan;
         this.troubles = troubles;
         this.pace = pace;
     }
@@ -157,13 +157,13 @@ public final class OciContainers {
      * Begins to look at the uses of the host's GPUs, for a creation that was asked for before they
      * were read.
      */
-    public FirstLook look(List<Gpu> present) {
+    public FirstScan scan(List<Gpu> present) {
         List<Gpu> gpus = troubles.mark(present);
-        return new FirstLook(
+        return new FirstScan(
                 gpus,
                 pace.meanwhile(() -> {
                     try {
-                        return unmanagedLook.lookWithoutEngine(gpus);
+                        return unmanagedScan.scanWithoutEngine(gpus);
                     } catch (IOException e) {
                         throw new UncheckedIOException(e);
                     }
@@ -184,11 +184,11 @@ public final class OciContainers {
     /**
      * Gives a container its GPUs, of which the daemon has begun to scan the uses.
      *
-     * @param look that was begun when its creation was asked for
+     * @param scan that was begun when its creation was asked for
      */
-    public Optional<Lease> claim(Creation creation, FirstLook look)
+    public Optional<Lease> claim(Creation creation, FirstScan scan)
             throws RefusedException, IOException {
-        return claim(creation, Optional.empty(), Optional.of(look));
+        return claim(creation, Optional.empty(), Optional.of(scan));
     }
 
     /**
@@ -202,7 +202,7 @@ public final class OciContainers {
     }
 
     private Optional<Lease> claim(
-            Creation creation, Optional<ProcessId> init, Optional<FirstLook> look)
+            Creation creation, Optional<ProcessId> init, Optional<FirstScan> scan)
             throws RefusedException, IOException {
         long until = pace.nanos() + LIMIT.toNanos();
         begin(creation);
@@ -217,7 +217,7 @@ public final class OciContainers {
                             ? Optional.of(over(last.get(), init, until))
                             : reservation(creation);
             // What it has of its last start may have ended since.
-            return make(creation, earlier, last.isPresent() ? Optional.empty() : look, until);
+            return make(creation, earlier, last.isPresent() ? Optional.empty() : scan, until);
         } finally {
             end(creation.container());
         }
@@ -303,7 +303,7 @@ public final class OciContainers {
     private Optional<Lease> make(
             Creation creation,
             Optional<LeaseRequest.Over> earlier,
-            Optional<FirstLook> look,
+            Optional<FirstScan> scan,
             long until)
             throws RefusedException, IOException {
         Container container = creation.container();
@@ -330,7 +330,7 @@ public final class OciContainers {
                                                 creation.cgroup(),
                                                 earlier,
                                                 had(last),
-                                                look,
+                                                scan,
                                                 until))));
         if (claim.isEmpty()) {
             return Optional.empty();

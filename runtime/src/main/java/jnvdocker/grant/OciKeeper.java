@@ -165,7 +165,7 @@ public final class OciKeeper implements AutoCloseable {
     }
 
     private void learn(Lease lease, Optional<Path> pidFile) throws IOException {
-        for (int step = 0; !closed && !look(lease, pidFile); step++) {
+        for (int step = 0; !closed && !check(lease, pidFile); step++) {
             pace.sleep(step < FEW ? FIRST_STEPS : LATER_STEPS);
         }
     }
@@ -175,7 +175,7 @@ public final class OciKeeper implements AutoCloseable {
      *
      * @throws IOException when that cannot be written
      */
-    boolean look(Lease lease, Optional<Path> pidFile) throws IOException {
+    boolean check(Lease lease, Optional<Path> pidFile) throws IOException {
         // Read first: once our runtime has exited, a missing pid file will never appear.
         boolean creating = evidence.isAlive(lease.holder().process());
         Optional<ProcessId> init = pidFile.flatMap(OciKeeper::pid).flatMap(evidence::process);

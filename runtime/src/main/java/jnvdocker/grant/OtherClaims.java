@@ -48,7 +48,7 @@ final class OtherClaims {
         this.processes = processes;
         this.evidence = evidence;
         this.pace = pace;
-        this.all = pace.shared(this::look);
+        this.all = pace.shared(this::scan);
     }
 
     /**
@@ -78,7 +78,7 @@ final class OtherClaims {
         return pace.meanwhile(all);
     }
 
-    private List<Mounted> look() {
+    private List<Mounted> scan() {
         List<Mounted> all = new ArrayList<>();
         evidence.mountedClaims()
                 .others()
@@ -89,11 +89,11 @@ final class OtherClaims {
     /**
      * The uses of these GPUs that this makes.
      *
-     * @param look that has begun
+     * @param mounts of claims, whose scan has begun
      */
-    List<GpuUse> uses(List<Gpu> gpus, Supplier<List<Mounted>> look) throws IOException {
+    List<GpuUse> uses(List<Gpu> gpus, Supplier<List<Mounted>> mounts) throws IOException {
         List<GpuUse> uses = new ArrayList<>();
-        for (Mounted mounted : Pace.taken(look)) {
+        for (Mounted mounted : Pace.taken(mounts)) {
             Optional<GpuUse.User> user = user(mounted.process());
             for (Gpu gpu : gpus) {
                 if (user.isPresent() && mounted.has(gpu)) {

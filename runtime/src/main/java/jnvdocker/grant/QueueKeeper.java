@@ -43,7 +43,7 @@ public final class QueueKeeper {
     private static final Duration PERIOD = Duration.ofSeconds(1);
 
     /** How many times as long as a look for unmanaged uses took, the pause after it is. */
-    private static final int LOOK_SHARE = 50;
+    private static final int SCAN_SHARE = 50;
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -52,7 +52,7 @@ public final class QueueKeeper {
     private final WaitingQueue queue;
     private final Keeper keeper;
     private final Supply supply;
-    private final UnmanagedLook unmanagedLook;
+    private final UnmanagedScan unmanagedScan;
     private final Pace pace;
 
     /** The leases of the GPUs that are waited for. */
@@ -67,8 +67,8 @@ public final class QueueKeeper {
     /** The uses of GPUs without a lease, by the last scan. */
     private List<GpuUse> seen = List.of();
 
-    private long lookedForUses;
-    private long lookCost;
+    private long scannedForUses;
+    private long scanCost;
 
     QueueKeeper(
             LeaseRegistry registry,
@@ -76,17 +76,17 @@ public final class QueueKeeper {
             WaitingQueue queue,
             Keeper keeper,
             Supply supply,
-            UnmanagedLook unmanagedLook,
+            UnmanagedScan unmanagedScan,
             Pace pace) {
         this.registry = registry;
         this.cancellation = cancellation;
         this.queue = queue;
         this.keeper = keeper;
         this.supply = supply;
-        this.unmanagedLook = unmanagedLook;
+        this.unmanagedScan = unmanagedScan;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
-        lookedForUses = pace.nanos() - PERIOD.toNanos();
+        scannedForUses = pace.nanos() - PERIOD.toNanos();
         lookedAfter = pace.nanos() - PERIOD.toNanos();
     }
 
@@ -119,7 +119,7 @@ public final class QueueKeeper {
         }
         if (pace.nanos() - lookedAfter >= PERIOD.toNanos()) {
             lookedAfter = pace.nanos();
-            queue.lookAfter();
+            queue.checkClients();
         }
         keeper.wake(waitedFor.stream().filter(lease -> !lease.isOfContainer()).toList());
         long changes = registry.changes().count();
@@ -131,11 +131,11 @@ public final class QueueKeeper {
                 keeper.wake(waitedFor);
             }
             looked = pace.nanos();
-            look();
+            serve();
         }
     }
 
-    private void look() throws IOException {
+    private void serve() throws IOException {
         List<Place> places = queue.places();
         if (stopped.isPresent()) {
             places.forEach(place -> place.refuse(stopped.get()));
@@ -152,15 +152,15 @@ public final class QueueKeeper {
             return;
         }
         Holdings before = registry.holdings();
-        boolean fresh = isLookNeeded(terms, before, places);
-        Holdings holdings = fresh ? lookForUses(terms.gpus()) : before;
+        boolean fresh = isScanNeeded(terms, before, places);
+        Holdings holdings = fresh ? scanForUses(terms.gpus()) : before;
         // Each walk but the last serves somebody, or finds that something has changed.
         for (int walks = 0; walks <= 2 * terms.gpus().size(); walks++) {
             switch (walk(terms, holdings, fresh)) {
                 case SERVED -> holdings = registry.holdings();
                 case BLIND -> {
                     fresh = true;
-                    holdings = lookForUses(terms.gpus());
+                    holdings = scanForUses(terms.gpus());
                 }
                 case NOBODY -> {
                     return;
@@ -170,11 +170,11 @@ public final class QueueKeeper {
     }
 
     /** A process that was seen has a lease that is read after that, or none. */
-    private Holdings lookForUses(List<Gpu> gpus) throws IOException {
+    private Holdings scanForUses(List<Gpu> gpus) throws IOException {
         long begun = pace.nanos();
-        seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
-        lookedForUses = pace.nanos();
-        lookCost = lookedForUses - begun;
+        seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
+        scannedForUses = pace.nanos();
+        scanCost = scannedForUses - begun;
         return registry.holdings();
     }
 
@@ -193,10 +193,10 @@ public final class QueueKeeper {
      * that people read. While nothing else changes, no more than some percent of the time is spent
      * on them, however many processes there are.
      */
-    private boolean isLookNeeded(Supply.Terms terms, Holdings holdings, List<Place> places) {
-        long since = pace.nanos() - lookedForUses;
+    private boolean isScanNeeded(Supply.Terms terms, Holdings holdings, List<Place> places) {
+        long since = pace.nanos() - scannedForUses;
         boolean allHeld = terms.gpus().stream().allMatch(gpu -> holdings.of(gpu).isPresent());
-        boolean due = !allHeld && since >= Math.max(PERIOD.toNanos(), LOOK_SHARE * lookCost);
+        boolean due = !allHeld && since >= Math.max(PERIOD.toNanos(), SCAN_SHARE * scanCost);
         boolean same =
                 last.filter(it ->
                                 it.terms().equals(terms)
@@ -239,7 +239,7 @@ public final class QueueKeeper {
      */
     private Walk walk(Supply.Terms terms, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = queue.places();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, terms.rules());
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         Sight sight =
                 new Sight(
                         terms,

@@ -51,7 +51,7 @@ public final class Reconciler {
     private final Adoption adoption;
     private final ClaimRemover remover;
     private final Leftovers leftovers;
-    private final UnmanagedLook unmanagedLook;
+    private final UnmanagedScan unmanagedScan;
 
     Reconciler(
             LeaseRegistry registry,
@@ -63,7 +63,7 @@ public final class Reconciler {
             Unleased unleased,
             ClaimRemover remover,
             Leftovers leftovers,
-            UnmanagedLook unmanagedLook) {
+            UnmanagedScan unmanagedScan) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
@@ -74,7 +74,7 @@ public final class Reconciler {
         this.adoption = new Adoption(registry, evidence, unleased);
         this.remover = remover;
         this.leftovers = leftovers;
-        this.unmanagedLook = unmanagedLook;
+        this.unmanagedScan = unmanagedScan;
         keeper.after(this::tidy);
     }
 
@@ -181,10 +181,10 @@ public final class Reconciler {
         for (String claim : evidence.programs().removeGroups(claims)) {
             files.delete(claim);
         }
-        leftovers.look(live);
+        leftovers.update(live);
         if (keeper.keepsAny(live)) {
             // Has what its holder left behind closed the GPU meanwhile?
-            unmanagedLook.lookWithoutEngine(inventory.gpus());
+            unmanagedScan.scanWithoutEngine(inventory.gpus());
         }
     }
 

@@ -47,7 +47,7 @@ public final class RefusedStarts {
     private final LeaseRegistry registry;
     private final ContainerEngine engine;
     private final Supply supply;
-    private final UnmanagedLook unmanagedLook;
+    private final UnmanagedScan unmanagedScan;
     private final WaitingQueue queue;
     private final Pace pace;
     private final String volumeDriver;
@@ -60,14 +60,14 @@ public final class RefusedStarts {
             LeaseRegistry registry,
             ContainerEngine engine,
             Supply supply,
-            UnmanagedLook unmanagedLook,
+            UnmanagedScan unmanagedScan,
             WaitingQueue queue,
             Pace pace,
             String volumeDriver) {
         this.registry = registry;
         this.engine = engine;
         this.supply = supply;
-        this.unmanagedLook = unmanagedLook;
+        this.unmanagedScan = unmanagedScan;
         this.queue = queue;
         this.pace = pace;
         this.volumeDriver = volumeDriver;
@@ -218,9 +218,9 @@ public final class RefusedStarts {
             return false;
         }
         LeasePolicy rules = terms.rules();
-        List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         Holdings holdings = registry.holdings();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, rules);
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, rules);
         GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
         return new Quota(rules, holdings.held()).allows(claim.owner(), claim.gpus().size())
                 && gpus.stream()

@@ -57,7 +57,7 @@ final class Reservations {
     private final WaitingQueue queue;
     private final QueueKeeper queueKeeper;
     private final Supply supply;
-    private final UnmanagedLook unmanagedLook;
+    private final UnmanagedScan unmanagedScan;
     private final Pace pace;
 
     /** Claims that a daemon before this one has reserved GPUs for. */
@@ -74,7 +74,7 @@ final class Reservations {
             WaitingQueue queue,
             QueueKeeper queueKeeper,
             Supply supply,
-            UnmanagedLook unmanagedLook,
+            UnmanagedScan unmanagedScan,
             Pace pace)
             throws IOException {
         this.registry = registry;
@@ -85,7 +85,7 @@ final class Reservations {
         this.queue = queue;
         this.queueKeeper = queueKeeper;
         this.supply = supply;
-        this.unmanagedLook = unmanagedLook;
+        this.unmanagedScan = unmanagedScan;
         this.pace = pace;
         registry.live().stream()
                 .filter(Lease::isReservation)
@@ -145,10 +145,10 @@ final class Reservations {
     private Claim now(LeaseRequest request) throws RefusedException, IOException {
         int vanished = 0;
         Hope hope = new Hope(request.creation());
-        Optional<FirstLook> look = request.creation().flatMap(LeaseRequest.Creation::look);
+        Optional<FirstScan> scan = request.creation().flatMap(LeaseRequest.Creation::scan);
         while (true) {
-            Choice choice = new Choice(request, queue.all(), look);
-            look = Optional.empty();
+            Choice choice = new Choice(request, queue.all(), scan);
+            scan = Optional.empty();
             switch (reserve(choice)) {
                 case Reserved(Claim claim) -> {
                     if (supply.has(claim)) {
@@ -266,7 +266,7 @@ final class Reservations {
 
     private Reservable reserve(Choice choice) throws RefusedException, IOException {
         while (true) {
-            choice.look(registry.holdings());
+            choice.refresh(registry.holdings());
             Optional<Attempt> done = registry.decide(leases -> attempt(choice, leases));
             if (done.isPresent()) {
                 return switch (done.get()) {
@@ -433,7 +433,7 @@ final class Reservations {
             List<Ticket> before =
                     queue.all().stream().filter(other -> other.id() < place.id()).toList();
             Choice choice = new Choice(request, before);
-            choice.look(registry.holdings());
+            choice.refresh(registry.holdings());
             return switch (choice.of(registry.holdings())) {
                 case GpuChoice.Busy busy -> ChoiceText.reason(busy) + keeper.remark(busy.leases());
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
@@ -495,7 +495,7 @@ final class Reservations {
         private final List<Ticket> before;
         private final Supply.Terms terms;
         private Optional<List<GpuUse>> uses = Optional.empty();
-        private UnmanagedLook.Seen seen = new UnmanagedLook.Seen(Map.of(), Set.of());
+        private UnmanagedScan.Seen seen = new UnmanagedScan.Seen(Map.of(), Set.of());
         private Set<Ticket> keepers = Set.of();
 
         /**
@@ -508,15 +508,15 @@ final class Reservations {
         /**
          * Prepares a choice.
          *
-         * @param look at the host that was begun after the request came, for its first choice
+         * @param scan of the host that was begun after the request came, for its first choice
          */
-        Choice(LeaseRequest request, List<Ticket> before, Optional<FirstLook> look)
+        Choice(LeaseRequest request, List<Ticket> before, Optional<FirstScan> scan)
                 throws IOException {
             this.request = request;
             this.before = before;
-            terms = look.isPresent() ? supply.terms(look.get().gpus()) : supply.terms();
-            if (look.isPresent()) {
-                uses = Optional.of(look.get().uses());
+            terms = scan.isPresent() ? supply.terms(scan.get().gpus()) : supply.terms();
+            if (scan.isPresent()) {
+                uses = Optional.of(scan.get().uses());
             } else if (request.waiting().isEmpty()) {
                 scan();
             }
@@ -526,20 +526,20 @@ final class Reservations {
             uses =
                     Optional.of(
                             request.creation().isEmpty()
-                                    ? unmanagedLook.look(terms.gpus(), UnmanagedLook.LIMIT)
-                                    : unmanagedLook.lookWithoutEngine(terms.gpus()));
+                                    ? unmanagedScan.scan(terms.gpus(), UnmanagedScan.LIMIT)
+                                    : unmanagedScan.scanWithoutEngine(terms.gpus()));
         }
 
         /**
          * Finds out whose the uses are. To a client that waits and cannot have any GPU yet it does
          * not matter who else uses them.
          */
-        void look(Holdings holdings) throws IOException {
+        void refresh(Holdings holdings) throws IOException {
             if (uses.isEmpty() && isAnyFree(holdings)) {
                 scan();
-                seen = unmanagedLook.assign(uses.get(), registry.live());
+                seen = unmanagedScan.assign(uses.get(), registry.live());
             } else if (uses.isPresent()) {
-                seen = unmanagedLook.assign(uses.get(), holdings.held().values());
+                seen = unmanagedScan.assign(uses.get(), holdings.held().values());
             }
         }
 

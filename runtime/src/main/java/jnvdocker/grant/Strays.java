@@ -33,7 +33,7 @@ final class Strays {
         }
         List<Gpu> gpus;
         try {
-            gpus = supply.gpus().stream().filter(Gpu::isKnown).toList();
+            gpus = supply.gpus().stream().filter(Gpu::isIdentified).toList();
         } catch (NoDriverException e) {
             return; // Without a driver nothing uses a GPU.
         }

@@ -106,7 +106,7 @@ public final class Unleased {
         for (Running one : running()) {
             GpuUse.User user = evidence.user(one.process());
             gpus.stream()
-                    .filter(gpu -> gpu.isKnown() && one.mayUse(gpu))
+                    .filter(gpu -> gpu.isIdentified() && one.mayUse(gpu))
                     .forEach(gpu ->
                             uses.add(
                                     new GpuUse(

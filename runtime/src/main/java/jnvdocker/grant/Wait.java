@@ -73,7 +73,7 @@ final class Wait {
             Optional<Claim> claim = place.given();
             if (claim.isPresent()) {
                 if (counter.isThere(claim.get())) {
-                    tellOfTheEnd(claim.get());
+                    reportTheEnd(claim.get());
                     return claim.get();
                 }
                 place.giveBack();
@@ -159,7 +159,7 @@ final class Wait {
                 : before + Span.spelled(limit.get()) + after + " (" + policy.key("max_wait") + ")";
     }
 
-    private void tellOfTheEnd(Claim claim) throws IOException {
+    private void reportTheEnd(Claim claim) throws IOException {
         if (!said.isEmpty()) {
             waiting.listener()
                     .hear("got " + LeaseText.names(claim.gpus()) + " after " + Span.text(waited()));

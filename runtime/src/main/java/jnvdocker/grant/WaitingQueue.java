@@ -197,7 +197,7 @@ public final class WaitingQueue {
     }
 
     /** Checks whether waiting clients are there and not stopped. */
-    void lookAfter() throws IOException {
+    void checkClients() throws IOException {
         dropDead(places);
     }
 

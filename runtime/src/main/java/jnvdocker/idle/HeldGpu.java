@@ -1,6 +1,6 @@
 package jnvdocker.idle;
 
-import jnvdocker.idle.GpuLook.Use;
+import jnvdocker.idle.GpuSample.Use;
 import jnvdocker.lease.IdleSource;
 
 import java.util.Comparator;
@@ -35,7 +35,7 @@ record HeldGpu(Map<IdleSource, Stretch> stretches, long counted, OptionalLong me
      * Returns it after another look. A GPU that works has a process, though that may have ended by
      * the time that processes were looked at.
      */
-    HeldGpu after(GpuLook look, long now) {
+    HeldGpu after(GpuSample look, long now) {
         Use nodes = look.nvml() == Use.USED ? Use.USED : look.nodes();
         Map<IdleSource, Stretch> next = new EnumMap<>(IdleSource.class);
         next.putAll(stretches);

@@ -40,7 +40,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
     /** A look is taken again after this many times as long as the last one took. */
-    private static final int LOOK_SHARE = 50;
+    private static final int SCAN_SHARE = 50;
 
     /** However long a look takes: half of what is believed. */
     private static final Duration LONGEST = Stretch.GAP.dividedBy(2);
@@ -50,7 +50,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     private final LeaseRegistry registry;
     private final ClaimVolumes.Inventory inventory;
-    private final IdleLook look;
+    private final IdleSampler sampler;
     private final Supplier<Optional<Duration>> warn;
     private final IdleWarning warning;
     private final HostClock clock;
@@ -74,14 +74,14 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     IdleKeeper(
             LeaseRegistry registry,
             ClaimVolumes.Inventory inventory,
-            IdleLook look,
+            IdleSampler sampler,
             Supplier<Optional<Duration>> warn,
             IdleWarning.Log log,
             HostClock clock,
             Pace pace) {
         this.registry = registry;
         this.inventory = inventory;
-        this.look = look;
+        this.sampler = sampler;
         this.warn = warn;
         this.warning = new IdleWarning(log);
         this.clock = clock;
@@ -104,7 +104,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 new IdleKeeper(
                         registry,
                         world.inventory(),
-                        new IdleLook(world.uses(), readings),
+                        new IdleSampler(world.uses(), readings),
                         warn,
                         world.log()::idle,
                         world.clock(),
@@ -158,7 +158,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
             } catch (IOException e) {
                 LOG.warn("idle GPUs are not looked for: {}", FileErrors.describe(e));
             }
-            Duration share = Duration.ofNanos(LOOK_SHARE * (pace.nanos() - begun));
+            Duration share = Duration.ofNanos(SCAN_SHARE * (pace.nanos() - begun));
             pace.sleep(min(max(share, PERIOD), LONGEST));
         }
     }
@@ -195,7 +195,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         if (!leases.isEmpty()) {
             List<Gpu> gpus = inventory.gpus();
             gpus = gpus.stream().filter(gpu -> leases.containsKey(gpu.uuid())).toList();
-            for (Map.Entry<Gpu, GpuLook> each : look.look(gpus, PERIOD).entrySet()) {
+            for (Map.Entry<Gpu, GpuSample> each : sampler.sample(gpus, PERIOD).entrySet()) {
                 Lease lease = leases.get(each.getKey().uuid());
                 seen.add(watch(each.getKey(), lease, each.getValue(), now));
             }
@@ -228,7 +228,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         return lease != null && lease.id() == key.lease();
     }
 
-    private Watched watch(Gpu gpu, Lease lease, GpuLook look, long now) {
+    private Watched watch(Gpu gpu, Lease lease, GpuSample look, long now) {
         Key key = new Key(lease.id(), gpu.uuid());
         long begin = now - Duration.between(lease.since(), registry.now()).toMillis();
         HeldGpu next = held.computeIfAbsent(key, _ -> begun(begin, now)).after(look, now);

@@ -68,8 +68,8 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         this.changes = changes;
         threads =
                 List.of(
-                        PermanentThread.platform("pods-look", this::lookOn),
-                        PermanentThread.platform("pods-tell", this::tellOn));
+                        PermanentThread.platform("pods-look", this::repeat),
+                        PermanentThread.platform("pods-tell", this::publish));
     }
 
     GpuWatch start() {
@@ -108,7 +108,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     }
 
     /** Has somebody told of each change, on a thread of its own. */
-    void tell(Consumer<Leases.Board> listener) {
+    void addListener(Consumer<Leases.Board> listener) {
         listeners.add(listener);
     }
 
@@ -139,7 +139,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     @Override
     public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {}
 
-    private void lookOn() {
+    private void repeat() {
         while (!Thread.currentThread().isInterrupted()) {
             long seen = changes.count();
             long before = count();
@@ -181,7 +181,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         failing = true;
     }
 
-    private void tellOn() {
+    private void publish() {
         try {
             while (true) {
                 Leases.Board now = next();

@@ -35,7 +35,7 @@ final class KubeletKeeper implements AutoCloseable {
     KubeletKeeper(PodReport report, KubeletView kubelet, GpuWatch watch) {
         this.report = report;
         this.kubelet = kubelet;
-        watch.tell(this::know);
+        watch.addListener(this::know);
     }
 
     /** Asks from now on, but not at once. */
@@ -70,7 +70,7 @@ final class KubeletKeeper implements AutoCloseable {
         try {
             while (true) {
                 await();
-                look();
+                check();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -92,9 +92,9 @@ final class KubeletKeeper implements AutoCloseable {
     }
 
     /** Asks once. */
-    void look() {
+    void check() {
         try {
-            PodReport.Sight begun = report.look();
+            PodReport.Sight begun = report.observe();
             DeviceHolders holders = kubelet.ask(LIMIT);
             report.told(begun, holders.listed(), holders.remembered());
             if (silent) {

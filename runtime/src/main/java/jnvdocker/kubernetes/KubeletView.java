@@ -49,7 +49,7 @@ final class KubeletView {
     }
 
     /** All that can be learnt now, which may be nothing. */
-    DeviceHolders askOrRead(Duration limit) {
+    DeviceHolders queryOrRead(Duration limit) {
         try {
             return ask(limit);
         } catch (IOException e) {

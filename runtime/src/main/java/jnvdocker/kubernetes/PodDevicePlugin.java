@@ -80,7 +80,7 @@ final class PodDevicePlugin implements DevicePlugin {
         this.edits = edits;
         this.refusals = refusals;
         this.starts = starts;
-        watch.tell(_ -> listeners.forEach(Runnable::run));
+        watch.addListener(_ -> listeners.forEach(Runnable::run));
     }
 
     @Override
@@ -248,7 +248,7 @@ final class PodDevicePlugin implements DevicePlugin {
     }
 
     private DeviceHolders.Found find(Set<String> ids) {
-        DeviceHolders.Found found = kubelet.askOrRead(ASK).find(resource, ids);
+        DeviceHolders.Found found = kubelet.queryOrRead(ASK).find(resource, ids);
         for (int i = 1; i < ASKS && found.isUnclear(); i++) {
             try {
                 Thread.sleep(BETWEEN_ASKS);
@@ -256,7 +256,7 @@ final class PodDevicePlugin implements DevicePlugin {
                 Thread.currentThread().interrupt();
                 return found;
             }
-            found = kubelet.askOrRead(ASK).find(resource, ids);
+            found = kubelet.queryOrRead(ASK).find(resource, ids);
         }
         return found;
     }

@@ -152,7 +152,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     }
 
     private static void refuseUnlessKnown(Gpu gpu) throws RefusedException {
-        if (!gpu.isKnown()) {
+        if (!gpu.isIdentified()) {
             throw new RefusedException(
                     "GPU " + gpu.number() + " has no node", "look at 'jnvdocker gpu doctor'");
         }
@@ -191,7 +191,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         while (!Thread.currentThread().isInterrupted()) {
             boolean is = policy.get().enabled();
             if (is) {
-                look();
+                check();
             } else if (was) {
                 leave();
             }
@@ -221,7 +221,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     }
 
     /** Looks at the driver and the GPUs once. */
-    synchronized void look() {
+    synchronized void check() {
         if (withdrawn) {
             return;
         }
@@ -272,7 +272,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     /** None for a GPU that has none: the others must not suffer. */
     private List<DeviceNode> nodes(Gpu gpu) {
         try {
-            return gpu.isKnown() ? parts.nodes().allOf(gpu) : List.of();
+            return gpu.isIdentified() ? parts.nodes().allOf(gpu) : List.of();
         } catch (IOException e) {
             LOG.debug("GPU {} has no nodes for pods", gpu.number(), e);
             return List.of();

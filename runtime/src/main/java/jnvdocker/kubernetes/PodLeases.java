@@ -4,7 +4,7 @@ import jnvdocker.grant.Keeper;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
 import jnvdocker.grant.Supply;
-import jnvdocker.grant.UnmanagedLook;
+import jnvdocker.grant.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -254,12 +254,12 @@ public final class PodLeases implements PodGrants {
     private Attempt attempt(Start start) throws RefusedException, IOException {
         Rules rules = rules();
         // Before the leases are read: a process that was seen has one by then, or none.
-        List<GpuUse> uses = parts.unmanagedLook().lookWithoutEngine(rules.terms().gpus());
+        List<GpuUse> uses = parts.unmanagedScan().scanWithoutEngine(rules.terms().gpus());
         Optional<Processes.Group> group = pods.group(start.pod().uid());
         pods.refuseUnseen(start.pod(), group);
         List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
         while (true) {
-            UnmanagedLook.Seen seen = parts.unmanagedLook().assign(others, registry.live());
+            UnmanagedScan.Seen seen = parts.unmanagedScan().assign(others, registry.live());
             Optional<Attempt> decided =
                     registry.decide(leases ->
                             seen.isOf(leases.holdings())

@@ -58,7 +58,7 @@ public final class PodParts implements AutoCloseable {
         policy = world.policy().get();
         numaNodes = new NumaNodes(world.host());
         kubelet = new KubeletView(world.kubelet(), policy.kubeletFolder());
-        watch = new GpuWatch(this::look, world.parts().registry().changes());
+        watch = new GpuWatch(this::board, world.parts().registry().changes());
         keeper = new KubeletKeeper(world.leases().report(), kubelet, watch);
     }
 
@@ -83,15 +83,15 @@ public final class PodParts implements AutoCloseable {
      */
     public static PodParts start(World world) {
         PodParts parts = new PodParts(world);
-        world.parts().leases().tell(parts.watch);
-        parts.watch.tell(parts::warn);
-        parts.keeper.look();
+        world.parts().leases().addListener(parts.watch);
+        parts.watch.addListener(parts::warn);
+        parts.keeper.check();
         parts.watch.start();
         parts.keeper.start();
         return parts;
     }
 
-    private Leases.Board look() throws IOException {
+    private Leases.Board board() throws IOException {
         List<Gpu> gpus = gpus();
         numaNodes.read(gpus);
         return world.parts().leases().board(gpus);

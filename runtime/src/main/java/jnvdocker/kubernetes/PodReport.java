@@ -43,7 +43,7 @@ public final class PodReport {
     public record Sight(long newest, Instant time) {}
 
     /** Before the kubelet is asked. */
-    public Sight look() throws IOException {
+    public Sight observe() throws IOException {
         return new Sight(
                 registry.live().stream().mapToLong(Lease::id).max().orElse(0), registry.now());
     }

@@ -92,7 +92,7 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /** Notifies a listener of every lease that begins or ends. */
-    public void tell(LeaseEvents observer) {
+    public void addListener(LeaseEvents observer) {
         events = observer;
     }
 

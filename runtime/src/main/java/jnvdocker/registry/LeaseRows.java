@@ -187,8 +187,8 @@ final class LeaseRows {
         return new Claim(
                 row.getString("claim_id"),
                 origin(row)
-                        .orElseThrow(
-                                () -> RegistryLook.damage("a claim has no origin that is known")),
+                        .orElseThrow(() ->
+                                RegistryExamination.damage("a claim has no origin that is known")),
                 new Owner(row.getInt("uid"), row.getString("owner")),
                 gpus(row.getString("gpus")),
                 Instant.ofEpochMilli(row.getLong("created")),
@@ -262,8 +262,8 @@ final class LeaseRows {
                 Arrays.stream(Holder.Stage.values())
                         .filter(stage -> word(stage).equals(word))
                         .findFirst()
-                        .orElseThrow(
-                                () -> RegistryLook.damage("a lease has no stage that is known")),
+                        .orElseThrow(() ->
+                                RegistryExamination.damage("a lease has no stage that is known")),
                 new ProcessId(row.getInt("pid"), row.getLong("start")),
                 init(row),
                 Optional.ofNullable(row.getString("cgroup")),

@@ -347,7 +347,7 @@ public final class RegistryDatabase implements AutoCloseable {
             throws SQLException, IOException {
         boolean whole = Files.size(file) <= LONG_FILE || damage.isSuspected();
         if (whole) {
-            RegistryLook.whole(connection);
+            RegistryExamination.whole(connection);
         }
         int version;
         try (Statement statement = connection.createStatement()) {
@@ -365,7 +365,7 @@ public final class RegistryDatabase implements AutoCloseable {
         if (whole) {
             damage.clear();
         } else {
-            RegistryLook.atWhatCounts(connection);
+            RegistryExamination.atWhatCounts(connection);
         }
         return version;
     }
@@ -376,7 +376,7 @@ public final class RegistryDatabase implements AutoCloseable {
      */
     void examine() {
         try (Connection own = readOnly()) {
-            RegistryLook.whole(own);
+            RegistryExamination.whole(own);
         } catch (SQLException e) {
             if (isDamage(e)) {
                 damage.note(e.getMessage());

@@ -19,7 +19,7 @@ record Capabilities(Set<Integer> minors) {
     }
 
     /** Whether they tell which instances of a GPU he uses; else it may be any. */
-    boolean tellOf(Gpu instance, List<Gpu> gpus) {
+    boolean distinguish(Gpu instance, List<Gpu> gpus) {
         return gpus.stream().anyMatch(gpu -> gpu.minor() == instance.minor() && include(gpu));
     }
 
@@ -30,6 +30,6 @@ record Capabilities(Set<Integer> minors) {
 
     /** Whether he may use a GPU whose node he has. */
     boolean allow(Gpu gpu, List<Gpu> gpus) {
-        return gpu.part().isEmpty() || include(gpu) || !tellOf(gpu, gpus);
+        return gpu.part().isEmpty() || include(gpu) || !distinguish(gpu, gpus);
     }
 }

@@ -12,10 +12,10 @@ public interface GpuUses {
      * Every use of these GPUs, by the processes of this moment and the containers that the engine
      * lists now. When it does not answer in that time, those that it listed last are taken.
      */
-    List<GpuUse> look(List<Gpu> gpus, Duration limit);
+    List<GpuUse> scan(List<Gpu> gpus, Duration limit);
 
     /** The uses with the containers that were listed last, so that no engine is waited for. */
-    List<GpuUse> lookWithoutEngine(List<Gpu> gpus);
+    List<GpuUse> scanWithoutEngine(List<Gpu> gpus);
 
     /**
      * The uses that are known by a process, with the containers that were listed last.
@@ -23,7 +23,7 @@ public interface GpuUses {
      * @param recent the last look at the processes will do, if it is not older than that
      */
     default List<GpuUse> processes(List<Gpu> gpus, Duration recent) {
-        return lookWithoutEngine(gpus).stream().filter(use -> use.process().isPresent()).toList();
+        return scanWithoutEngine(gpus).stream().filter(use -> use.process().isPresent()).toList();
     }
 
     /**
@@ -35,7 +35,7 @@ public interface GpuUses {
     }
 
     /** The processes of the last look that have more descriptors than are looked at at once. */
-    default List<OpenDevices.Beyond> beyond() {
+    default List<OpenDevices.Partial> beyond() {
         return List.of();
     }
 }

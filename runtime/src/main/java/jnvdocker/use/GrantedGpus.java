@@ -54,7 +54,7 @@ final class GrantedGpus {
         Map<Gpu, GpuUse.Kind> kinds = new LinkedHashMap<>();
         Set<Integer> minors = minors(major);
         Capabilities capabilities = capabilities();
-        for (Gpu gpu : gpus.stream().filter(Gpu::isKnown).toList()) {
+        for (Gpu gpu : gpus.stream().filter(Gpu::isIdentified).toList()) {
             for (GpuAccess.Given given : access.given()) {
                 if (given.ids().stream().anyMatch(id -> means(id, gpu))) {
                     kinds.putIfAbsent(gpu, given.kind());

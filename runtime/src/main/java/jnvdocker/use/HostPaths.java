@@ -52,16 +52,16 @@ public final class HostPaths {
      * @throws IOException when its file system does not answer in time
      */
     public DeviceNodes.Reached given(String path) throws IOException {
-        return look(new Asked(path, true), nodes::given);
+        return reach(new Asked(path, true), nodes::given);
     }
 
     /** The nodes that are seen where a path is mounted, see {@link DeviceNodes#seen}. */
     public DeviceNodes.Reached seen(String path) throws IOException {
-        return look(new Asked(path, false), nodes::seen);
+        return reach(new Asked(path, false), nodes::seen);
     }
 
     /** Scans a path, once at a time for all who request it. */
-    private DeviceNodes.Reached look(Asked asked, Look look) throws IOException {
+    private DeviceNodes.Reached reach(Asked asked, Look look) throws IOException {
         CompletableFuture<DeviceNodes.Reached> found;
         synchronized (underWay) {
             found = underWay.get(asked);

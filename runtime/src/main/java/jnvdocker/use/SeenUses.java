@@ -63,7 +63,7 @@ public final class SeenUses implements GpuUses {
     }
 
     @Override
-    public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+    public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
         var listed =
                 CompletableFuture.supplyAsync(
                         () -> running.get(() -> running(limit)), Thread::startVirtualThread);
@@ -72,7 +72,7 @@ public final class SeenUses implements GpuUses {
     }
 
     @Override
-    public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+    public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
         return uses(gpus, open.get(this::users), engine.lastKnown());
     }
 
@@ -102,7 +102,7 @@ public final class SeenUses implements GpuUses {
     }
 
     @Override
-    public List<OpenDevices.Beyond> beyond() {
+    public List<OpenDevices.Partial> beyond() {
         return last.map(it -> it.found().beyond()).orElse(List.of());
     }
 
@@ -153,14 +153,15 @@ public final class SeenUses implements GpuUses {
             List<Gpu> its =
                     gpus.stream().filter(gpu -> user.minors().contains(gpu.minor())).toList();
             Capabilities capabilities = capabilities(user.process(), its);
-            Predicate<Gpu> isClear = gpu -> gpu.part().isEmpty() || capabilities.tellOf(gpu, its);
+            Predicate<Gpu> isClear =
+                    gpu -> gpu.part().isEmpty() || capabilities.distinguish(gpu, its);
             Predicate<Gpu> used =
                     gpu -> its.contains(gpu) && isClear.test(gpu) && capabilities.allow(gpu, its);
             Predicate<Gpu> perhaps = gpu -> its.contains(gpu) && !isClear.test(gpu);
             uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN, used, containers));
             uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN_WHOLE, perhaps, containers));
         }
-        for (OpenDevices.Beyond process : open.beyond()) {
+        for (OpenDevices.Partial process : open.beyond()) {
             if (process.pending()) {
                 // By opening it, the user could have it alone, too, and so gains nothing by this.
                 Predicate<Gpu> any = gpu -> driver.mayOpen(gpu, process.credentials());
@@ -208,7 +209,7 @@ public final class SeenUses implements GpuUses {
                 new GpuUse.User(
                         user, traits.name(), traits.uid(), traits.container(), traits.other());
         return gpus.stream()
-                .filter(gpu -> gpu.isKnown() && its.test(gpu) && !draws(process, gpu))
+                .filter(gpu -> gpu.isIdentified() && its.test(gpu) && !draws(process, gpu))
                 .map(gpu -> new GpuUse(gpu, kind, container, Optional.of(process)))
                 .toList();
     }

@@ -107,7 +107,7 @@ final class Course {
     }
 
     /** Looks at the world, while nothing happens in it. */
-    void look(Runnable look) {
+    void check(Runnable look) {
         calm();
         interluded = true;
         look.run();

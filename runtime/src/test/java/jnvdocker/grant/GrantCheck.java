@@ -36,7 +36,7 @@ final class GrantCheck {
     private static final Duration RETURN = Duration.ofSeconds(15);
 
     /** The time in which a look at the reservation is as good as one at the mount. */
-    private static final Duration LOOK_COUNTS = Duration.ofSeconds(1);
+    private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
 
     private final SimulatedWorld world;
 
@@ -68,7 +68,7 @@ final class GrantCheck {
         return before(world.uses.seen());
     }
 
-    private Before before(Set<SimulatedUses.Use> unmanagedLook) throws IOException {
+    private Before before(Set<SimulatedUses.Use> unmanagedScan) throws IOException {
         Set<Long> held = new HashSet<>();
         Set<Long> reserved = new HashSet<>();
         for (Lease lease : registry().live()) {
@@ -77,7 +77,7 @@ final class GrantCheck {
         return new Before(
                 queue(),
                 world.gpus(),
-                unmanagedLook,
+                unmanagedScan,
                 world.uses.used(),
                 registry().holdings().held(),
                 registry().now(),
@@ -236,7 +236,7 @@ final class GrantCheck {
     /** If so, uses were looked for at the reservation, and later ones may have been missed. */
     private boolean wasJustReserved(Lease lease, Before before) {
         Duration age = Duration.between(lease.since(), before.at());
-        return before.reserved().contains(lease.id()) && age.compareTo(LOOK_COUNTS) < 0;
+        return before.reserved().contains(lease.id()) && age.compareTo(SCAN_COUNTS) < 0;
     }
 
     /** Whether the claim's container lives: it uses its GPUs, and was recognized again. */

@@ -69,12 +69,12 @@ class LeftoversTest {
 
     private final class Opened implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return lookWithoutEngine(gpus);
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
+            return scanWithoutEngine(gpus);
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
             return List.copyOf(opened);
         }
     }
@@ -97,7 +97,7 @@ class LeftoversTest {
                         .orElseThrow();
         init = spawn(lease);
         machine.end(runtime);
-        assertTrue(parts.ociKeeper().look(lease, Optional.empty()));
+        assertTrue(parts.ociKeeper().check(lease, Optional.empty()));
         return lease;
     }
 

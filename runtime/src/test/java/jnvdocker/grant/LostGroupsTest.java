@@ -2,6 +2,7 @@ package jnvdocker.grant;
 
 import static jnvdocker.lease.TestingLeases.A;
 import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -243,8 +243,8 @@ final class ModelCheck {
                         List.of(new MesosKind(world.machine), new PodKind(world.machine)));
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
-        UnmanagedLook unmanagedLook =
-                new UnmanagedLook(
+        UnmanagedScan unmanagedScan =
+                new UnmanagedScan(
                         world.uses.quietly(),
                         registry,
                         evidence,
@@ -253,9 +253,9 @@ final class ModelCheck {
                         new Leftovers(evidence, MemoryUsers.UNKNOWN));
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
-                        unmanagedLook
+                        unmanagedScan
                                 .assign(
-                                        unmanagedLook.lookWithoutEngine(gpus),
+                                        unmanagedScan.scanWithoutEngine(gpus),
                                         holdings.held().values())
                                 .uses(),
                         false);

@@ -93,7 +93,7 @@ class OciContainersTest {
     private ProcessId begin(Lease lease) throws Exception {
         ProcessId init = spawn(lease);
         world.machine.end(lease.holder().process());
-        assertTrue(parts().ociKeeper().look(lease, Optional.empty()));
+        assertTrue(parts().ociKeeper().check(lease, Optional.empty()));
         return init;
     }
 
@@ -147,9 +147,9 @@ class OciContainersTest {
     @Test
     void creationThatFailsGivesThemBackAtOnce() throws Exception {
         Lease lease = ask("a", 1);
-        assertTrue(!parts().ociKeeper().look(lease, Optional.empty()));
+        assertTrue(!parts().ociKeeper().check(lease, Optional.empty()));
         world.machine.end(lease.holder().process());
-        assertTrue(parts().ociKeeper().look(lease, Optional.empty()));
+        assertTrue(parts().ociKeeper().check(lease, Optional.empty()));
         assertEquals(List.of(), live());
     }
 
@@ -574,7 +574,7 @@ class OciContainersTest {
         Path markers = state.resolve("markers");
         parts().ociKeeper().mark(lease);
         world.machine.end(lease.holder().process());
-        assertTrue(parts().ociKeeper().look(lease, Optional.empty()));
+        assertTrue(parts().ociKeeper().check(lease, Optional.empty()));
         parts().ociKeeper().tidy();
         assertTrue(Files.notExists(folder));
         assertTrue(Files.notExists(markers));

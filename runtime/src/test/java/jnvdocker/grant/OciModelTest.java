@@ -156,7 +156,7 @@ class OciModelTest {
                 }
                 case DAEMON_LOOKS -> {
                     if (it.lease.isPresent()) {
-                        parts().ociKeeper().look(it.lease.get(), Optional.empty());
+                        parts().ociKeeper().check(it.lease.get(), Optional.empty());
                     }
                 }
                 case PROCESS_FORKS -> {
@@ -190,9 +190,9 @@ class OciModelTest {
             }
             ProcessId process = world.machine.spawn();
             try {
-                FirstLook look = parts().oci().look(world.gpus());
+                FirstScan scan = parts().oci().scan(world.gpus());
                 Lease lease =
-                        parts().oci().claim(creation(it.id, request, process), look).orElseThrow();
+                        parts().oci().claim(creation(it.id, request, process), scan).orElseThrow();
                 assertTrue(!it.lives(), () -> "is created beside itself: " + it.id);
                 it.lease = Optional.of(lease);
                 it.runtime = Optional.of(process);

@@ -86,7 +86,7 @@ class OciPatienceTest {
         ProcessId left =
                 world.machine.spawn(Optional.of(last.claim().id()), Optional.of("/docker/a"));
         world.machine.end(last.holder().process());
-        assertTrue(parts().ociKeeper().look(last, Optional.empty()));
+        assertTrue(parts().ociKeeper().check(last, Optional.empty()));
         leaveUnclear(all - 1);
         long begun = world.machine.nanos();
         Duration[] lingered = new Duration[1];

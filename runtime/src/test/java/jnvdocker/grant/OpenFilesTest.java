@@ -80,7 +80,7 @@ class OpenFilesTest {
     }
 
     private List<GpuUse.Kind> kinds() {
-        return uses.look(List.of(TestingLeases.A), Duration.ofSeconds(1)).stream()
+        return uses.scan(List.of(TestingLeases.A), Duration.ofSeconds(1)).stream()
                 .map(GpuUse::kind)
                 .toList();
     }
@@ -88,7 +88,7 @@ class OpenFilesTest {
     private void beyond(boolean pending) {
         machine.open =
                 new OpenDevices(
-                        List.of(), List.of(new OpenDevices.Beyond(process, SOMEBODY, pending)));
+                        List.of(), List.of(new OpenDevices.Partial(process, SOMEBODY, pending)));
     }
 
     @Test

@@ -110,7 +110,7 @@ class PodLeasesTest {
 
     private void told(Map<String, Set<Origin.Pod>> listed, Map<String, Set<Origin.Pod>> remembered)
             throws IOException {
-        pods().report().told(pods().report().look(), listed, remembered);
+        pods().report().told(pods().report().observe(), listed, remembered);
     }
 
     private Claim docker(ProcessId client, Gpu gpu) throws Exception {
@@ -303,7 +303,7 @@ class PodLeasesTest {
     /** The answer may have been written before the lease was. */
     @Test
     void listThatWasBegunBeforeTheLeaseSaysNothingOfIt() throws Exception {
-        PodReport.Sight before = pods().report().look();
+        PodReport.Sight before = pods().report().observe();
         start(OLD, "main", gpu(0));
         pods().report().told(before, Map.of(), Map.of());
         assertEquals(1, live().size());
@@ -461,7 +461,7 @@ class PodLeasesTest {
         assertEquals(OLD, live().getFirst().claim().origin());
         world.machine.end(process);
         List<Lease> granted = new ArrayList<>();
-        leases().tell(new Grants(granted));
+        leases().addListener(new Grants(granted));
         lists(gpu(0), NEW);
         assertEquals(live(), granted);
         assertEquals(NEW, granted.getFirst().claim().origin());
@@ -558,8 +558,8 @@ class PodLeasesTest {
                         world.machine.bootId(),
                         state,
                         List.of(new PodKind(world.machine)));
-        UnmanagedLook look =
-                new UnmanagedLook(
+        UnmanagedScan look =
+                new UnmanagedScan(
                         world.uses,
                         world.daemon.parts().registry(),
                         evidence,

@@ -191,7 +191,7 @@ class PodModelTest {
                     }
                 }
                 case KUBELET_IS_ASKED ->
-                        question = Optional.of(new Question(leases().report().look(), listed()));
+                        question = Optional.of(new Question(leases().report().observe(), listed()));
                 case KUBELET_ANSWERS -> {
                     if (question.isPresent()) {
                         answer(question.get());
@@ -249,7 +249,7 @@ class PodModelTest {
                 pod.pause = Optional.of(spawn(pod, "pause"));
             }
             if (answers) {
-                answer(new Question(leases().report().look(), listed()));
+                answer(new Question(leases().report().observe(), listed()));
             }
             try {
                 leases().take(
@@ -354,7 +354,7 @@ class PodModelTest {
             containers.values().forEach(it -> world.machine.end(it.process()));
             pods.clear();
             world.machine.pass(LONG);
-            answer(new Question(leases().report().look(), Map.of()));
+            answer(new Question(leases().report().observe(), Map.of()));
             assertEquals(List.of(), parts().leases().live());
             int all = world.gpus().size();
             assertTrue(

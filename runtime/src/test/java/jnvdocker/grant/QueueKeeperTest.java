@@ -120,12 +120,12 @@ class QueueKeeperTest {
 
     private final class Seen implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> among, Duration limit) {
-            return lookWithoutEngine(among);
+        public List<GpuUse> scan(List<Gpu> among, Duration limit) {
+            return scanWithoutEngine(among);
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> among) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> among) {
             uses.incrementAndGet();
             return unmanaged;
         }

@@ -178,7 +178,7 @@ class RecordedPodsTest {
         }
 
         private void ask() throws IOException {
-            PodReport.Sight sight = leases.report().look();
+            PodReport.Sight sight = leases.report().observe();
             if (!silent) {
                 Map<String, Set<Origin.Pod>> pods = new HashMap<>();
                 listed.forEach((name, containers) ->

@@ -141,8 +141,8 @@ final class SimulatedRuntime {
                 "create",
                 () -> {
                     try {
-                        FirstLook look = parts().oci().look(world.gpus());
-                        Lease lease = parts().oci().claim(creation, look).orElseThrow();
+                        FirstScan scan = parts().oci().scan(world.gpus());
+                        Lease lease = parts().oci().claim(creation, scan).orElseThrow();
                         given.add(lease);
                         it.claim = Optional.of(lease.claim());
                         it.released = false;
@@ -195,7 +195,7 @@ final class SimulatedRuntime {
     }
 
     /** The daemon looks for the first process. */
-    boolean look(int index) throws IOException {
+    boolean check(int index) throws IOException {
         Container it = container(index);
         if (!world.daemon.isUp() || it.claim.isEmpty()) {
             return false;
@@ -205,7 +205,7 @@ final class SimulatedRuntime {
             return false;
         }
         return world.daemon.perform(
-                "look", () -> parts().ociKeeper().look(lease.get(), Optional.empty()));
+                "look", () -> parts().ociKeeper().check(lease.get(), Optional.empty()));
     }
 
     /**

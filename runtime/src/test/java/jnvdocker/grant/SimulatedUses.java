@@ -203,7 +203,7 @@ final class SimulatedUses implements GpuUses {
     }
 
     @Override
-    public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+    public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
         world.moment();
         List<GpuUse> uses = opened(gpus);
         if (world.daemon.answers()) {
@@ -220,7 +220,7 @@ final class SimulatedUses implements GpuUses {
     }
 
     @Override
-    public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+    public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
         scans++;
         world.moment();
         List<GpuUse> uses = opened(gpus);
@@ -237,12 +237,12 @@ final class SimulatedUses implements GpuUses {
     GpuUses quietly() {
         return new GpuUses() {
             @Override
-            public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-                return lookWithoutEngine(gpus);
+            public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
+                return scanWithoutEngine(gpus);
             }
 
             @Override
-            public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
                 Set<String> before = Set.copyOf(listed);
                 world.engines.forEach(engine -> running(engine).forEach(it -> listed.add(it.id())));
                 List<GpuUse> uses = opened(gpus);

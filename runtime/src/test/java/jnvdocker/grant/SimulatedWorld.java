@@ -136,7 +136,7 @@ final class SimulatedWorld
 
     /** Checks the world after a step. */
     void check() {
-        course.look(check::afterEveryStep);
+        course.check(check::afterEveryStep);
     }
 
     @Override
@@ -219,7 +219,7 @@ final class SimulatedWorld
         waiters.settle();
         learnt();
         check();
-        course.look(check::whenSettled);
+        course.check(check::whenSettled);
     }
 
     /** Ends everything; then every GPU must be available. */

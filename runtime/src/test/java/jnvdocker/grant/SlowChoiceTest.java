@@ -74,13 +74,13 @@ class SlowChoiceTest {
     /** Another user's process that has a GPU open; whether it lives is asked later. */
     private final class Seen implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
             chooser = Thread.currentThread();
-            return lookWithoutEngine(gpus);
+            return scanWithoutEngine(gpus);
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
             GpuUse.User user = new GpuUse.User(unleased, "python3", 1002, Optional.empty());
             return List.of(new GpuUse(B, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
         }

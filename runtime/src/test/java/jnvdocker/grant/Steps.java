@@ -197,7 +197,7 @@ final class Steps {
                 Tuple.of(7, create()),
                 Tuple.of(7, which("first process", (world, i) -> world.runtime.begin(i))),
                 Tuple.of(7, which("runtime ends", (world, i) -> world.runtime.leave(i))),
-                Tuple.of(5, which("look for it", (world, i) -> world.runtime.look(i))),
+                Tuple.of(5, which("look for it", (world, i) -> world.runtime.check(i))),
                 Tuple.of(
                         2,
                         maybe("fork, mounted", MAYBE, (world, i, so) -> world.runtime.fork(i, so))),

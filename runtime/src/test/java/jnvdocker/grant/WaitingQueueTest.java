@@ -222,7 +222,7 @@ class WaitingQueueTest {
             places.add(enter(request(machine.spawn(), ALICE)));
         }
         machine.end(places.getLast().ticket().client());
-        queue.lookAfter();
+        queue.checkClients();
         assertEquals(29, queue.all().size());
         assertEquals(29, registry.tickets().size());
     }

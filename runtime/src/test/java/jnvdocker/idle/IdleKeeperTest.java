@@ -61,12 +61,12 @@ class IdleKeeperTest {
 
     private final class Seen implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
             return open;
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
             return open;
         }
 
@@ -83,7 +83,7 @@ class IdleKeeperTest {
                 new IdleKeeper(
                         registry,
                         () -> List.of(A, B),
-                        new IdleLook(new Seen(), () -> readings),
+                        new IdleSampler(new Seen(), () -> readings),
                         () -> warn,
                         this::log,
                         clock,

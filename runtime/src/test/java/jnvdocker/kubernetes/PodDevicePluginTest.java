@@ -144,7 +144,7 @@ class PodDevicePluginTest {
 
     private PodDevicePlugin plugin(TestingBoard of) throws InterruptedException {
         board = of.board();
-        watch = new GpuWatch(this::look, changes).start();
+        watch = new GpuWatch(this::board, changes).start();
         assertTrue(watch.await(Duration.ofSeconds(20)));
         return plugin();
     }
@@ -165,7 +165,7 @@ class PodDevicePluginTest {
                 asked::incrementAndGet);
     }
 
-    private Leases.Board look() {
+    private Leases.Board board() {
         if (hung) {
             hang();
         }
@@ -300,7 +300,7 @@ class PodDevicePluginTest {
     @Test
     void devicesAreUnhealthyAndGivenToNobodyBeforeTheFirstLook() {
         hung = true;
-        watch = new GpuWatch(this::look, changes).start();
+        watch = new GpuWatch(this::board, changes).start();
         var plugin = plugin();
         assertEquals(List.of(new Device(A.uuid(), false, OptionalInt.empty())), plugin.devices());
         assertEquals(ids(B, A), plugin.preferred(ids(A, B), ids(B), 2));

@@ -82,7 +82,7 @@ class PodPartsTest {
         }
 
         @Override
-        public void tell(Runnable listener) {
+        public void addListener(Runnable listener) {
             this.listener = listener;
         }
 

@@ -51,12 +51,12 @@ public final class TestingLeases {
     public static final GpuUses NO_USES =
             new GpuUses() {
                 @Override
-                public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+                public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
                     return List.of();
                 }
 
                 @Override
-                public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+                public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
                     return List.of();
                 }
             };

@@ -55,7 +55,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     @Test
     void observerIsToldOfWhatIsOnDisk() throws Exception {
         List<String> told = new ArrayList<>();
-        registry.tell(
+        registry.addListener(
                 new LeaseEvents() {
                     @Override
                     public void granted(Lease lease) {

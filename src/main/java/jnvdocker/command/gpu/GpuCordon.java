@@ -61,7 +61,7 @@ final class GpuCordon implements Callable<Integer> {
         Reason.check(reason, spec);
         List<Gpu> gpus = find(ids, host, request, "cordon");
         for (Gpu gpu : gpus) {
-            if (!gpu.isKnown() || !gpu.hasUuid()) {
+            if (!gpu.isIdentified() || !gpu.hasUuid()) {
                 throw new RefusedException(
                         "GPU "
                                 + gpu.number()

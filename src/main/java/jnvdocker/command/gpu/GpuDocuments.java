@@ -100,7 +100,7 @@ public final class GpuDocuments {
 
     private static GpuLine line(Gpu gpu, GpuJson json) {
         return new GpuLine(
-                gpu.isKnown() ? gpu.uuid() : gpu.pciAddress(),
+                gpu.isIdentified() ? gpu.uuid() : gpu.pciAddress(),
                 Json.line(new Standing(json.state(), json.lease(), json.holder())),
                 Json.line(json));
     }

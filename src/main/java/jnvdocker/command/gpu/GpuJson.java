@@ -68,7 +68,7 @@ record GpuJson(
     static GpuJson of(GpuStatus status, Optional<Reading> reading, IdleNotes idle) {
         Gpu gpu = status.gpu();
         boolean missing = status.state() == GpuStatus.State.MISSING;
-        boolean known = gpu.isKnown();
+        boolean known = gpu.isIdentified();
         Optional<Lease> lease = status.lease();
         return new GpuJson(
                 gpu.index(),

@@ -51,8 +51,8 @@ record TopologyJson(
         Gpu gpu = status.gpu();
         return new TopologyJson(
                 gpu.index(),
-                gpu.isKnown() ? gpu.uuid() : null,
-                gpu.isKnown() ? gpu.model() : null,
+                gpu.isIdentified() ? gpu.uuid() : null,
+                gpu.isIdentified() ? gpu.model() : null,
                 gpu.pciAddress(),
                 GpuJson.word(status.state()),
                 status.lease().map(Lease::id).orElse(null),

@@ -61,7 +61,7 @@ final class NodeLabels {
     private static List<Whole> wholes(List<Gpu> gpus, Map<String, Reading> readings) {
         Map<String, Whole> wholes = new LinkedHashMap<>();
         for (Gpu gpu : gpus) {
-            if (gpu.isKnown()) {
+            if (gpu.isIdentified()) {
                 Optional<Reading> reading = Optional.ofNullable(readings.get(gpu.pciAddress()));
                 String model = reading.flatMap(Reading::facts).map(GpuFacts::model).orElse("");
                 wholes.putIfAbsent(

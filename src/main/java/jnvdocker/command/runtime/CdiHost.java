@@ -36,7 +36,7 @@ public record CdiHost(
         List<CdiDevices.Device> devices = new ArrayList<>();
         for (Gpu gpu : driver.gpus()) {
             // One node would not be enough for an instance, and no hook could tell which it has.
-            if (gpu.isKnown() && gpu.part().isEmpty()) {
+            if (gpu.isIdentified() && gpu.part().isEmpty()) {
                 devices.add(new CdiDevices.Device(gpu, nodes.of(gpu)));
             }
         }

@@ -25,7 +25,7 @@ final class NamedNodes {
 
     /** Those of the GPUs that the host has. */
     static Set<Integer> minors(List<Gpu> gpus) {
-        return gpus.stream().filter(Gpu::isKnown).map(Gpu::minor).collect(Collectors.toSet());
+        return gpus.stream().filter(Gpu::isIdentified).map(Gpu::minor).collect(Collectors.toSet());
     }
 
     private static List<String> addresses(Set<Integer> minors, List<Gpu> gpus)

@@ -113,7 +113,7 @@ public final class PodContainers {
                         .collect(Collectors.toSet());
         Map<Gpu, Set<Number>> held = new LinkedHashMap<>();
         for (Gpu gpu : gpus) {
-            if (uuids.contains(gpu.uuid()) && gpu.isKnown()) {
+            if (uuids.contains(gpu.uuid()) && gpu.isIdentified()) {
                 held.put(
                         gpu,
                         nodes.allOf(gpu).stream()

@@ -8,7 +8,7 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.MigVariables;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.grant.ContainerEngine;
-import jnvdocker.grant.FirstLook;
+import jnvdocker.grant.FirstScan;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
@@ -282,10 +282,10 @@ public final class RuntimeCreate {
     }
 
     private Optional<Lease> claim(
-            OciContainers.Creation creation, GpuWish.Source source, FirstLook look)
+            OciContainers.Creation creation, GpuWish.Source source, FirstScan scan)
             throws RefusedException, IOException {
         try {
-            return containers.claim(creation, look);
+            return containers.claim(creation, scan);
         } catch (UnavailableException e) {
             throw source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
         }
@@ -306,7 +306,7 @@ public final class RuntimeCreate {
                         call.client());
         // While it is looked for uses of the GPUs.
         Path served = served(call, driver);
-        Optional<Lease> lease = claim(creation.among(candidates), source, seen.look());
+        Optional<Lease> lease = claim(creation.among(candidates), source, seen.scan());
         try {
             Allocation allocation =
                     lease.isPresent()

@@ -1,6 +1,6 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.grant.FirstLook;
+import jnvdocker.grant.FirstScan;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
@@ -17,20 +17,20 @@ import java.util.Optional;
  * The host as an engine's request found it, read once for all that is decided about that request.
  *
  * @param driver empty when none is loaded
- * @param look at the uses of its GPUs, which has begun
+ * @param scan for the uses of its GPUs, which has begun
  * @param majors none when no driver is loaded: then no node is a GPU's
  */
-record SeenHost(Optional<HostDriver> driver, FirstLook look, Majors majors) {
+record SeenHost(Optional<HostDriver> driver, FirstScan scan, Majors majors) {
     static SeenHost see(
             Host host, GpuInventory inventory, DeviceNodes nodes, OciContainers containers)
             throws IOException {
         if (!HostDriver.isLoaded(host)) {
-            return new SeenHost(Optional.empty(), containers.look(List.of()), Majors.NONE);
+            return new SeenHost(Optional.empty(), containers.scan(List.of()), Majors.NONE);
         }
         HostDriver driver = inventory.read();
-        FirstLook look = containers.look(driver.gpus());
+        FirstScan scan = containers.scan(driver.gpus());
         Majors majors = new Majors(nodes.gpuMajor(), nodes.otherMajors());
-        return new SeenHost(Optional.of(driver), look, majors);
+        return new SeenHost(Optional.of(driver), scan, majors);
     }
 
     List<Gpu> gpus() {

@@ -111,12 +111,12 @@ class JsonDocumentsTest {
     /** The processes that have GPU 4 open. */
     private record Uses(List<GpuUse> all) implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return lookWithoutEngine(gpus);
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
+            return scanWithoutEngine(gpus);
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
             return all.stream().filter(use -> gpus.contains(use.gpu())).toList();
         }
     }

@@ -139,7 +139,7 @@ class GpuHealthTest {
         install();
         start("boot");
         AtomicInteger told = new AtomicInteger();
-        health.tell(told::incrementAndGet);
+        health.addListener(told::incrementAndGet);
         report(A100, 119);
         await(() -> told.get() > 0);
         int reported = told.get();
@@ -230,7 +230,7 @@ class GpuHealthTest {
         install();
         start("boot");
         report(A100, 74);
-        health.forgive(A100);
+        health.clearReportedFault(A100);
         awaitTrouble("");
     }
 

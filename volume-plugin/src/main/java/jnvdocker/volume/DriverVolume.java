@@ -79,8 +79,8 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
     }
 
     /** How many files came in which way. */
-    public Map<Cloned, Integer> cloned() {
-        Map<Cloned, Integer> counts = new TreeMap<>();
+    public Map<CopyMethod, Integer> cloned() {
+        Map<CopyMethod, Integer> counts = new TreeMap<>();
         manifest.contents().forEach(entry -> counts.merge(entry.cloned(), 1, Integer::sum));
         return counts;
     }

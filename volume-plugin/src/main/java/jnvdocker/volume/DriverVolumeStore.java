@@ -59,7 +59,7 @@ public final class DriverVolumeStore {
 
     private final Path root;
     private final StoreLock lock;
-    private final Set<Cloned> ways;
+    private final Set<CopyMethod> ways;
     private final Map<String, Known> known = new ConcurrentHashMap<>();
     private volatile boolean executable;
 
@@ -67,16 +67,16 @@ public final class DriverVolumeStore {
      * @param stateFolder need not exist yet
      */
     public DriverVolumeStore(Path stateFolder) {
-        this(stateFolder, EnumSet.allOf(Cloned.class));
+        this(stateFolder, EnumSet.allOf(CopyMethod.class));
     }
 
     /** A store that only brings in files in some of the ways, and by copy where they fail. */
-    DriverVolumeStore(Path stateFolder, Set<Cloned> ways) {
+    DriverVolumeStore(Path stateFolder, Set<CopyMethod> ways) {
         this(stateFolder, DriverVolume.KIND, ways);
     }
 
     /** One beside the usual one. */
-    DriverVolumeStore(Path stateFolder, String name, Set<Cloned> ways) {
+    DriverVolumeStore(Path stateFolder, String name, Set<CopyMethod> ways) {
         this.root = stateFolder.toAbsolutePath().normalize().resolve("volumes").resolve(name);
         this.lock = new StoreLock(root.resolve(".lock"));
         this.ways = Set.copyOf(ways);
@@ -199,7 +199,7 @@ public final class DriverVolumeStore {
         try {
             FolderStamp stamp = FolderStamp.of(folder);
             DriverVolume volume = DriverVolume.open(folder, version);
-            if (stamp.tells(Instant.now())) {
+            if (stamp.isReliableAt(Instant.now())) {
                 known.put(version.text(), new Known(volume, stamp));
             }
             return Optional.of(volume);

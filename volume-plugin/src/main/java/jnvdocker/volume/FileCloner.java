@@ -35,8 +35,8 @@ final class FileCloner {
     private static final Set<PosixFilePermission> WRITE =
             PosixFilePermissions.fromString("-w--w--w-");
 
-    private final Map<Cloned, Cloner> cloners = new EnumMap<>(Cloned.class);
-    private final SortedMap<Path, Cloned> done = new TreeMap<>();
+    private final Map<CopyMethod, Cloner> cloners = new EnumMap<>(CopyMethod.class);
+    private final SortedMap<Path, CopyMethod> done = new TreeMap<>();
     private final List<Job> jobs = new ArrayList<>();
 
     private interface Cloner {
@@ -46,21 +46,21 @@ final class FileCloner {
     private record Job(Path from, Path to, long size) {}
 
     /**
-     * @param ways those to try, in the order of {@link Cloned}; a copy is always the last
+     * @param ways those to try, in the order of {@link CopyMethod}; a copy is always the last
      */
-    FileCloner(Set<Cloned> ways) {
-        if (ways.contains(Cloned.LINK)) {
-            cloners.put(Cloned.LINK, job -> Files.createLink(job.to(), job.from()));
+    FileCloner(Set<CopyMethod> ways) {
+        if (ways.contains(CopyMethod.LINK)) {
+            cloners.put(CopyMethod.LINK, job -> Files.createLink(job.to(), job.from()));
         }
-        if (ways.contains(Cloned.REFLINK)) {
-            cloners.put(Cloned.REFLINK, FileCloner::reflink);
+        if (ways.contains(CopyMethod.REFLINK)) {
+            cloners.put(CopyMethod.REFLINK, FileCloner::reflink);
         }
     }
 
     /** Links a file now, or plans its copy. */
     void add(Path from, Path to, long size) {
         Job job = new Job(from, to, size);
-        for (Map.Entry<Cloned, Cloner> way : cloners.entrySet()) {
+        for (Map.Entry<CopyMethod, Cloner> way : cloners.entrySet()) {
             try {
                 way.getValue().clone(job);
                 done.put(to, way.getKey());
@@ -98,13 +98,13 @@ final class FileCloner {
             } catch (IOException e) {
                 throw DriverVolumeException.of("cannot copy " + job.from() + " to", job.to(), e);
             }
-            done.put(job.to(), Cloned.COPY);
+            done.put(job.to(), CopyMethod.COPY);
         }
         jobs.clear();
     }
 
     /** How a file came in. */
-    Cloned way(Path to) {
+    CopyMethod way(Path to) {
         return done.get(to);
     }
 

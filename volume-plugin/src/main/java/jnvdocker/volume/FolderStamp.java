@@ -46,7 +46,7 @@ record FolderStamp(List<Part> parts) {
     }
 
     /** Whether a change after that instant shows in the stamp. */
-    boolean tells(Instant taken) {
+    boolean isReliableAt(Instant taken) {
         Instant settled = taken.minus(TICKS);
         return parts.stream().allMatch(part -> part.changed().toInstant().isBefore(settled));
     }

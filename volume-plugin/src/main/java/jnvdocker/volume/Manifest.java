@@ -55,7 +55,7 @@ public record Manifest(
      * @param source where it came from, as the host spells it
      */
     @JsonIgnoreProperties(ignoreUnknown = true)
-    public record Entry(Folder folder, String name, long size, Cloned cloned, String source) {}
+    public record Entry(Folder folder, String name, long size, CopyMethod cloned, String source) {}
 
     /**
      * A graphics file.
@@ -65,14 +65,14 @@ public record Manifest(
      * @param source where it came from, as the host spells it
      */
     @JsonIgnoreProperties(ignoreUnknown = true)
-    public record DataEntry(String path, long size, Cloned cloned, String source) {}
+    public record DataEntry(String path, long size, CopyMethod cloned, String source) {}
 
     /**
      * Any file of the volume.
      *
      * @param path in the volume
      */
-    public record Content(String path, long size, Cloned cloned, String source) {}
+    public record Content(String path, long size, CopyMethod cloned, String source) {}
 
     public Manifest {
         files = List.copyOf(files);

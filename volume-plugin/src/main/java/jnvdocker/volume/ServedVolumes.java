@@ -59,7 +59,7 @@ public final class ServedVolumes {
         this.store = store;
         this.copies =
                 new DriverVolumeStore(
-                        stateFolder, DriverVolume.KIND + "_copy", EnumSet.of(Cloned.REFLINK));
+                        stateFolder, DriverVolume.KIND + "_copy", EnumSet.of(CopyMethod.REFLINK));
         this.sealed = new SealedVolumes(runFolder.resolve("volumes").resolve(DriverVolume.KIND));
     }
 
@@ -135,7 +135,7 @@ public final class ServedVolumes {
 
     /** The volume itself, or a copy for containers alone if its files are the host's own. */
     private DriverVolume copy(Host host, DriverVolume volume) throws IOException {
-        return volume.cloned().containsKey(Cloned.LINK)
+        return volume.cloned().containsKey(CopyMethod.LINK)
                 ? copies.build(host, volume.version())
                 : volume;
     }

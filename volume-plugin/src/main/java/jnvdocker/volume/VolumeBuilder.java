@@ -118,7 +118,7 @@ final class VolumeBuilder {
                                 file.inVolume(),
                                 rewritten.getOrDefault(file.inVolume(), file.size()),
                                 rewritten.containsKey(file.inVolume())
-                                        ? Cloned.COPY
+                                        ? CopyMethod.COPY
                                         : cloner.way(folder.resolve(file.inVolume())),
                                 file.source()))
                 .toList();

@@ -72,7 +72,7 @@ class DriverVolumeStoreTest {
 
         DriverVolume volume = store.build(host.host(), VERSION);
 
-        assertEquals(Map.of(Cloned.LINK, 3), volume.cloned());
+        assertEquals(Map.of(CopyMethod.LINK, 3), volume.cloned());
         assertTrue(Files.isSameFile(source, volume.path().resolve(LIBCUDA)));
         assertEquals("rw-rw-r--", permissions(source));
     }
@@ -84,7 +84,7 @@ class DriverVolumeStoreTest {
 
         DriverVolume volume = copying().build(host.host(), VERSION);
 
-        assertEquals(Map.of(Cloned.COPY, 3), volume.cloned());
+        assertEquals(Map.of(CopyMethod.COPY, 3), volume.cloned());
         assertEquals("r--r--r--", permissions(volume.path().resolve(LIBCUDA)));
         assertEquals("r-xr-xr-x", permissions(volume.path().resolve("bin/nvidia-smi")));
         assertEquals("rwxr-x--x", permissions(program));
@@ -100,7 +100,7 @@ class DriverVolumeStoreTest {
         Path other = Files.createTempDirectory(memory, "volume");
         try {
             DriverVolume volume = new DriverVolumeStore(other).build(host.host(), VERSION);
-            assertEquals(Map.of(Cloned.COPY, 3), volume.cloned());
+            assertEquals(Map.of(CopyMethod.COPY, 3), volume.cloned());
             assertEquals(List.of(), volume.verify(host.host()));
         } finally {
             FolderTree.delete(other);

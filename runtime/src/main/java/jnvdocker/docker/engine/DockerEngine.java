@@ -108,7 +108,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * @throws EngineException when the engine does not answer
      */
     public Optional<ImageConfig> image(String name) throws EngineException {
-        return askForSomebody(
+        return queryForClient(
                 "inspect image " + Quote.shown(name),
                 LIMIT,
                 docker -> {
@@ -131,7 +131,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * @throws EngineException when the engine does not answer
      */
     public EngineRuntimes runtimes() throws EngineException {
-        return memory.runtimes(() -> askForSomebody("list runtimes", LIMIT, EngineRuntimes::ask));
+        return memory.runtimes(() -> queryForClient("list runtimes", LIMIT, EngineRuntimes::ask));
     }
 
     /**
@@ -141,7 +141,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      */
     public EngineProduct product() throws EngineException {
         return memory.product(
-                () -> askForSomebody("report its version", LIMIT, EngineProduct::ask));
+                () -> queryForClient("report its version", LIMIT, EngineProduct::ask));
     }
 
     /**
@@ -150,7 +150,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * @throws EngineException when the engine refuses it, or does not answer
      */
     public List<String> leavesOut(TrialContainer trial) throws EngineException {
-        return askForSomebody("create a container of jnvdocker's", LIMIT, trial::missing);
+        return queryForClient("create a container of jnvdocker's", LIMIT, trial::missing);
     }
 
     /**
@@ -162,7 +162,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     public boolean copy(String image, String folder, Predicate<String> wanted, Path to)
             throws EngineException {
         TrialContainer trial = TrialContainer.of(image);
-        return askForSomebody(
+        return queryForClient(
                 "copy files out of image " + Quote.shown(image),
                 LIMIT,
                 docker -> trial.copy(docker, folder, wanted, to));
@@ -175,12 +175,13 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** So that the engine need not be asked when the next container starts. */
     EngineRuntimes learnRuntimes() throws EngineException {
-        return memory.runtimes(() -> askInBackground("list runtimes", LIMIT, EngineRuntimes::ask));
+        return memory.runtimes(
+                () -> queryInBackground("list runtimes", LIMIT, EngineRuntimes::ask));
     }
 
     /** The engine's facts as it tells them now, whatever is remembered. */
     public EngineFacts facts(Duration limit) throws EngineException {
-        return askInBackground("describe itself", limit, EngineFacts::ask);
+        return queryInBackground("describe itself", limit, EngineFacts::ask);
     }
 
     /**
@@ -189,7 +190,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      */
     public String runtimeVersion(EngineFacts facts, Duration limit) throws EngineException {
         String standard = facts.runtimes().standard();
-        return askInBackground(
+        return queryInBackground(
                 "tell its versions",
                 limit,
                 docker ->
@@ -204,7 +205,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Has the engine ask a plugin for a volume, which it makes unless it has it already. */
     public void createVolume(String volume, String plugin, Duration limit) throws EngineException {
-        askAboutOne(
+        queryOne(
                 "create volume " + volume,
                 limit,
                 docker -> docker.createVolumeCmd().withName(volume).withDriver(plugin).exec());
@@ -228,7 +229,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     @Override
     public String id(Duration limit) throws EngineException {
         return memory.id(() ->
-                askInBackground("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
+                queryInBackground("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
     }
 
     /** The remembered facts of the engine, as long as its events are followed. */
@@ -248,7 +249,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Containers with volumes of a plugin, running or not, each with those volumes alone. */
     public List<Listed> withVolumesOf(String plugin, Duration limit) throws EngineException {
-        return askForSomebody(
+        return queryForClient(
                 "list containers",
                 limit,
                 docker ->
@@ -276,7 +277,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)
             throws EngineException {
-        return askInBackground(
+        return queryInBackground(
                 "list containers",
                 limit,
                 docker ->
@@ -288,20 +289,20 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     @Override
     public List<RunningContainer> running(Duration limit) throws EngineException {
         List<Listed> listed =
-                askInBackground(
+                queryInBackground(
                         "list containers",
                         limit,
                         docker ->
                                 docker.listContainersCmd().exec().stream()
                                         .map(ContainerRecords::listed)
                                         .toList());
-        return runs.running(listed, id -> lookInto(id, limit), calls.threads());
+        return runs.running(listed, id -> describe(id, limit), calls.threads());
     }
 
     /** Looks into a container that was just started, so that it is known when nobody may ask. */
     void learn(String container) throws EngineException {
         if (!runs.knows(container)) {
-            runs.learn(container, id -> lookInto(id, LIMIT));
+            runs.learn(container, id -> describe(id, LIMIT));
         }
     }
 
@@ -315,7 +316,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return runs.known();
     }
 
-    private Optional<RunningContainer> lookInto(String container, Duration limit)
+    private Optional<RunningContainer> describe(String container, Duration limit)
             throws EngineException {
         EngineRuntimes runtimes = learnRuntimes();
         return record(container, limit).flatMap(found -> running(found, runtimes));
@@ -340,7 +341,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Names of the volumes of a plugin that it lists. */
     public List<String> volumesOf(String plugin, Duration limit) throws EngineException {
-        return askForSomebody(
+        return queryForClient(
                 "list volumes",
                 limit,
                 docker -> {
@@ -358,7 +359,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Removes a container that does not run; one that is gone is no error. */
     public void removeContainer(String container, Duration limit) throws EngineException {
-        askAboutOne(
+        queryOne(
                 "remove container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -384,7 +385,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     /** All that the engine tells of a container; empty when there is none. */
     private Optional<InspectContainerResponse> record(String container, Duration limit)
             throws EngineException {
-        return askAboutOne(
+        return queryOne(
                 "inspect container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -398,7 +399,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     @Override
     public Optional<Down> down(String container, Duration limit) throws EngineException {
-        return askInBackground(
+        return queryInBackground(
                 "inspect container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -422,7 +423,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     @Override
     public void start(String container, Duration limit) throws EngineException {
-        askInBackground(
+        queryInBackground(
                 "start container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -437,7 +438,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     @Override
     public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
             throws EngineException {
-        return askAboutOne(
+        return queryOne(
                 "inspect volume " + volume,
                 limit,
                 docker -> {
@@ -454,7 +455,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** The driver of a volume; empty when there is no such volume. */
     public Optional<String> volumeDriver(String volume, Duration limit) throws EngineException {
-        return askAboutOne(
+        return queryOne(
                 "inspect volume " + volume,
                 limit,
                 docker -> {
@@ -469,7 +470,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     @Override
     public boolean removeVolume(String volume, Duration limit) throws EngineException {
-        return askAboutOne(
+        return queryOne(
                 "remove volume " + volume,
                 limit,
                 docker -> {
@@ -489,7 +490,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * stream is closed. Events are passed on in the order in which they happened.
      */
     Closeable events(ResultCallback<Event> listener) throws EngineException {
-        return askInBackground(
+        return queryInBackground(
                 "tell what happens",
                 LIMIT,
                 docker ->
@@ -517,7 +518,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /** Has an engine that is stopped started by that, where systemd listens for it. */
-    private <T> T askForSomebody(String what, Duration limit, Function<DockerClient, T> question)
+    private <T> T queryForClient(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         onBehalf.incrementAndGet();
         try {
@@ -528,7 +529,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /** Asks on nobody's behalf, of an engine that runs. */
-    private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
+    private <T> T queryInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         if (!Files.exists(socket)) {
             // A client would find out as well, once it had been built.
@@ -552,7 +553,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /** The engine may be in the middle of something with it, and not answer before that is done. */
-    private <T> T askAboutOne(String what, Duration limit, Function<DockerClient, T> question)
+    private <T> T queryOne(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         Duration left;
         try {
@@ -561,7 +562,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
             throw silent(limit, e);
         }
         try {
-            return askInBackground(what, left, question);
+            return queryInBackground(what, left, question);
         } finally {
             calls.leave(what);
         }

@@ -9,7 +9,7 @@ public final class GpuText {
 
     /** {@code GPU 2 (GPU-5c1a3009)}, or {@code GPU 2 at 0000:47:00.0} of one without a name. */
     public static String name(Gpu gpu) {
-        return gpu.isKnown()
+        return gpu.isIdentified()
                 ? LeaseText.name(gpu.number(), gpu.uuid())
                 : "GPU " + gpu.number() + " at " + gpu.pciAddress();
     }

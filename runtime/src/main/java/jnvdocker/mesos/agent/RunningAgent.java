@@ -115,7 +115,7 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
      *
      * @throws IOException when its helper cannot be read
      */
-    public boolean asksUs() throws IOException {
+    public boolean callsUs() throws IOException {
         // Its own root may be a container's.
         Path folder = root.resolve(launcherDir().replaceFirst("^/+", ""));
         return new LauncherFolder(folder).isLaidOut();

@@ -122,15 +122,15 @@ class RunningAgentTest {
     @Test
     void folderIsLookedForWhereTheAgentSeesIt() throws IOException {
         RunningAgent agent = agent("--launcher_dir=/opt/launcher");
-        assertFalse(agent.asksUs());
+        assertFalse(agent.callsUs());
         Path folder = Files.createDirectories(root.resolve("opt/launcher"));
         Path program = folder.resolve("mesos-containerizer");
         Files.writeString(program, "somebody's");
-        assertFalse(agent.asksUs());
+        assertFalse(agent.callsUs());
         byte[] mark = "jnvdocker-mesos-settings-1".getBytes(StandardCharsets.US_ASCII);
         Files.write(program, Arrays.copyOf(mark, 32));
-        assertTrue(agent.asksUs());
+        assertTrue(agent.callsUs());
         assertEquals("/usr/libexec/mesos", agent().launcherDir());
-        assertFalse(agent().asksUs());
+        assertFalse(agent().callsUs());
     }
 }

@@ -11,14 +11,14 @@ import java.util.function.Supplier;
  * What a request sees of the host at first: the GPUs, which were read after it had come, and their
  * uses, which are looked for while it is found out what it requests.
  */
-public final class FirstLook {
+public final class FirstScan {
     private final List<Gpu> gpus;
     private final Supplier<List<GpuUse>> uses;
 
     /**
-     * @param uses of these GPUs, as {@link UnmanagedLook#lookWithoutEngine} sees them
+     * @param uses of these GPUs, as {@link UnmanagedScan#scanWithoutEngine} sees them
      */
-    FirstLook(List<Gpu> gpus, Supplier<List<GpuUse>> uses) {
+    FirstScan(List<Gpu> gpus, Supplier<List<GpuUse>> uses) {
         this.gpus = List.copyOf(gpus);
         this.uses = uses;
     }

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Looks for damage in a registry's file. */
-final class RegistryLook {
+final class RegistryExamination {
     /** The rows that decide about GPUs are a small part of a long history. */
     private static final List<String> WHAT_COUNTS =
             List.of(
@@ -42,7 +42,7 @@ final class RegistryLook {
                             "SELECT lease || gpu FROM lease_gpu INDEXED BY one_holder"
                                     + " WHERE live AND mode = 'exclusive' ORDER BY 1"));
 
-    private RegistryLook() {}
+    private RegistryExamination() {}
 
     /**
      * At all of it, which takes ten seconds for a hundred thousand leases.

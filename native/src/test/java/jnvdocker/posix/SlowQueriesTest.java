@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** A directory service that is slow, fails or never answers. */
-class SlowQuestionsTest {
+class SlowQueriesTest {
     private static final Duration NOT_AT_ALL = Duration.ZERO;
     private static final Duration LONG = Duration.ofMinutes(1);
     private static final int THREADS = 2;
@@ -26,8 +26,8 @@ class SlowQuestionsTest {
     private volatile boolean away;
     private volatile boolean fails;
     private volatile String name = "alice";
-    private final SlowQuestions<Integer, String> names =
-            new SlowQuestions<>("test", THREADS, this::ask, nanos::get);
+    private final SlowQueries<Integer, String> names =
+            new SlowQueries<>("test", THREADS, this::ask, nanos::get);
 
     private Optional<String> ask(int uid) throws PosixException {
         asked.incrementAndGet();

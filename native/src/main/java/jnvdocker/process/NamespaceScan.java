@@ -27,7 +27,7 @@ import java.util.function.Predicate;
  * made there are evidence: in a user namespace of their own, users may mount any directory that
  * they can reach, under any name.
  */
-final class MountLook {
+final class NamespaceScan {
     private static final String SELF = "self";
     private static final Comparator<ProcessId> BY_AGE =
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
@@ -49,7 +49,7 @@ final class MountLook {
         int of(Path namespace) throws PosixException;
     }
 
-    MountLook(ProcFolder processes, Path proc, Owners owners, MountScan.Limits limits) {
+    NamespaceScan(ProcFolder processes, Path proc, Owners owners, MountScan.Limits limits) {
         this.processes = processes;
         this.proc = proc;
         this.owners = owners;
@@ -66,7 +66,7 @@ final class MountLook {
         List<ProcessId> unread = new ArrayList<>();
         for (var namespace : otherNamespaces().entrySet()) {
             for (ProcessId process : namespace.getValue()) {
-                Optional<Look> look = look(process, namespace.getKey(), root);
+                Optional<Look> look = search(process, namespace.getKey(), root);
                 if (look.isPresent()) {
                     for (MountedFolder folder : look.get().found()) {
                         holders.computeIfAbsent(folder, _ -> new ArrayList<>()).add(process);
@@ -90,7 +90,7 @@ final class MountLook {
      */
     Set<MountedFolder> of(ProcessId process, Predicate<String> root) {
         String pid = String.valueOf(process.pid());
-        Optional<Look> look = namespace(pid).flatMap(its -> look(process, its, root));
+        Optional<Look> look = namespace(pid).flatMap(its -> search(process, its, root));
         if (look.filter(it -> !it.complete()).isPresent()) {
             throw new UncheckedIOException(
                     new IOException(
@@ -112,7 +112,7 @@ final class MountLook {
     }
 
     /** Returns empty unless the process was in that namespace until its mounts were read. */
-    private Optional<Look> look(ProcessId process, String namespace, Predicate<String> root) {
+    private Optional<Look> search(ProcessId process, String namespace, Predicate<String> root) {
         String pid = String.valueOf(process.pid());
         try {
             Look look = isRoots(pid) ? read(pid, root) : Look.NOTHING;

@@ -9,7 +9,7 @@ import java.util.OptionalLong;
  * @param nvml whether the driver says that it works
  * @param memory bytes that its processes have of it; empty when that is not known
  */
-record GpuLook(Use nodes, Use nvml, OptionalLong memory) {
+record GpuSample(Use nodes, Use nvml, OptionalLong memory) {
     /** Whether a GPU is used. */
     enum Use {
         USED,

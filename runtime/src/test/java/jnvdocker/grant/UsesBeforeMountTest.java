@@ -30,7 +30,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** When docker mounts a claim, its GPUs may have come into use by others. */
-class MountLookTest {
+class UsesBeforeMountTest {
     @TempDir Path state;
     private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), () -> {});
     private final ProcessId dockerd = machine.spawn();
@@ -50,12 +50,12 @@ class MountLookTest {
 
     private final class Seen implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-            return lookWithoutEngine(gpus);
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
+            return scanWithoutEngine(gpus);
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
             looks++;
             return List.copyOf(seen);
         }

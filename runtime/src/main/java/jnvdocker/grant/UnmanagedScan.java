@@ -30,7 +30,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The unmanaged uses, of all uses that were seen. */
-public final class UnmanagedLook {
+public final class UnmanagedScan {
     /** Those with a container first, and the oldest process of it. */
     private static final Comparator<GpuUse> ORDER =
             Comparator.comparing((GpuUse use) -> use.container().isEmpty())
@@ -52,7 +52,7 @@ public final class UnmanagedLook {
     private final OtherClaims otherClaims;
     private final Leftovers leftovers;
 
-    UnmanagedLook(
+    UnmanagedScan(
             GpuUses uses,
             LeaseRegistry registry,
             Evidence evidence,
@@ -71,15 +71,15 @@ public final class UnmanagedLook {
      * Candidates for unmanaged uses, until the leases are looked at: a process that was seen has a
      * lease before that, or none.
      */
-    List<GpuUse> look(List<Gpu> gpus, Duration limit) throws IOException {
+    List<GpuUse> scan(List<Gpu> gpus, Duration limit) throws IOException {
         Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
-        return withClaims(gpus, uses.look(gpus, limit), others);
+        return withClaims(gpus, uses.scan(gpus, limit), others);
     }
 
     /** The candidates as far as no engine need be queried. */
-    public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
+    public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) throws IOException {
         Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
-        return withClaims(gpus, uses.lookWithoutEngine(gpus), others);
+        return withClaims(gpus, uses.scanWithoutEngine(gpus), others);
     }
 
     /**
@@ -123,7 +123,7 @@ public final class UnmanagedLook {
     }
 
     /** The processes of the last look that have more descriptors than are looked at at once. */
-    List<OpenDevices.Beyond> beyond() {
+    List<OpenDevices.Partial> beyond() {
         return uses.beyond();
     }
 

@@ -21,7 +21,7 @@ import java.util.Set;
 /**
  * The number of descriptors looked at, for processes written as text that have real devices open.
  */
-class DeviceLookTest {
+class DeviceScanTest {
     /** The major of /dev/full; 7 is its minor. */
     private static final int MAJOR = 1;
 
@@ -100,7 +100,7 @@ class DeviceLookTest {
     void whoHasManyIsLookedThroughOnceAndThenInTheBackground() throws Exception {
         process(10, 1000, MANY);
         ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
-        DeviceLook look = processes.deviceLook();
+        DeviceScan look = processes.deviceLook();
         OpenDevices found = processes.usersOf(MAJOR);
         assertEquals(List.of(10), pids(found));
         assertEquals(List.of(), found.beyond());
@@ -109,7 +109,7 @@ class DeviceLookTest {
         found = processes.usersOf(MAJOR);
         assertEquals(List.of(10), pids(found), "what was found before still counts");
         assertEquals(MANY + 100, look.descriptorsRead());
-        OpenDevices.Beyond beyond = found.beyond().getFirst();
+        OpenDevices.Partial beyond = found.beyond().getFirst();
         assertEquals(new Credentials(1000, Set.of(4, 7, 24)), beyond.credentials());
         assertFalse(beyond.pending());
 
@@ -128,13 +128,13 @@ class DeviceLookTest {
         process(51, 0, MANY);
         int user = 2 * MANY;
         ProcFolder processes = limited(100, user, 1 << 20, 1 << 20);
-        DeviceLook look = processes.deviceLook();
+        DeviceScan look = processes.deviceLook();
         OpenDevices found = processes.usersOf(MAJOR);
-        long most = user + (long) hogs * DescriptorLimits.FREE + 2 * MANY;
+        long most = user + (long) hogs * DescriptorLimits.UNMETERED + 2 * MANY;
         assertTrue(look.descriptorsRead() <= most, () -> "read: " + look.descriptorsRead());
         assertTrue(pids(found).containsAll(List.of(50, 51)), "others are not delayed by it");
         assertFalse(found.beyond().isEmpty());
-        for (OpenDevices.Beyond one : found.beyond()) {
+        for (OpenDevices.Partial one : found.beyond()) {
             assertEquals(1000, one.credentials().uid());
             assertTrue(one.pending(), "it may have anything open");
         }
@@ -143,7 +143,7 @@ class DeviceLookTest {
         long before = look.descriptorsRead();
         found = processes.usersOf(MAJOR);
         assertEquals(hogs + 2, found.users().size());
-        assertTrue(found.beyond().stream().noneMatch(OpenDevices.Beyond::pending));
+        assertTrue(found.beyond().stream().noneMatch(OpenDevices.Partial::pending));
         long second = look.descriptorsRead() - before;
         assertTrue(second <= most, () -> "read: " + second);
     }

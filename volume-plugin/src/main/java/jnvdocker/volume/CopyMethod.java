@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonValue;
 
 /** How a file of the host came into the volume. */
-public enum Cloned {
+public enum CopyMethod {
     /** Another name of the same file. */
     LINK("link"),
     /** A file of its own that shares the blocks. */
@@ -13,7 +13,7 @@ public enum Cloned {
 
     private final String text;
 
-    Cloned(String text) {
+    CopyMethod(String text) {
         this.text = text;
     }
 
@@ -21,8 +21,8 @@ public enum Cloned {
      * @throws IllegalArgumentException quoting the text, when it is none of the three
      */
     @JsonCreator
-    static Cloned parse(String text) {
-        for (Cloned cloned : values()) {
+    static CopyMethod parse(String text) {
+        for (CopyMethod cloned : values()) {
             if (cloned.text.equals(text)) {
                 return cloned;
             }

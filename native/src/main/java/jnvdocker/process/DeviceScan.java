@@ -39,8 +39,8 @@ import java.util.regex.Pattern;
  * of thousands: beyond {@link DescriptorLimits} they are scanned in the background, again and
  * again, and meanwhile the last result counts.
  */
-final class DeviceLook {
-    private static final Logger LOG = LoggerFactory.getLogger(DeviceLook.class);
+final class DeviceScan {
+    private static final Logger LOG = LoggerFactory.getLogger(DeviceScan.class);
     private static final Pattern NODE_NAME =
             Pattern.compile(".*/nvidia(-cap)?[0-9]+( \\(deleted\\))?");
     private static final Set<String> OTHER_NODES =
@@ -71,7 +71,7 @@ final class DeviceLook {
      */
     private record Many(ProcessId process, Optional<SortedSet<Integer>> minors) {}
 
-    DeviceLook(ProcFolder processes, Path proc, DescriptorLimits limits) {
+    DeviceScan(ProcFolder processes, Path proc, DescriptorLimits limits) {
         this.processes = processes;
         this.proc = proc;
         this.limits = limits;
@@ -85,7 +85,7 @@ final class DeviceLook {
     OpenDevices users(int major) {
         String us = String.valueOf(ProcessHandle.current().pid());
         DescriptorLimits.Budget budget = limits.budget();
-        List<OpenDevices.Beyond> beyond = Collections.synchronizedList(new ArrayList<>());
+        List<OpenDevices.Partial> beyond = Collections.synchronizedList(new ArrayList<>());
         // Thousands of descriptors, each a system call: uses all cores.
         List<DeviceUser> users =
                 processes.pids().parallelStream()
@@ -104,7 +104,7 @@ final class DeviceLook {
         SortedSet<Integer> minors = new TreeSet<>();
         AtomicInteger left = new AtomicInteger(limits.process());
         boolean complete =
-                look(String.valueOf(pid), major, minors, () -> left.getAndDecrement() > 0);
+                scan(String.valueOf(pid), major, minors, () -> left.getAndDecrement() > 0);
         return complete ? Optional.of(minors) : Optional.empty();
     }
 
@@ -112,12 +112,12 @@ final class DeviceLook {
             String pid,
             int major,
             DescriptorLimits.Budget budget,
-            List<OpenDevices.Beyond> beyond) {
+            List<OpenDevices.Partial> beyond) {
         Many before = known(Integer.parseInt(pid));
         boolean isKnown = before != null && before.minors().isPresent();
         Account account = new Account(pid, budget, isKnown ? limits.process() : Integer.MAX_VALUE);
         NavigableSet<Integer> minors = new TreeSet<>();
-        boolean complete = look(pid, major, minors, account);
+        boolean complete = scan(pid, major, minors, account);
         read.addAndGet(account.count);
         if (complete && account.count <= limits.process()) {
             if (before != null) {
@@ -136,7 +136,7 @@ final class DeviceLook {
             many.putIfAbsent(process.get().pid(), now);
             now.minors().ifPresent(minors::addAll);
             beyond.add(
-                    new OpenDevices.Beyond(
+                    new OpenDevices.Partial(
                             process.get(), account.credentials(), now.minors().isEmpty()));
         }
         return minors.isEmpty()
@@ -177,7 +177,7 @@ final class DeviceLook {
         @Override
         public boolean getAsBoolean() {
             if (count >= most
-                    || count >= DescriptorLimits.FREE && !budget.take(credentials().uid())) {
+                    || count >= DescriptorLimits.UNMETERED && !budget.take(credentials().uid())) {
                 return false;
             }
             count++;
@@ -198,16 +198,16 @@ final class DeviceLook {
      * @param mayGoOn asked before each descriptor
      * @return whether all were looked at
      */
-    private boolean look(String pid, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+    private boolean scan(String pid, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
         Path process = proc.resolve(pid);
-        Entries entries = look(process, major, minors, mayGoOn);
+        Entries entries = scan(process, major, minors, mayGoOn);
         return switch (entries) {
             case SOME -> true;
             case TOO_MANY -> false;
             case NONE ->
                     !mayHaveThreads(process)
                             || !hasLostItsFirstThread(pid)
-                            || lookAtThreads(process, major, minors, mayGoOn);
+                            || scanThreads(process, major, minors, mayGoOn);
         };
     }
 
@@ -217,7 +217,7 @@ final class DeviceLook {
         TOO_MANY
     }
 
-    private Entries look(Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+    private Entries scan(Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
         Path folder = process.resolve("fd");
         Entries entries = Entries.NONE;
         try (LinkFolder descriptors = LinkFolder.open(folder)) {
@@ -262,14 +262,14 @@ final class DeviceLook {
      * its first thread.
      */
     private boolean hasLostItsFirstThread(String pid) {
-        return processes.stat(Integer.parseInt(pid)).filter(ProcessStat::isLedByNone).isPresent();
+        return processes.stat(Integer.parseInt(pid)).filter(ProcessStat::hasDeadLeader).isPresent();
     }
 
-    private boolean lookAtThreads(
+    private boolean scanThreads(
             Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
         try (DirectoryStream<Path> threads = Files.newDirectoryStream(process.resolve("task"))) {
             for (Path thread : threads) {
-                if (look(thread, major, minors, mayGoOn) == Entries.TOO_MANY) {
+                if (scan(thread, major, minors, mayGoOn) == Entries.TOO_MANY) {
                     return false;
                 }
             }
@@ -327,7 +327,7 @@ final class DeviceLook {
         for (Many one : List.copyOf(many.values())) {
             int pid = one.process().pid();
             SortedSet<Integer> minors = new TreeSet<>();
-            look(String.valueOf(pid), major, minors, new Pieces(piece));
+            scan(String.valueOf(pid), major, minors, new Pieces(piece));
             // The result may be that of a later process.
             if (processes.isAlive(one.process())) {
                 many.replace(pid, one, new Many(one.process(), Optional.of(minors)));

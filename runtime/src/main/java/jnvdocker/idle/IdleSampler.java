@@ -1,7 +1,7 @@
 package jnvdocker.idle;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.idle.GpuLook.Use;
+import jnvdocker.idle.GpuSample.Use;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.use.GpuUse;
@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Looks whether GPUs are used: who has their nodes open, and what NVML says of them. */
-final class IdleLook {
+final class IdleSampler {
     /** For how long the engine is asked, if at all. */
     private static final Duration LIMIT = Duration.ofSeconds(1);
 
@@ -34,7 +34,7 @@ final class IdleLook {
     /**
      * @param readings what NVML last told of each GPU, by PCI address
      */
-    IdleLook(GpuUses uses, Supplier<Map<String, Reading>> readings) {
+    IdleSampler(GpuUses uses, Supplier<Map<String, Reading>> readings) {
         this.uses = uses;
         this.readings = readings;
     }
@@ -44,28 +44,28 @@ final class IdleLook {
      *
      * @param recent an earlier look at the processes will do, if it is not older
      */
-    Map<Gpu, GpuLook> look(List<Gpu> gpus, Duration recent) {
+    Map<Gpu, GpuSample> sample(List<Gpu> gpus, Duration recent) {
         Set<Gpu> used = used(gpus, recent);
         // Until the containers are known, so are not the images whose use does not count.
         Use ifUsed = uses.knowsContainers() ? Use.USED : Use.UNKNOWN;
         Map<String, Reading> read = readings.get();
-        Map<Gpu, GpuLook> looks = new HashMap<>();
+        Map<Gpu, GpuSample> looks = new HashMap<>();
         for (Gpu gpu : gpus) {
             Optional<Reading> reading =
                     Optional.ofNullable(read.get(gpu.pciAddress())).map(it -> it.of(gpu));
             Use nodes = used.contains(gpu) ? ifUsed : Use.IDLE;
             looks.put(
                     gpu,
-                    new GpuLook(
-                            gpu.isKnown() ? nodes : Use.UNKNOWN,
+                    new GpuSample(
+                            gpu.isIdentified() ? nodes : Use.UNKNOWN,
                             reading.filter(it -> isNew(gpu, it))
                                     .flatMap(Reading::figures)
-                                    .map(IdleLook::use)
+                                    .map(IdleSampler::use)
                                     .orElse(Use.UNKNOWN),
                             reading.flatMap(Reading::figures)
                                     // NVML tells the processes of a whole GPU only.
                                     .filter(_ -> gpu.part().isEmpty())
-                                    .map(IdleLook::memory)
+                                    .map(IdleSampler::memory)
                                     .orElse(OptionalLong.empty())));
         }
         return looks;
@@ -75,7 +75,7 @@ final class IdleLook {
     private Set<Gpu> used(List<Gpu> gpus, Duration recent) {
         List<GpuUse> found = uses.processes(gpus, recent);
         if (!found.isEmpty() && !uses.knowsContainers()) {
-            found = uses.look(gpus, LIMIT);
+            found = uses.scan(gpus, LIMIT);
         }
         return found.stream()
                 .filter(use -> use.process().isPresent())

@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** What was seen of the host when a creation was asked for, and the choice of GPUs by it. */
-class FirstLookTest {
+class FirstScanTest {
     private static final Gpu GONE = new Gpu(0, "GPU-00000000-gone", 7, "0000:00:00.0", "T");
 
     @TempDir Path state;
@@ -47,7 +47,7 @@ class FirstLookTest {
         return world.daemon.parts().oci();
     }
 
-    private Lease ask(String id, int gpus, FirstLook look) throws Exception {
+    private Lease ask(String id, int gpus, FirstScan scan) throws Exception {
         return oci().claim(
                         new OciContainers.Creation(
                                 new OciContainers.Container("/run/runc", id),
@@ -58,7 +58,7 @@ class FirstLookTest {
                                 Owner.UNKNOWN,
                                 new GpuRequest.Count(gpus),
                                 Optional.empty()),
-                        look)
+                        scan)
                 .orElseThrow();
     }
 
@@ -71,31 +71,31 @@ class FirstLookTest {
     void usedGpuIsNotChosen() throws Exception {
         List<Gpu> gpus = world.gpus();
         GpuUse use = use(gpus.getFirst(), world.machine.spawn());
-        Lease lease = ask("a", 1, new FirstLook(gpus, () -> List.of(use)));
+        Lease lease = ask("a", 1, new FirstScan(gpus, () -> List.of(use)));
         assertEquals(gpus.get(1).uuid(), lease.claim().gpus().getFirst().uuid());
     }
 
     /** Another choice is made of the GPUs that are there then. */
     @Test
     void gpuThatHasVanishedSinceIsNotChosenAgain() throws Exception {
-        Lease lease = ask("a", 1, new FirstLook(List.of(GONE), List::of));
+        Lease lease = ask("a", 1, new FirstScan(List.of(GONE), List::of));
         assertEquals(world.gpus().getFirst().uuid(), lease.claim().gpus().getFirst().uuid());
     }
 
     /** The processes that were seen may be those of the start before, which were waited for. */
     @Test
     void containerThatIsStartedAgainIsLookedForAnew() throws Exception {
-        Lease last = ask("a", 3, oci().look(world.gpus()));
+        Lease last = ask("a", 3, oci().scan(world.gpus()));
         AtomicInteger taken = new AtomicInteger();
-        FirstLook look =
-                new FirstLook(
+        FirstScan scan =
+                new FirstScan(
                         List.of(GONE),
                         () -> {
                             taken.incrementAndGet();
                             return List.of();
                         });
         world.machine.end(last.holder().process());
-        Lease again = ask("a", 3, look);
+        Lease again = ask("a", 3, scan);
         assertEquals(last.claim().gpus(), again.claim().gpus());
         assertEquals(0, taken.get());
     }
@@ -103,13 +103,13 @@ class FirstLookTest {
     @Test
     void failureOfTheLookIsThatOfTheRequest() throws Exception {
         IOException failure = new IOException("/proc cannot be read");
-        FirstLook look =
-                new FirstLook(
+        FirstScan scan =
+                new FirstScan(
                         world.gpus(),
                         () -> {
                             throw new UncheckedIOException(failure);
                         });
-        assertEquals(failure, assertThrows(IOException.class, () -> ask("a", 1, look)));
+        assertEquals(failure, assertThrows(IOException.class, () -> ask("a", 1, scan)));
         assertTrue(world.daemon.parts().leases().live().isEmpty());
     }
 

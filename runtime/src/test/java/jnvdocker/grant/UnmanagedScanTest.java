@@ -35,7 +35,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Which of the uses that were seen are without a lease. The test's own process is the user. */
-class UnmanagedLookTest {
+class UnmanagedScanTest {
     private static final String CLAIM = "000000000001";
     private static final String OF_THE_LEASE = "c".repeat(64);
 
@@ -44,7 +44,7 @@ class UnmanagedLookTest {
     private final ProcessId us =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private LeaseRegistry registry;
-    private UnmanagedLook unmanagedLook;
+    private UnmanagedScan unmanagedScan;
 
     @BeforeEach
     void open() throws IOException {
@@ -52,8 +52,8 @@ class UnmanagedLookTest {
         registry.claims().restore(TestingLeases.claim(CLAIM, ALICE, A), true);
         Processes processes = Processes.ofThisMachine();
         Evidence evidence = new Evidence(processes, "boot", folder, List.of());
-        unmanagedLook =
-                new UnmanagedLook(
+        unmanagedScan =
+                new UnmanagedScan(
                         new Seen(),
                         registry,
                         evidence,
@@ -69,12 +69,12 @@ class UnmanagedLookTest {
 
     private final class Seen implements GpuUses {
         @Override
-        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
             return seen;
         }
 
         @Override
-        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
             return seen;
         }
     }
@@ -220,8 +220,8 @@ class UnmanagedLookTest {
     private Map<String, List<GpuUse>> among(List<Lease> live, GpuUse... uses) throws IOException {
         seen.clear();
         seen.addAll(List.of(uses));
-        return unmanagedLook
-                .assign(unmanagedLook.look(List.of(A, B), Duration.ofSeconds(1)), live)
+        return unmanagedScan
+                .assign(unmanagedScan.scan(List.of(A, B), Duration.ofSeconds(1)), live)
                 .uses();
     }
 }

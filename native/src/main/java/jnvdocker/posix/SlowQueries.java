@@ -18,7 +18,7 @@ import java.util.function.LongSupplier;
  * few threads of their own; answers are remembered. A caller sets how long it waits, and does not
  * wait for a question that has already kept another caller waiting for that long.
  */
-final class SlowQuestions<Q, A> {
+final class SlowQueries<Q, A> {
     private static final long KNOWN_NANOS = TimeUnit.MINUTES.toNanos(10);
 
     /**
@@ -60,7 +60,7 @@ final class SlowQuestions<Q, A> {
     /**
      * @param threads the number of questions that are asked at a time
      */
-    SlowQuestions(String name, int threads, Question<Q, A> question, LongSupplier nanos) {
+    SlowQueries(String name, int threads, Question<Q, A> question, LongSupplier nanos) {
         this.question = question;
         this.nanos = nanos;
         this.threads =
@@ -135,7 +135,7 @@ final class SlowQuestions<Q, A> {
             CompletableFuture<Known<A>> future;
             Known<A> kept;
             synchronized (this) {
-                kept = known.merge(about, found, SlowQuestions::later);
+                kept = known.merge(about, found, SlowQueries::later);
                 future = open.remove(about).future();
             }
             future.complete(kept);

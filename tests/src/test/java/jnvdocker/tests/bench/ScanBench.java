@@ -16,7 +16,7 @@ import java.util.Locale;
  * The duration and processor time of a search for processes with open GPUs: with 100, 1,000 and
  * 4,000 processes of 60 descriptors each, and with 20 processes of one user with 19,900 each.
  */
-public final class LookBench {
+public final class ScanBench {
     /** The major number of GPUs. Whether any exist does not matter. */
     private static final int MAJOR = 195;
 
@@ -24,7 +24,7 @@ public final class LookBench {
     private static final int WARM_UP = 5;
     private static final int NOBODY = 65534;
 
-    private LookBench() {}
+    private ScanBench() {}
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
         int looks = arguments.length == 0 ? LOOKS : Integer.parseInt(arguments[0]);
