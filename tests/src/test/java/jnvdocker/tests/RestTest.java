@@ -9,6 +9,7 @@ import jnvdocker.rest.OpenApi;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
 import jnvdocker.tests.world.Http;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.LoopbackPort;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.web.WebAnswer;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.UnixDomainSocketAddress;
@@ -29,6 +31,8 @@ import java.net.http.HttpResponse;
 import java.nio.channels.Channels;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Predicate;
 
 /** The REST pages of a daemon, over TCP and on its socket. */
@@ -100,35 +104,48 @@ class RestTest {
                         .endsWith("nvidia0 --device=/dev/nvidia1"));
     }
 
-    /** Events as a client of server-sent events reads them. */
+    private record Event(String id, String name, String data) {}
+
+    /** Reads server-sent events, whose order among leases and GPUs is not fixed. */
     private static final class Events implements AutoCloseable {
         private final SocketChannel channel;
-        private final BufferedReader lines;
+        private final List<Event> seen = new CopyOnWriteArrayList<>();
 
         Events(String header) throws IOException {
             channel = SocketChannel.open(socket());
             Http.send(
                     channel,
                     "GET " + EVENTS + " HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n");
-            lines = new BufferedReader(Channels.newReader(channel, StandardCharsets.UTF_8));
+            Thread.ofVirtual().start(this::read);
         }
 
-        /** Reads on until an event comes with data like that, and returns its id. */
-        String await(String event, Predicate<String> data) throws IOException {
+        private void read() {
             String id = "";
             String name = "";
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (line.startsWith("id: ")) {
-                    id = line.substring("id: ".length());
-                } else if (line.startsWith("event: ")) {
-                    name = line.substring("event: ".length());
-                } else if (line.startsWith("data: ")
-                        && name.equals(event)
-                        && data.test(line.substring("data: ".length()))) {
-                    return id;
+            try (BufferedReader lines =
+                    new BufferedReader(Channels.newReader(channel, StandardCharsets.UTF_8))) {
+                for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                    if (line.startsWith("id: ")) {
+                        id = line.substring("id: ".length());
+                    } else if (line.startsWith("event: ")) {
+                        name = line.substring("event: ".length());
+                    } else if (line.startsWith("data: ")) {
+                        seen.add(new Event(id, name, line.substring("data: ".length())));
+                    }
                 }
+            } catch (IOException | UncheckedIOException e) {
+                seen.add(new Event("", "end", e.toString()));
             }
-            throw new AssertionError("the stream ends before " + event);
+        }
+
+        /** Waits until an event has come with data like that, and returns its id. */
+        String await(String name, Predicate<String> data) {
+            Predicate<Event> wanted = event -> event.name().equals(name) && data.test(event.data());
+            Lab.await(() ->
+                    seen.stream().anyMatch(wanted)
+                            ? List.of()
+                            : List.of("no such " + name + " among " + seen));
+            return seen.stream().filter(wanted).findFirst().orElseThrow().id();
         }
 
         @Override
