@@ -25,6 +25,7 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.doctor.Doctor;
+import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.HistoryKeeper;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
@@ -178,6 +179,7 @@ final class Daemon implements AutoCloseable {
                         parts.leases(),
                         Processes.ofThisMachine(),
                         folders.pluginName());
+        EditedContainers edited = EditedContainers.in(folders.markers());
         Doctor doctor =
                 new Doctor(
                         new Doctor.Surroundings(
@@ -188,6 +190,7 @@ final class Daemon implements AutoCloseable {
                                 volumes,
                                 served,
                                 parts.leases(),
+                                edited,
                                 monitor.health(),
                                 config::defaultGpus,
                                 config::mesos,
@@ -233,7 +236,7 @@ final class Daemon implements AutoCloseable {
                                 planner,
                                 new MesosClaims(parts.leases(), config::mesos, inventory)),
                         new MesosTaskLaunch(served));
-        parts.ociKeeper().start(folders.markers(), folders.wake());
+        parts.ociKeeper().start(edited, folders.wake());
         started.push(parts.ociKeeper());
         GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName(), engine::standard);
         RuntimeHost runtimeHost =
@@ -258,6 +261,7 @@ final class Daemon implements AutoCloseable {
                                 parts.leases(),
                                 parts.oci(),
                                 parts.ociKeeper(),
+                                edited,
                                 wishes,
                                 engine,
                                 new RuntimeCreate.Retries(
@@ -268,7 +272,7 @@ final class Daemon implements AutoCloseable {
                                 folders.state().resolve(ClaimFiles.FOLDER),
                                 new PodContainers.Pods(
                                         () -> config.kubernetes().enabled(), pods::of)),
-                        new RuntimeExec(parts.oci()),
+                        new RuntimeExec(edited),
                         new RuntimeHook(
                                 host,
                                 inventory,
