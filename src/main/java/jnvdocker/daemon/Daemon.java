@@ -238,6 +238,7 @@ final class Daemon implements AutoCloseable {
                         new MesosTaskLaunch(served));
         parts.ociKeeper().start(edited, folders.wake());
         started.push(parts.ociKeeper());
+        Path refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
         GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName(), engine::standard);
         RuntimeHost runtimeHost =
                 new RuntimeHost(
@@ -247,6 +248,7 @@ final class Daemon implements AutoCloseable {
                         config::realRuntime,
                         folders.config(),
                         new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
+                        refused,
                         () -> reload(config, host, parts, kubernetes));
         RuntimeCommand runtime =
                 new RuntimeCommand(
@@ -264,11 +266,7 @@ final class Daemon implements AutoCloseable {
                                 edited,
                                 wishes,
                                 engine,
-                                new RuntimeCreate.Retries(
-                                        config::busyRetries,
-                                        installation
-                                                .tree()
-                                                .resolve("lib/oci/refused/jnvdocker-refused")),
+                                new RuntimeCreate.Retries(config::busyRetries, refused),
                                 folders.state().resolve(ClaimFiles.FOLDER),
                                 new PodContainers.Pods(
                                         () -> config.kubernetes().enabled(), pods::of)),
