@@ -25,6 +25,7 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.doctor.Doctor;
+import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.HistoryKeeper;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
@@ -178,6 +179,7 @@ final class Daemon implements AutoCloseable {
                         parts.leases(),
                         Processes.ofThisMachine(),
                         folders.pluginName());
+        EditedContainers edited = EditedContainers.in(folders.markers());
         Doctor doctor =
                 new Doctor(
                         new Doctor.Surroundings(
@@ -188,6 +190,7 @@ final class Daemon implements AutoCloseable {
                                 volumes,
                                 served,
                                 parts.leases(),
+                                edited,
                                 monitor.health(),
                                 config::defaultGpus,
                                 config::mesos,
@@ -233,8 +236,9 @@ final class Daemon implements AutoCloseable {
                                 planner,
                                 new MesosClaims(parts.leases(), config::mesos, inventory)),
                         new MesosTaskLaunch(served));
-        parts.ociKeeper().start(folders.markers(), folders.wake());
+        parts.ociKeeper().start(edited, folders.wake());
         started.push(parts.ociKeeper());
+        Path refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
         GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName(), engine::standard);
         RuntimeHost runtimeHost =
                 new RuntimeHost(
@@ -244,6 +248,7 @@ final class Daemon implements AutoCloseable {
                         config::realRuntime,
                         folders.config(),
                         new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
+                        refused,
                         () -> reload(config, host, parts, kubernetes));
         RuntimeCommand runtime =
                 new RuntimeCommand(
@@ -258,17 +263,14 @@ final class Daemon implements AutoCloseable {
                                 parts.leases(),
                                 parts.oci(),
                                 parts.ociKeeper(),
+                                edited,
                                 wishes,
                                 engine,
-                                new RuntimeCreate.Retries(
-                                        config::busyRetries,
-                                        installation
-                                                .tree()
-                                                .resolve("lib/oci/refused/jnvdocker-refused")),
+                                new RuntimeCreate.Retries(config::busyRetries, refused),
                                 folders.state().resolve(ClaimFiles.FOLDER),
                                 new PodContainers.Pods(
                                         () -> config.kubernetes().enabled(), pods::of)),
-                        new RuntimeExec(parts.oci()),
+                        new RuntimeExec(edited),
                         new RuntimeHook(
                                 host,
                                 inventory,

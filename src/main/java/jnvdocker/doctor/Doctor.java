@@ -1,6 +1,7 @@
 package jnvdocker.doctor;
 
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
@@ -9,7 +10,6 @@ import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
-import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
@@ -38,6 +38,7 @@ public final class Doctor {
             DriverVolumeStore volumes,
             ServedVolumes served,
             Leases leases,
+            EditedContainers edited,
             GpuHealth health,
             Supplier<GpuRequest> defaultGpus,
             Supplier<MesosPolicy> mesos,
@@ -92,7 +93,7 @@ public final class Doctor {
                         around.host(),
                         around.leases(),
                         around.cdiNvidia(),
-                        new ClaimFiles(around.daemon().state())::hasVariables),
+                        around.edited()::has),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new KubernetesCheck(around.host(), around.kubernetes(), around.daemon()),
                 new SharingCheck(around.host(), around.leases(), around.defaultGpus()),

@@ -39,7 +39,7 @@ final class RuntimeCheck implements Check {
 
     /**
      * @param wantsNvidias whether our CDI devices are to have NVIDIA's names as well
-     * @param created tells whether our runtime has created the container of a claim
+     * @param created tells by its id whether our runtime has created a container
      */
     RuntimeCheck(
             RuntimeInstaller installer,
@@ -144,8 +144,8 @@ final class RuntimeCheck implements Check {
     /**
      * Returns by which way each container has its GPUs.
      *
-     * @param created tells whether our runtime has created the container of a claim, not the hook
-     *     of our CDI devices
+     * @param created tells by its id whether our runtime has created a container, not the hook of
+     *     our CDI devices
      */
     static List<Finding> paths(List<Lease> live, Predicate<String> created) {
         List<String> runtime = new ArrayList<>();
@@ -157,7 +157,7 @@ final class RuntimeCheck implements Check {
             if (!name.isEmpty()) {
                 switch (claim.origin()) {
                     case Origin.OciContainer _ ->
-                            (created.test(claim.id()) ? runtime : cdi).add(name);
+                            (created.test(claim.container().get().id()) ? runtime : cdi).add(name);
                     case Origin.EngineContainer _, Origin.OtherEngineContainer _ ->
                             plugin.add(name);
                     case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> {

@@ -1,5 +1,6 @@
 package jnvdocker.archive;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -14,6 +15,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
 
@@ -26,10 +28,14 @@ class FolderArchiveTest {
     private final TarArchiveOutputStream tar = new TarArchiveOutputStream(bytes);
 
     private void add(String name) throws IOException {
+        add(name, BYTES);
+    }
+
+    private void add(String name, byte[] content) throws IOException {
         TarArchiveEntry entry = new TarArchiveEntry(name, true);
-        entry.setSize(BYTES.length);
+        entry.setSize(content.length);
         tar.putArchiveEntry(entry);
-        tar.write(BYTES);
+        tar.write(content);
         tar.closeArchiveEntry();
     }
 
@@ -69,11 +75,32 @@ class FolderArchiveTest {
         assertEquals(false, Files.isSymbolicLink(folder.resolve("libcuda.so.1")));
     }
 
+    /** A library of CUDA's has some 90 MB. */
+    @Test
+    void longFileHasItsStartAndItsEndAlone() throws IOException {
+        byte[] content = new byte[5 << 20];
+        Arrays.fill(content, (byte) 1);
+        content[content.length - 1] = 2;
+        add("libcuda.so.550.54.15", content);
+        unpacked();
+        byte[] seen = Files.readAllBytes(folder.resolve("libcuda.so.550.54.15"));
+        int end = 1 << 20;
+        Arrays.fill(content, end, content.length - end, (byte) 0);
+        assertArrayEquals(content, seen);
+    }
+
     @Test
     void tooManyFilesAreRefused() throws IOException {
         for (int i = 0; i < 300; i++) {
             add("lib" + i);
         }
         assertThrows(IOException.class, this::unpacked);
+    }
+
+    @Test
+    void programIsPackedAsOneFile() throws IOException {
+        byte[] image = FolderArchive.of("libcuda.so.1", BYTES);
+        FolderArchive.unpack(new ByteArrayInputStream(image), _ -> true, folder);
+        assertArrayEquals(BYTES, Files.readAllBytes(folder.resolve("libcuda.so.1")));
     }
 }

@@ -51,6 +51,9 @@ final class ProcFolder implements Processes {
      */
     private static final int UNSET = -1;
 
+    /** How many of its ancestors may say which container a process is in. */
+    private static final int ANCESTORS = 64;
+
     private final Path proc;
     private final NamespaceScan mountLook;
     private final DeviceScan deviceLook;
@@ -300,7 +303,21 @@ final class ProcFolder implements Processes {
                         program(process),
                         login.orElseGet(() -> Credentials.parse(status.get()).uid()),
                         container,
-                        OtherContainer.in(cgroup.get())));
+                        OtherContainer.in(cgroup.get()).or(() -> ofAncestors(process.pid()))));
+    }
+
+    /** Reads nothing that a process can keep from being answered, as its command line. */
+    private Optional<OtherContainer> ofAncestors(int process) {
+        int pid = process;
+        Optional<OtherContainer> found = Optional.empty();
+        for (int i = 0; i < ANCESTORS && found.isEmpty() && pid > 1; i++) {
+            int uid = credentials(pid).uid();
+            found =
+                    read(pid, "comm")
+                            .flatMap(it -> OtherContainer.startedBy(it.strip(), uid, process));
+            pid = stat(pid).map(ProcessStat::parent).orElse(0);
+        }
+        return found;
     }
 
     /**

@@ -1,10 +1,12 @@
 package jnvdocker.process;
 
 /** The line of {@code /proc/<pid>/stat} (see proc_pid_stat(5)), as far as it matters. */
-record ProcessStat(char state, int threads, long startTime) {
+record ProcessStat(char state, int parent, int threads, long startTime) {
     /**
      * Fields are counted from the state, which is the third: the name before it may hold blanks.
      */
+    private static final int PARENT = 4 - 3;
+
     private static final int THREADS = 20 - 3;
 
     private static final int START_TIME = 22 - 3;
@@ -18,6 +20,7 @@ record ProcessStat(char state, int threads, long startTime) {
         try {
             return new ProcessStat(
                     fields[0].charAt(0),
+                    Integer.parseInt(fields[PARENT]),
                     Integer.parseInt(fields[THREADS]),
                     Long.parseLong(fields[START_TIME]));
         } catch (NumberFormatException | IndexOutOfBoundsException e) {

@@ -12,6 +12,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
@@ -207,6 +209,28 @@ class ProcessesTest {
         assertEquals(processes.loginUid(id.pid()).orElse(user), traits.uid());
         kill(process);
         assertEquals(Optional.empty(), processes.traits(id));
+    }
+
+    /** Apptainer's programs have these names; its processes mostly have no cgroup of their own. */
+    @ParameterizedTest
+    @CsvSource({
+        "starter, apptainer's container, kill PID",
+        "appinit, apptainer's instance, apptainer instance stop NAME (see apptainer instance list)",
+    })
+    void processOfApptainersIsKnownByTheProgramThatKeepsIt(
+            String program, String title, String stop) throws Exception {
+        Path keeper = Files.copy(Path.of("/bin/sh").toRealPath(), folder.resolve(program));
+        Process process = start(keeper + "", "-c", "sleep 1000 & echo $!; wait");
+        int pid = Integer.parseInt(firstLine(process));
+        OtherContainer other =
+                processes
+                        .traits(processes.find(pid).orElseThrow())
+                        .flatMap(ProcessTraits::other)
+                        .orElseThrow();
+        assertEquals(title, other.title());
+        assertEquals(
+                stop.replace("PID", pid + ""),
+                other.toStop().replaceFirst("^sudo -u '#\\d+' ", ""));
     }
 
     @Test

@@ -377,21 +377,6 @@ public final class OciContainers {
         reservations.cancel(lease.claim());
     }
 
-    /** Remembers which variables were set in a container, for commands in it. */
-    public void remember(Lease lease, List<ClaimFiles.SetVariable> variables) throws IOException {
-        files.write(lease.claim().id(), variables);
-    }
-
-    /** Those of a container that holds GPUs; none when none does that has this id. */
-    public List<ClaimFiles.SetVariable> variables(String container) throws IOException {
-        return registry.live().stream()
-                .filter(lease -> OciKind.is(lease.claim().origin()))
-                .filter(lease -> lease.claim().isOfContainer(container))
-                .findFirst()
-                .map(lease -> files.variables(lease.claim().id()))
-                .orElse(List.of());
-    }
-
     /** The directory that is mounted in the container of a claim. */
     public Path folder(Claim claim) {
         return files.mounted(claim.id());

@@ -15,17 +15,13 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Looks after containers that our OCI runtime was told to create, in the background: learns of
@@ -53,7 +49,7 @@ public final class OciKeeper implements AutoCloseable {
     /** Claims that have a directory, of which some may have ended. */
     private final Set<String> folders = ConcurrentHashMap.newKeySet();
 
-    private volatile Optional<Path> markers = Optional.empty();
+    private volatile Optional<EditedContainers> edited = Optional.empty();
     private volatile boolean closed;
 
     OciKeeper(
@@ -74,16 +70,13 @@ public final class OciKeeper implements AutoCloseable {
     /**
      * Does all of that until it is closed.
      *
-     * @param markers the directory in which a file is named like each container with GPUs: our
-     *     runtime asks about the commands in these
+     * @param edited the containers that our runtime was told to edit
      * @param wake the name of the socket to which our runtime sends the ids of those that are
      *     deleted
      */
-    public void start(Path markers, Path wake) throws IOException {
-        Files.createDirectories(markers);
-        this.markers = Optional.of(markers);
+    public void start(EditedContainers edited, Path wake) throws IOException {
+        this.edited = Optional.of(edited);
         for (Lease lease : live()) {
-            mark(lease);
             follow(lease, Optional.empty());
         }
         remember();
@@ -95,7 +88,7 @@ public final class OciKeeper implements AutoCloseable {
 
     /** Containers may have ended before this daemon began, or while it did. */
     void remember() throws IOException {
-        live().forEach(lease -> folders.add(lease.claim().id()));
+        live().forEach(this::remember);
         for (String claim : files.ids()) {
             if (registry.claims().made(claim).isPresent() || isOfOneStart(claim)) {
                 folders.add(claim);
@@ -123,12 +116,9 @@ public final class OciKeeper implements AutoCloseable {
         return lease.claim().container().map(Claim.ContainerRef::id).orElseThrow();
     }
 
-    /** From now on our runtime asks about each command that is to be run in the container. */
-    public void mark(Lease lease) throws IOException {
+    /** Its directory is removed once its container has ended. */
+    public void remember(Lease lease) {
         folders.add(lease.claim().id());
-        if (markers.isPresent()) {
-            Files.writeString(markers.get().resolve(container(lease)), lease.claim().id());
-        }
     }
 
     /**
@@ -158,7 +148,7 @@ public final class OciKeeper implements AutoCloseable {
         Optional<ProcessId> process =
                 evidence.process(init).filter(it -> evidence.isInside(it, lease));
         if (process.isPresent()) {
-            folders.add(lease.claim().id());
+            remember(lease);
             began(lease, process.get());
         }
         return process.isPresent();
@@ -236,9 +226,9 @@ public final class OciKeeper implements AutoCloseable {
     void tidy() throws IOException {
         // Before the leases: one of a container that is just being created has its lease already.
         List<String> known = List.copyOf(folders);
-        Map<String, Lease> live = new HashMap<>();
-        live().forEach(lease -> live.put(lease.claim().id(), lease));
-        List<String> over = known.stream().filter(claim -> !live.containsKey(claim)).toList();
+        Set<String> live = new HashSet<>();
+        live().forEach(lease -> live.add(lease.claim().id()));
+        List<String> over = known.stream().filter(claim -> !live.contains(claim)).toList();
         Set<String> mounted = over.isEmpty() ? Set.of() : remover.mounted();
         for (String claim : over) {
             if (!mounted.contains(claim)) {
@@ -246,29 +236,8 @@ public final class OciKeeper implements AutoCloseable {
                 folders.remove(claim);
             }
         }
-        folders.addAll(live.keySet());
-        if (markers.isPresent()) {
-            removeMarkers(
-                    markers.get(),
-                    live.values().stream().map(OciKeeper::container).collect(Collectors.toSet()));
-        }
-    }
-
-    /** One that is just being made is of a lease that was there before. */
-    private void removeMarkers(Path folder, Set<String> containers) throws IOException {
-        List<Path> all;
-        try (Stream<Path> entries = Files.list(folder)) {
-            all = entries.toList();
-        }
-        for (Path marker : all) {
-            if (!containers.contains(marker.getFileName().toString())
-                    && registry.live().stream()
-                            .filter(OciKeeper::isOci)
-                            .noneMatch(lease ->
-                                    container(lease).equals(marker.getFileName().toString()))) {
-                Files.deleteIfExists(marker);
-            }
-        }
+        folders.addAll(live);
+        edited.ifPresent(EditedContainers::tidy);
     }
 
     @Override

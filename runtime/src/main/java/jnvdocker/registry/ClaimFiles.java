@@ -34,7 +34,6 @@ import java.util.Optional;
  *
  * <pre>
  * claims/&lt;id&gt;/claim.json         the claim, for the day when the registry is lost
- * claims/&lt;id&gt;/variables.json     what was set in its environment, if our OCI runtime created it
  * claims/&lt;id&gt;/mount/lease.json   what its container sees at /run/jnvdocker
  * </pre>
  *
@@ -49,7 +48,6 @@ public final class ClaimFiles {
     private static final Logger LOG = LoggerFactory.getLogger(ClaimFiles.class);
     private static final String CLAIM = "claim.json";
     public static final String LEASE = "lease.json";
-    private static final String VARIABLES = "variables.json";
     private static final int LIMIT = 1 << 16;
 
     /** The mode of directories: parts of them are mounted for users who may not list them. */
@@ -147,41 +145,6 @@ public final class ClaimFiles {
                     .put("node", gpu.node());
         }
         replace(claim.id(), mounted(claim.id()).resolve(LEASE), bytes(root), ANYBODYS);
-    }
-
-    /**
-     * A variable that was set in a container.
-     *
-     * @param before its value without us; null when it would not be set
-     */
-    public record SetVariable(String name, String before, String now) {}
-
-    /** Remembers the variables of a container, for the commands that are run in it later. */
-    public void write(String claim, List<SetVariable> variables) throws IOException {
-        ObjectNode root = json.createObjectNode();
-        root.set("variables", json.valueToTree(variables));
-        replace(claim, folder.resolve(claim).resolve(VARIABLES), bytes(root), OURS);
-    }
-
-    /** Whether our OCI runtime has created the claim's container. */
-    public boolean hasVariables(String claim) {
-        return Files.exists(folder.resolve(claim).resolve(VARIABLES), LinkOption.NOFOLLOW_LINKS);
-    }
-
-    /** The remembered value; none when nothing is there that can be read. */
-    public List<SetVariable> variables(String claim) {
-        Path file = folder.resolve(claim).resolve(VARIABLES);
-        try {
-            Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
-            if (bytes.isEmpty()) {
-                return List.of();
-            }
-            JsonNode root = json.readTree(bytes.get());
-            return List.of(json.treeToValue(root.path("variables"), SetVariable[].class));
-        } catch (IOException e) {
-            LOG.warn("{} is not used: {}", file, e.getMessage());
-            return List.of();
-        }
     }
 
     /** Whether a container that mounts the claim sees a lease, be it an earlier one. */

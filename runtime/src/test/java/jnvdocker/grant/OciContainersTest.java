@@ -571,12 +571,10 @@ class OciContainersTest {
         Lease lease = ask("a", 1);
         Path folder = parts().oci().folder(lease.claim());
         assertTrue(Files.exists(folder.resolve("lease.json")));
-        Path markers = state.resolve("markers");
-        parts().ociKeeper().mark(lease);
+        parts().ociKeeper().remember(lease);
         world.machine.end(lease.holder().process());
         assertTrue(parts().ociKeeper().check(lease, Optional.empty()));
         parts().ociKeeper().tidy();
         assertTrue(Files.notExists(folder));
-        assertTrue(Files.notExists(markers));
     }
 }

@@ -148,7 +148,7 @@ final class SimulatedRuntime {
                         it.released = false;
                         it.lost = false;
                         assertTrue(it.others.isEmpty(), () -> "is created beside itself: " + it);
-                        parts().ociKeeper().mark(lease);
+                        parts().ociKeeper().remember(lease);
                         world.grants.created(asked, lease.claim(), before);
                     } catch (RefusedException e) {
                         world.say("refused: " + e.getMessage());

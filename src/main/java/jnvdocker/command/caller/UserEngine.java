@@ -4,6 +4,7 @@ import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
+import jnvdocker.words.FailedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,9 +27,7 @@ public sealed interface UserEngine {
     /** An engine that is, as far as we know, on another machine. */
     record Remote(String url) implements UserEngine {}
 
-    /**
-     * Docker cannot determine the engine; it has told the user why, or will do so when it is run.
-     */
+    /** Docker cannot determine the engine, and has told the user why. */
     record Unknown(int exitCode) implements UserEngine {}
 
     /** Docker's default socket. */
@@ -78,10 +77,20 @@ public sealed interface UserEngine {
             throws IOException {
         List<String> inspect = new ArrayList<>(globals);
         inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));
-        CallResult result = client.capture(request.dockerWith(inspect));
-        return result.succeeded()
-                ? at(result.output().strip(), request, ours)
-                : new Unknown(result.exitCode());
+        CallResult result = client.captureQuietly(request.dockerWith(inspect));
+        if (result.succeeded()) {
+            return at(result.output().strip(), request, ours);
+        }
+        // Of a command that needs an engine, docker reports it as it would of the user's own.
+        List<String> list = new ArrayList<>(globals);
+        list.addAll(List.of("ps", "--quiet"));
+        CallResult failed = client.capture(request.dockerWith(list));
+        if (failed.succeeded()) {
+            throw new FailedException(
+                    "'docker context inspect' does not name the engine that docker uses",
+                    "name it with DOCKER_HOST");
+        }
+        return new Unknown(failed.exitCode());
     }
 
     /** Whether the words that stand for docker, as {@code docker -H …}, choose the engine. */

@@ -366,10 +366,7 @@ final class Explanation {
     private static String toStop(Lease lease) {
         String name =
                 lease.claim().container().map(it -> Quote.shown(it.name())).orElse("CONTAINER");
-        return "To free it: "
-                + (lease.holder().cgroup().flatMap(OtherContainer::ofPodman).isPresent()
-                        ? OtherContainer.podmanStop(name)
-                        : "docker stop " + name);
+        return "To free it: " + OtherContainer.toStop(lease.holder().cgroup(), name);
     }
 
     /**

@@ -6,6 +6,7 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.DriverCapabilities;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
+import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.WithheldGpus;
 import jnvdocker.labels.DriverVersion;
@@ -17,7 +18,7 @@ import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.registry.ClaimFiles;
+import jnvdocker.protocol.ExitCode;
 import jnvdocker.volume.GraphicsFile;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -42,6 +43,7 @@ import java.util.regex.Pattern;
  *
  * @param bundle the engine's directory for it
  * @param pidFile the file to which the real runtime is to write the pid of the first process
+ * @param variables as the engine has set them
  * @param docker empty for a container of another engine
  * @param image the image's own configuration, if that is known
  * @param monitor conmon, which has called our runtime for podman or CRI-O
@@ -51,6 +53,7 @@ record CreateCall(
         Path bundle,
         Optional<Path> pidFile,
         RuntimeSpec spec,
+        Map<String, String> variables,
         Optional<DockerContainer> docker,
         Optional<ImageConfig> image,
         Optional<StartedProgram> monitor,
@@ -146,13 +149,19 @@ record CreateCall(
         return labels;
     }
 
-    List<ClaimFiles.SetVariable> variables(ContainerEdits edits) {
-        Map<String, String> before = spec.environment();
-        List<ClaimFiles.SetVariable> variables = new ArrayList<>();
-        edits.environment()
-                .forEach((name, now) ->
-                        variables.add(new ClaimFiles.SetVariable(name, before.get(name), now)));
-        return variables;
+    /** Answers with the container as it is edited; commands in it get the same variables later. */
+    void answer(EditedContainers edited) throws IOException {
+        List<EditedContainers.SetVariable> set = new ArrayList<>();
+        spec.environment()
+                .forEach((name, now) -> {
+                    String before = variables.get(name);
+                    if (!now.equals(before)) {
+                        set.add(new EditedContainers.SetVariable(name, before, now));
+                    }
+                });
+        edited.put(container.id(), bundle, set);
+        client.print(spec.toString());
+        client.exit(ExitCode.OK);
     }
 
     /** The container's root as the engine sees it, which may have mounts of its own. */

@@ -8,6 +8,7 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.MigVariables;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.grant.ContainerEngine;
+import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.FirstScan;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
@@ -32,7 +33,6 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
@@ -72,6 +72,7 @@ public final class RuntimeCreate {
     private final Leases leases;
     private final OciContainers containers;
     private final OciKeeper keeper;
+    private final EditedContainers edited;
     private final GpuWishes wishes;
     private final RefusedCreation refusedCreation;
     private final PodContainers pods;
@@ -94,6 +95,7 @@ public final class RuntimeCreate {
             Leases leases,
             OciContainers containers,
             OciKeeper keeper,
+            EditedContainers edited,
             GpuWishes wishes,
             ContainerEngine engine,
             Retries retries,
@@ -108,6 +110,7 @@ public final class RuntimeCreate {
         this.leases = leases;
         this.containers = containers;
         this.keeper = keeper;
+        this.edited = edited;
         this.wishes = wishes;
         this.refusedCreation =
                 new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
@@ -134,6 +137,7 @@ public final class RuntimeCreate {
             RuntimeCalls.refuseOthersThanEngines(request);
             SeenHost seen = SeenHost.see(host, inventory, nodes, containers);
             CreateCall call = call(words, request, client);
+            edited.forget(words.get(1));
             try {
                 create(call, seen);
             } catch (RefusedException e) {
@@ -175,6 +179,7 @@ public final class RuntimeCreate {
                 Path.of(words.get(2)),
                 Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of),
                 spec,
+                spec.environment(),
                 docker,
                 docker.flatMap(images::of),
                 CreateCall.monitor(docker, request),
@@ -255,9 +260,10 @@ public final class RuntimeCreate {
         if (!seesAll && call.spec().hasNvidia(majors)) {
             call.noteIfPodmansPrivileged();
             SpecEdits.withoutGpus(call.spec(), majors, call.docker());
-            call.client().print(call.spec().toString());
+            call.answer(edited);
+        } else {
+            call.client().exit(ExitCode.OK);
         }
-        call.client().exit(ExitCode.OK);
     }
 
     /** A container with a lease from the mount of its claim may have those GPUs alone. */
@@ -376,7 +382,6 @@ public final class RuntimeCreate {
                             : served);
         }
         edits = call.arrange(edits);
-        List<ClaimFiles.SetVariable> variables = call.variables(edits);
         SpecEdits.apply(
                 call.spec(),
                 edits,
@@ -385,11 +390,7 @@ public final class RuntimeCreate {
                 majors,
                 call.docker(),
                 lease.map(it -> it.claim().id()));
-        if (lease.isPresent()) {
-            containers.remember(lease.get(), variables);
-            keeper.mark(lease.get());
-        }
-        call.client().print(call.spec().toString());
-        call.client().exit(ExitCode.OK);
+        lease.ifPresent(keeper::remember);
+        call.answer(edited);
     }
 }

@@ -8,12 +8,11 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.EditedContainers;
 import jnvdocker.json.BoundedParser;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.registry.ClaimFiles;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -21,8 +20,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * {@code runtime exec}: a command is about to be run in a container with GPUs. The engine gives it
- * the variables that the container was made with, without those that the container got from us.
+ * {@code runtime exec}: a command is about to be run in a container that our runtime has edited.
+ * The engine gives it the variables that the container was made with, without those that the
+ * container got from us.
  */
 public final class RuntimeExec {
     static final String WORD = "exec";
@@ -35,10 +35,10 @@ public final class RuntimeExec {
                     .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
                     .build();
 
-    private final OciContainers containers;
+    private final EditedContainers edited;
 
-    public RuntimeExec(OciContainers containers) {
-        this.containers = containers;
+    public RuntimeExec(EditedContainers edited) {
+        this.edited = edited;
     }
 
     /**
@@ -46,11 +46,11 @@ public final class RuntimeExec {
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        RuntimeCalls.refuseUnless(words.size() == 4);
+        RuntimeCalls.refuseUnless(words.size() == 4 && RuntimeCalls.isId(words.get(1)));
         RuntimeCalls.refuseOthersThanEngines(request);
-        Optional<String> edited = edit(words.get(3), containers.variables(words.get(1)));
-        if (edited.isPresent()) {
-            client.print(edited.get());
+        Optional<String> process = edit(words.get(3), edited.variables(words.get(1)));
+        if (process.isPresent()) {
+            client.print(process.get());
         }
         client.exit(ExitCode.OK);
     }
@@ -59,7 +59,7 @@ public final class RuntimeExec {
      * Returns empty if nothing is to be changed. Variables set by the command's user stay as they
      * are.
      */
-    static Optional<String> edit(String process, List<ClaimFiles.SetVariable> variables)
+    static Optional<String> edit(String process, List<EditedContainers.SetVariable> variables)
             throws IOException {
         if (variables.isEmpty()
                 || !(BoundedParser.tree(JSON, process, (_, _) -> true, MEMORY).root()
@@ -75,7 +75,7 @@ public final class RuntimeExec {
         return after.equals(before) ? Optional.empty() : Optional.of(after);
     }
 
-    private static void set(ArrayNode environment, ClaimFiles.SetVariable variable) {
+    private static void set(ArrayNode environment, EditedContainers.SetVariable variable) {
         String name = variable.name() + "=";
         int last = -1;
         for (int i = 0; i < environment.size(); i++) {

@@ -109,6 +109,7 @@ public final class RuntimeHook {
                             state.bundle(),
                             Optional.empty(),
                             texts.spec(),
+                            texts.spec().environment(),
                             texts.docker(),
                             texts.docker().flatMap(images::of),
                             CreateCall.monitor(texts.docker(), request),

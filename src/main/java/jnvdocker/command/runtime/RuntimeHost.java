@@ -8,12 +8,14 @@ import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -28,6 +30,7 @@ import java.util.function.Supplier;
  * @param real the runtime that ours becomes, by our configuration
  * @param config our configuration
  * @param cdi what CDI devices are made of
+ * @param program that a container runs in which the runtime is tried
  * @param reload has the daemon read its configuration again
  */
 public record RuntimeHost(
@@ -37,10 +40,14 @@ public record RuntimeHost(
         Supplier<Optional<Path>> real,
         Path config,
         CdiHost cdi,
+        Path program,
         Reload reload) {
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeHost.class);
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final Duration PAUSE = Duration.ofMillis(100);
+
+    /** Begins our runtime's message in an engine's error. */
+    private static final String REFUSED = "jnvdocker: ";
 
     /** Reads our configuration again. */
     @FunctionalInterface
@@ -100,6 +107,21 @@ public record RuntimeHost(
                 return false;
             }
             LockSupport.parkNanos(PAUSE.toNanos());
+        }
+    }
+
+    /** Has the engine start a container with that runtime and one GPU; returns a report. */
+    String tryRuntime(String name) throws IOException {
+        try {
+            engine.tryRuntime(name, Files.readAllBytes(program));
+            return "tried it: a container with the runtime '" + name + "' got a GPU";
+        } catch (EngineException e) {
+            String why = e.refusal().what();
+            int ours = why.indexOf(REFUSED);
+            return "tried it: a container with the runtime '"
+                    + name
+                    + "' got no GPU: "
+                    + Quote.lines(ours < 0 ? why : why.substring(ours + REFUSED.length()).strip());
         }
     }
 

@@ -153,14 +153,26 @@ final class RuntimeInstall implements Callable<Integer> {
         }
         if (!dryRun && dockerd.isPresent() && plan.changesConfig()) {
             dockerd.get().reload();
-            out.println(
-                    host.awaitRuntime(name)
-                            ? "docker has the runtime '" + name + "' now"
-                            : "docker does not have the runtime '"
-                                    + name
-                                    + "' yet; see 'jnvdocker runtime status' and docker's log");
+        }
+        if (!dryRun) {
+            trial(kind, dockerd.isPresent()).forEach(out::println);
         }
         return ExitCode.OK.code();
+    }
+
+    /**
+     * Tries the runtime in a container of docker's; of other engines none can be made from here.
+     */
+    private List<String> trial(EngineKind kind, boolean isDockers) throws IOException {
+        if (!isDockers) {
+            return List.of("it was not tried in a container; try it: " + kind.trial(name));
+        }
+        return host.awaitRuntime(name)
+                ? List.of("docker has the runtime '" + name + "' now", host.tryRuntime(name))
+                : List.of(
+                        "docker does not have the runtime '"
+                                + name
+                                + "' yet; see 'jnvdocker runtime status' and docker's log");
     }
 
     private static Path configOf(EngineKind kind, Optional<RunningDockerd> running) {

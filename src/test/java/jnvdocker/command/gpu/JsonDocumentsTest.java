@@ -12,6 +12,7 @@ import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.doctor.TestingKubernetes;
 import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
@@ -427,6 +428,7 @@ class JsonDocumentsTest {
                                 volumes,
                                 new ServedVolumes(volumes, state, run),
                                 leases(),
+                                EditedContainers.in(folder.resolve("markers")),
                                 GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),
                                 GpuRequest.All::new,
                                 MesosPolicy::standard,

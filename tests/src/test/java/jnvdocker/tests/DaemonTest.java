@@ -200,7 +200,7 @@ class DaemonTest extends OneHostTest {
         Path state = daemon.state();
         Path claim = Files.createDirectories(state.resolve("claims").resolve(id));
         Files.createDirectories(state);
-        for (String name : List.of("claim.json", "claim.json.new", "variables.json")) {
+        for (String name : List.of("claim.json", "claim.json.new")) {
             Command.of("mkfifo", claim.resolve(name)).run().ok();
         }
         for (String name : List.of("gpu-errors", "mesos-install", "runtimes.json")) {

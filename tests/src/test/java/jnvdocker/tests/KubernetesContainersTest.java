@@ -22,12 +22,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 
 /**
  * Pods from their admission to the processes of their containers, in containerd 2, or in the engine
@@ -118,6 +120,14 @@ class KubernetesContainersTest {
         return admitted.devices().get("main").stream().map(uuids::indexOf).sorted().toList();
     }
 
+    private static String names(TestPod pod) {
+        return gpus(pod).stream().map(uuids::get).collect(Collectors.joining(","));
+    }
+
+    private static String visible(String value) {
+        return "NVIDIA_VISIBLE_DEVICES=" + value + "\n";
+    }
+
     private static List<String> openable(List<Integer> gpus) {
         return List.of(0, 1, 2, 3).stream().map(it -> gpus.contains(it) ? MAY : MAY_NOT).toList();
     }
@@ -133,7 +143,7 @@ class KubernetesContainersTest {
         for (int gpu : gpus(pod)) {
             assertTrue(seen.contains("nvidia" + gpu + "\n"), seen);
         }
-        assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
+        assertTrue(seen.contains(visible("void")), seen);
         assertTrue(seen.contains("libcuda.so"), seen);
         assertFalse(containers.run(container, "touch /usr/local/nvidia/x 2>&1; true").isEmpty());
         containers.stop(container);
@@ -160,8 +170,7 @@ class KubernetesContainersTest {
                             .strip();
             assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
             String seen = containers.run(container, "env; ls -R /usr/local/nvidia");
-            // A command in it has the variables that containerd knows, and not our runtime's.
-            assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
+            assertTrue(seen.contains(visible(handler.isEmpty() ? "void" : names(pod))), seen);
             assertTrue(seen.contains("libcuda.so"), seen);
             containers.end(pod);
         }
@@ -221,13 +230,28 @@ class KubernetesContainersTest {
         TestPod pod = admitted(1);
         AllocateAnswer.Container answer = answer(pod);
         String container =
-                containers.start(pod, "main", answer, "nvidia", "sleep", "1000").ok().out().strip();
+                containers
+                        .start(pod, "main", answer, "nvidia", "sh", "-c", "env > /e; sleep 1000")
+                        .ok()
+                        .out()
+                        .strip();
         assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
         assertEquals(1, lab.registry().live().size());
+        // A command in it has what its own process has.
+        String own = containers.run(container, "cat /e");
+        assertTrue(own.contains(visible(names(pod))), own);
+        assertTrue(own.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), own);
+        List<String> command = containers.run(container, "env").lines().toList();
+        List<String> missing = own.lines().filter(it -> it.matches("(NVIDIA|LD_|PATH).*")).toList();
+        assertTrue(command.containsAll(missing), () -> own + command);
+        Path edited = lab.daemon().socket().resolveSibling("runtime").resolve(container);
+        assertTrue(Files.exists(edited));
         TestPod thief = TestPod.of(UUID.randomUUID().toString(), 0);
         pods.add(thief);
         Command.Result refused = containers.start(thief, "main", answer, "nvidia", "sleep", "9");
         assertEquals(1, refused.exitCode(), refused::toString);
         assertTrue(refused.err().contains("jnvdocker: "), refused::toString);
+        containers.end(pod);
+        Lab.await(() -> Files.exists(edited) ? List.of(edited + " is left") : List.of());
     }
 }

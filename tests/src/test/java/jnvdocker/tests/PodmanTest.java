@@ -146,6 +146,67 @@ class PodmanTest {
         }
     }
 
+    /** Podman ignores the limit, which a kubelet would respect. */
+    @Test
+    void manifestGetsTheGpuThatItsVolumeNamesAndNoneByItsLimit() throws IOException {
+        Path node = lab.host().folder().resolve("dev/nvidia1");
+        String limit = "resources: {limits: {nvidia.com/gpu: 1}}";
+        String mount = "volumeMounts: [{name: gpu, mountPath: /dev/nvidia1}]";
+        String volume =
+                "  volumes: [{name: gpu, hostPath: {path: " + node + ", type: CharDevice}}]\n";
+        assertEquals(Set.of(), played(limit, ""));
+        assertEquals(Set.of(1), played(mount, volume));
+        assertEquals(Set.of(2), played("env: [{name: NVIDIA_VISIBLE_DEVICES, value: '2'}]", ""));
+    }
+
+    /** The GPUs that a pod of one container holds, which has this part and that of its pod. */
+    private static Set<Integer> played(String part, String ofThePod) throws IOException {
+        awaitHeld(Set.of());
+        Path manifest = folder.resolve("pod.yaml");
+        Files.writeString(
+                manifest,
+                """
+                apiVersion: v1
+                kind: Pod
+                metadata: {name: p}
+                spec:
+                  containers:
+                  - name: c
+                    image: localhost/plain:latest
+                    imagePullPolicy: Never
+                    command: [sleep, '1000']
+                    %s
+                %s\
+                """
+                        .formatted(part, ofThePod));
+        try {
+            podman.command(RUNTIME, "kube", "play", "--network=none", manifest)
+                    .with("CONTAINERS_CONF", configForPods())
+                    .run()
+                    .ok();
+            return held();
+        } finally {
+            podman.command("pod", "rm", "-f", "-t", "0", "p").run();
+        }
+    }
+
+    /**
+     * The pod's own container would be of an image that podman builds, with a program of Debian's.
+     */
+    private static Path configForPods() throws IOException {
+        podman.command("tag", "plain", "localhost/plain:latest").run().ok();
+        podman.command("create", "--name=three", "plain", "sleep", "1000").run().ok();
+        podman.command("commit", "-q", "three", "infra").run().ok();
+        podman.remove("three");
+        String limits = "[\"nofile=1024:1024\", \"nproc=1000:1000\"]";
+        return Files.writeString(
+                folder.resolve("pods.conf"),
+                Files.readString(podman.config())
+                        + "[containers]\ndefault_ulimits = "
+                        + limits
+                        + "\n[engine]\ninfra_image = \"localhost/infra:latest\"\n");
+    }
+
     private static Command.Result member(String name) {
         return podman.command(
                         RUNTIME,

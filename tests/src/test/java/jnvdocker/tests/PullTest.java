@@ -116,15 +116,21 @@ class PullTest extends EachEngineTest {
      * pull is no case of it: docker pull does without the helper, and docker run does not.
      */
     @Test
-    void missingCredentialHelperIsDockersOwn() throws IOException {
+    void missingOrFailingCredentialHelperIsDockersOwn() throws IOException {
         String none = registry.name() + "/lab/none:latest";
         Path config = Folders.make("credentials");
         Path broken = Folders.make("broken");
+        Path failing = Folders.make("failing");
+        Path helper = failing.resolve("docker-credential-fails");
+        String path = failing + ":" + System.getenv("PATH");
         try {
+            Files.writeString(helper, "#!/bin/sh\necho locked\nexit 1\n");
+            assertTrue(helper.toFile().setExecutable(true));
+            Files.writeString(failing.resolve("config.json"), "{\"credsStore\": \"fails\"}");
             Files.writeString(
                     config.resolve("config.json"), "{\"credsStore\": \"of-another-machine\"}");
             Files.writeString(broken.resolve("config.json"), "{\"credsStore\": 1}");
-            for (Path each : List.of(config, broken)) {
+            for (Path each : List.of(config, broken, failing)) {
                 for (List<String> words :
                         List.of(
                                 List.of("run", "--rm", none, "true"),
@@ -134,12 +140,17 @@ class PullTest extends EachEngineTest {
                                 List.of("pull", plain))) {
                     start(false);
                     Command.Result dockers =
-                            lab.engine().docker(words.toArray()).with("DOCKER_CONFIG", each).run();
+                            lab.engine()
+                                    .docker(words.toArray())
+                                    .with("DOCKER_CONFIG", each)
+                                    .with("PATH", path)
+                                    .run();
                     start(false);
                     Command.Result ours =
                             lab.daemon()
                                     .jnvdocker(words.toArray())
                                     .with("DOCKER_CONFIG", each)
+                                    .with("PATH", path)
                                     .run();
                     String text = words + "\n" + dockers + ours;
                     assertEquals(dockers.exitCode(), ours.exitCode(), text);
@@ -149,6 +160,18 @@ class PullTest extends EachEngineTest {
         } finally {
             Folders.remove(config);
             Folders.remove(broken);
+            Folders.remove(failing);
+        }
+    }
+
+    @Test
+    void unknownContextIsDockersToSay() {
+        for (String verb : List.of("run", "create", "pull")) {
+            Object[] words = {"--context=nowhere", verb, plain};
+            Command.Result dockers = docker(words);
+            Command.Result ours = lab.jnvdocker(words);
+            assertEquals(dockers.exitCode(), ours.exitCode(), ours::toString);
+            assertEquals(dockers.err(), ours.err());
         }
     }
 

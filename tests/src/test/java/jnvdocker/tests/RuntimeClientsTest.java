@@ -225,13 +225,12 @@ class RuntimeClientsTest {
 
     @Test
     void containerdsOwnClientGetsFreeOnesByAnAnnotation() {
-        Path image = folder.resolve("for-ctr.tar");
-        lab.docker("save", "-o", image, "plain").ok();
-        ctr("images", "import", image).ok();
+        importForCtr();
         ctrRun("-d", "one").ok();
         ctrRun("-d", "two").ok();
         try {
             awaitNumbers(Map.of("one", 2, "two", 2));
+            awaitWhy("one", "To free it: ctr -n default task kill -s KILL one");
             Command.Result third = ctrRun("--rm", "three");
             assertTrue(third.exitCode() != 0, third::toString);
             assertTrue(third.err().contains("jnvdocker: 2 GPUs"), third::toString);
@@ -243,6 +242,50 @@ class RuntimeClientsTest {
             }
         }
         awaitNumbers(Map.of());
+    }
+
+    /** Its processes alone are seen: no engine is asked about it. */
+    @Test
+    void containerOfContainerdWithoutOurRuntimeIsNamed() {
+        Path holdopen = folder.resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        Path node = lab.host().folder().resolve("dev/nvidia1");
+        importForCtr();
+        ctr(
+                        "run",
+                        "-d",
+                        "--device",
+                        node,
+                        "--mount",
+                        "type=bind,src=" + holdopen + ",dst=/holdopen,options=rbind:ro",
+                        "docker.io/library/plain:latest",
+                        "open",
+                        "/holdopen",
+                        node)
+                .ok();
+        try {
+            awaitWhy("1", "ctr -n default task kill -s KILL open");
+            String shown = lab.jnvdocker("gpu", "ls").ok().out();
+            assertTrue(shown.contains("in containerd's container open"), shown);
+            ctr("-n", "default", "task", "kill", "-s", "KILL", "open").ok();
+            awaitWhy("1", "is free");
+        } finally {
+            ctr("task", "rm", "-f", "open");
+            ctr("container", "rm", "open");
+        }
+    }
+
+    private static void awaitWhy(String what, String part) {
+        Lab.await(() -> {
+            String why = lab.jnvdocker("gpu", "why", what).out();
+            return why.contains(part) ? List.of() : List.of(why);
+        });
+    }
+
+    private static void importForCtr() {
+        Path image = folder.resolve("for-ctr.tar");
+        lab.docker("save", "-o", image, "plain").ok();
+        ctr("images", "import", image).ok();
     }
 
     private static Command.Result ctrRun(String option, String name) {

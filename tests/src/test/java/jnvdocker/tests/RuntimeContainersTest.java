@@ -216,6 +216,14 @@ class RuntimeContainersTest {
         assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=GPU-5c1a"), out);
         out = lab.docker("exec", "-e", "LD_LIBRARY_PATH=/mine", "one", "env").ok().out();
         assertTrue(out.contains("LD_LIBRARY_PATH=/mine\n"), out);
+        run("-d", "--name", "none", "-e", "NVIDIA_VISIBLE_DEVICES=none", "cuda", "sleep", "1000")
+                .ok();
+        out = lab.docker("exec", "none", "env").ok().out();
+        assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=void\n"), out);
+        Path edited = lab.daemon().socket().resolveSibling("runtime");
+        assertEquals(2, edited.toFile().list().length);
+        lab.docker("rm", "-f", "one", "none").ok();
+        Lab.await(() -> List.of(edited.toFile().list()));
     }
 
     @Test

@@ -89,7 +89,16 @@ class RuntimeInstallTest {
         lab.engine().restart();
         Command.Result installed = runtime.install().ok();
         assertTrue(installed.out().contains("\nreloading docker (SIGHUP to pid "), installed.out());
-        assertTrue(installed.out().endsWith("\ndocker has the runtime 'nvidia' now\n"));
+        assertTrue(
+                installed
+                        .out()
+                        .endsWith(
+                                "\ndocker has the runtime 'nvidia' now\n"
+                                        + "tried it: a container with the runtime 'nvidia' got a"
+                                        + " GPU\n"),
+                installed.out());
+        assertEquals("", lab.docker("ps", "-aq").ok().out());
+        assertEquals("", lab.docker("images", "-q", "jnvdocker-check").ok().out());
         lab.jnvdocker("runtime", "status").ok();
         Command.Result run = lab.docker("run", "--rm", "--gpus=1", "--runtime=nvidia", "plain");
         assertTrue(run.err().contains("could not select device driver"), run::toString);
@@ -118,6 +127,22 @@ class RuntimeInstallTest {
         assertTrue(
                 run.err().contains("make it again (docker compose up -d --force-recreate, or"),
                 run::toString);
+    }
+
+    /** The runtime stays installed, and the line says whose the GPUs are. */
+    @Test
+    void trialWithoutAFreeGpuSaysWhy() {
+        lab.engine().restart();
+        lab.jnvdocker("run", "-d", "--name=all", "--gpus=all", "plain", "sleep", "1000").ok();
+        Command.Result installed = runtime.install().ok();
+        String last = installed.out().lines().toList().getLast();
+        assertTrue(
+                last.startsWith("tried it: a container with the runtime 'nvidia' got no GPU: "),
+                installed::out);
+        assertTrue(last.contains("container all"), last);
+        lab.jnvdocker("runtime", "status").ok();
+        assertEquals("all\n", lab.docker("ps", "-a", "--format={{.Names}}").ok().out());
+        assertEquals("", lab.docker("images", "-q", "jnvdocker-check").ok().out());
     }
 
     @Test

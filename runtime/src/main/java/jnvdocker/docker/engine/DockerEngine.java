@@ -168,6 +168,22 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                 docker -> trial.copy(docker, folder, wanted, to));
     }
 
+    /**
+     * Has the engine start a container with our runtime and a GPU, and remove it.
+     *
+     * @param program that ends at once, and needs no other file
+     * @throws EngineException when the engine, or our runtime, refuses it
+     */
+    public void tryRuntime(String runtime, byte[] program) throws EngineException {
+        queryForClient(
+                "start a container with the runtime " + Quote.shown(runtime),
+                LIMIT,
+                docker -> {
+                    StartedContainer.start(docker, runtime, program);
+                    return true;
+                });
+    }
+
     /** The default runtime, as far as it is known without a question to the engine. */
     public Optional<String> standard() {
         return memory.knownRuntimes().map(EngineRuntimes::standard);

@@ -57,6 +57,28 @@ public enum EngineKind {
         };
     }
 
+    /** A command that shows whether a container gets a GPU by the runtime of that name. */
+    public String trial(String runtime) {
+        return switch (this) {
+            case DOCKER ->
+                    "docker run --rm --runtime "
+                            + runtime
+                            + " --label jnvdocker.gpus=1 IMAGE nvidia-smi -L";
+            case PODMAN ->
+                    "podman run --rm --runtime "
+                            + runtime
+                            + " --device /dev/nvidia0 IMAGE nvidia-smi -L";
+            case CONTAINERD, CRIO ->
+                    "kubectl logs of a pod that runs nvidia-smi -L, with the RuntimeClass "
+                            + runtime
+                            + " and the annotation jnvdocker.gpus: \"1\"";
+            case CDI ->
+                    "podman run --rm --device "
+                            + RuntimeInstaller.CDI_KIND
+                            + "=0 IMAGE nvidia-smi -L";
+        };
+    }
+
     /** The command that makes it read its configuration again, where it must be told. */
     public Optional<String> reload() {
         return switch (this) {

@@ -46,15 +46,15 @@ public final class DockerSuite {
      */
     public static void main(String[] arguments) throws IOException {
         Path folder = Folders.make("suite");
-        int differences;
+        Outcomes outcomes;
         try (Lab lab = new Lab(TestEngine.Release.wanted())) {
             DockerSuite suite = new DockerSuite(lab, folder);
             suite.prepare(Path.of(arguments[0]));
-            differences = suite.compare();
+            outcomes = suite.compare();
         } finally {
             Folders.remove(folder);
         }
-        System.exit(differences == 0 ? 0 : 1);
+        System.exit(outcomes.different() == 0 ? 0 : 1);
     }
 
     private void prepare(Path checkout) throws IOException {
@@ -67,39 +67,18 @@ public final class DockerSuite {
         Files.createSymbolicLink(links.resolve("docker"), Project.tree().resolve("bin/jnvdocker"));
     }
 
-    private int compare() {
-        int differences = 0;
-        int same = 0;
+    private Outcomes compare() {
+        Outcomes outcomes = new Outcomes();
         for (String name : PACKAGES) {
             build(name);
             String path = System.getenv("PATH");
-            Map<String, String> dockers = run(name, lab.engine().docker(), path);
-            Map<String, String> ours =
-                    run(name, lab.daemon().jnvdocker(), folder.resolve("bin") + ":" + path);
-            for (Map.Entry<String, String> each : dockers.entrySet()) {
-                String now = ours.remove(each.getKey());
-                if (each.getValue().equals(now)) {
-                    same++;
-                    System.out.println(each.getValue() + " " + name + " " + each.getKey());
-                } else {
-                    differences++;
-                    System.out.printf(
-                            "DIFFERENT %s %s: docker %s, jnvdocker %s%n",
-                            name, each.getKey(), each.getValue(), now);
-                }
-            }
-            differences += ours.size();
-            ours.forEach((test, now) -> System.out.println("DIFFERENT " + test + " " + now));
+            outcomes.compare(
+                    name,
+                    run(name, lab.engine().docker(), path),
+                    run(name, lab.daemon().jnvdocker(), folder.resolve("bin") + ":" + path));
         }
-        System.out.println(
-                "docker "
-                        + lab.engine().version()
-                        + ": "
-                        + same
-                        + " the same, "
-                        + differences
-                        + " different");
-        return differences;
+        System.out.println("docker " + lab.engine().version() + ": " + outcomes);
+        return outcomes;
     }
 
     private void build(String name) {

@@ -1,0 +1,41 @@
+package jnvdocker.tests.bench;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/** How the tests of a suite ended that was run twice. */
+final class Outcomes {
+    private int same;
+    private int different;
+
+    /**
+     * Compares two runs, and prints each test.
+     *
+     * @param before outcomes by the names of the tests
+     */
+    void compare(String suite, Map<String, String> before, Map<String, String> after) {
+        Map<String, String> left = new TreeMap<>(after);
+        before.forEach((test, was) -> {
+            String now = left.remove(test);
+            if (was.equals(now)) {
+                same++;
+                System.out.println(was + " " + suite + " " + test);
+            } else {
+                different++;
+                System.out.println("DIFFERENT " + suite + " " + test + ": " + was + ", " + now);
+            }
+        });
+        different += left.size();
+        left.forEach((test, now) ->
+                System.out.println("DIFFERENT " + suite + " " + test + ": none, " + now));
+    }
+
+    int different() {
+        return different;
+    }
+
+    @Override
+    public String toString() {
+        return same + " the same, " + different + " different";
+    }
+}
