@@ -215,7 +215,7 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void whoIsRefusedForATaskThatWaitsIsToldItsNameByTheNextDaemonToo() {
         configure("mesos_gpus = ['1', '2']\n");
-        lasting(sleeper(1).named("one"));
+        lasting(sleeper(1).uuids(uuid(1)).named("one"));
         awaitStates("fhff");
         agent.launch(task(2).named("train")).awaitRemark("jnvdocker: waiting for 2 GPUs");
         assertKeptForTrain();

@@ -74,7 +74,7 @@ class RealRuntimeTest {
         process.putArray("args").add("sh").add("-c").add("env > /out; sleep 1000");
         ((ArrayNode) process.get("env")).add("NVIDIA_VISIBLE_DEVICES=all");
         ((ObjectNode) spec.get("root")).put("readonly", false);
-        String id = "jnv-" + name + "-" + ProcessHandle.current().pid();
+        String id = "jnv-" + name + "-" + Project.RUN;
         ((ObjectNode) spec.get("linux")).put("cgroupsPath", "/" + id);
         Files.writeString(config, spec.toString());
         Path out = root.resolve("out");

@@ -278,7 +278,7 @@ class RefusedProcessTest {
 
     private void assertRefuses(String runtime, ObjectNode spec, boolean terminal)
             throws IOException, RefusedException {
-        String id = "jnv-refused-" + ProcessHandle.current().pid();
+        String id = "jnv-refused-" + Project.RUN;
         spec.withObjectProperty("linux").put("cgroupsPath", "/" + id);
         Path bundle = Files.createDirectories(folder.resolve("bundle"));
         Files.writeString(bundle.resolve("config.json"), refused(spec));

@@ -97,8 +97,7 @@ public final class MesosAgent implements AutoCloseable {
     }
 
     private String nextId() {
-        return "%08x-0000-4000-8000-%012x"
-                .formatted(launched.incrementAndGet(), ProcessHandle.current().pid());
+        return "%08x-0000-4000-8000-%s".formatted(launched.incrementAndGet(), Project.RUN);
     }
 
     private Path sandbox(MesosTask task, String id) {

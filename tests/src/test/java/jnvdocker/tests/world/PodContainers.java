@@ -25,7 +25,7 @@ public final class PodContainers implements AutoCloseable {
     private static final Path CGROUPS = Path.of("/sys/fs/cgroup");
 
     private final PodEngine engine;
-    private final String parent = "kubepods-" + ProcessHandle.current().pid();
+    private final String parent = "kubepods-" + Project.RUN;
     private final Map<String, String> sandboxes = new ConcurrentHashMap<>();
     private final Map<String, Integer> attempts = new ConcurrentHashMap<>();
     private final Set<String> privileged = ConcurrentHashMap.newKeySet();

@@ -22,7 +22,7 @@ public final class PodProcesses implements AutoCloseable {
 
     public PodProcesses() {
         Path hierarchy = Files.isDirectory(DEVICES) ? DEVICES : Path.of("/sys/fs/cgroup");
-        kubepods = hierarchy.resolve("kubepods-" + ProcessHandle.current().pid());
+        kubepods = hierarchy.resolve("kubepods-" + Project.RUN);
     }
 
     /** Makes the cgroup of a pod, in which nothing runs yet. */

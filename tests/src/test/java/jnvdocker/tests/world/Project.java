@@ -4,10 +4,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.stream.Stream;
 
 /** Paths in the checkout. */
 public final class Project {
+    /** In names that tests of several machines share: pids are the same in each PID namespace. */
+    public static final String RUN = "%012x".formatted(new SecureRandom().nextLong(1L << 48));
+
     private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
 
     private Project() {}
