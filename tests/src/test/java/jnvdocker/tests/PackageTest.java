@@ -244,8 +244,8 @@ class PackageTest {
         String installed = settings();
         shell(
                 """
-                jnvdocker run --name stopped --gpus 1 cuda true
-                jnvdocker run -d --name running --gpus 1 --stop-signal KILL cuda sleep 1000
+                jnvdocker run --name stopped --gpus device=0 cuda true
+                jnvdocker run -d --name running --gpus device=1 --stop-signal KILL cuda sleep 1000
                 docker create --name plain cuda true
                 docker run -d -e NVIDIA_VISIBLE_DEVICES=void --name restarting --restart always \
                   --stop-signal KILL cuda sleep 1000
