@@ -40,6 +40,8 @@ import java.util.Set;
  *     jnvdocker
  * @param keepHistory how long a lease is kept after its end; empty keeps all
  * @param idleWarn for how long a held GPU is idle when that is logged; empty if it never is
+ * @param notifyFolders directories of programs that are run for each event
+ * @param stopOverdue whether the holder of an overdue lease is stopped
  * @param mesos the policy for Mesos tasks
  * @param envSelects whether a variable of the user's chooses a container's GPUs
  * @param runtime the policy for containers that our OCI runtime creates
@@ -55,6 +57,8 @@ public record Config(
         String socketGroup,
         Optional<Duration> keepHistory,
         Optional<Duration> idleWarn,
+        List<Path> notifyFolders,
+        boolean stopOverdue,
         MesosPolicy mesos,
         boolean envSelects,
         RuntimePolicy runtime,
@@ -65,7 +69,6 @@ public record Config(
     /** A whole year can still be looked at in the month after it. */
     private static final Duration HISTORY = Duration.ofDays(400);
 
-    private static final Span.Limits WAITS = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
     private static final Span.Limits IDLE = new Span.Limits(Duration.ofMinutes(5), Span.LONGEST);
     private static final Span.Limits HISTORIES = new Span.Limits(Duration.ofDays(1), Span.LONGEST);
 
@@ -125,10 +128,14 @@ public record Config(
                         written.at("allow_privileged").choice(),
                         policy(written, file),
                         words(written.at("ignore").list()),
-                        directories(written.at("driver_directories")),
+                        directories(written.at("driver_directories"), "the driver's libraries"),
                         written.at("socket_group").text().orElse(""),
                         history(written.at("keep_history")),
                         span(written.at("idle_warn"), IDLE, "or leave the key out"),
+                        directories(written.at("notify"), "programs").stream()
+                                .map(Path::of)
+                                .toList(),
+                        written.at("stop_overdue").choice(),
                         new MesosPolicy(
                                 gpuIds(written.at("mesos_gpus")),
                                 mesosWait(written.at("mesos_wait"))),
@@ -210,19 +217,7 @@ public record Config(
 
     private static LeasePolicy policy(ConfigFile written, Path file) throws StartException {
         return new LeasePolicy(
-                oneOrMore(
-                        written.at("max_gpus_per_user"),
-                        "how many GPUs a user may have at a time",
-                        ""),
-                oneOrMore(
-                        written.at("max_gpus_unknown"),
-                        "how many GPUs containers of unknown users may have in all",
-                        ", for max_gpus_per_user"),
-                oneOrMore(
-                        written.at("max_gpus_per_namespace"),
-                        "how many GPUs the pods of a namespace may have in all",
-                        ""),
-                span(written.at("max_wait"), WAITS, "or leave the key out"),
+                ConfiguredLimits.read(written, file),
                 oneOrMore(
                                 written.at("max_waits_per_user"),
                                 "how many times a user may wait for GPUs at a time",
@@ -247,7 +242,7 @@ public record Config(
         }
     }
 
-    private static OptionalInt oneOrMore(ConfigFile.Entry entry, String what, String otherwise)
+    static OptionalInt oneOrMore(ConfigFile.Entry entry, String what, String otherwise)
             throws StartException {
         OptionalInt number = entry.number();
         if (number.isPresent() && number.getAsInt() < 1) {
@@ -263,7 +258,7 @@ public record Config(
         return number;
     }
 
-    private static List<String> gpuIds(ConfigFile.Entry entry) throws StartException {
+    static List<String> gpuIds(ConfigFile.Entry entry) throws StartException {
         List<ConfigFile.Entry> ids = entry.list();
         for (ConfigFile.Entry id : ids) {
             if (!GpuResolver.ids(id.word()).stream().allMatch(GpuResolver::isId)) {
@@ -282,13 +277,14 @@ public record Config(
         return entries.stream().map(ConfigFile.Entry::word).toList();
     }
 
-    private static List<String> directories(ConfigFile.Entry entry) throws StartException {
+    private static List<String> directories(ConfigFile.Entry entry, String what)
+            throws StartException {
         for (ConfigFile.Entry directory : entry.list()) {
             if (!directory.word().startsWith("/")) {
                 throw directory.refusal(
                         new Refusal(
                                 Quote.quoted(directory.word()) + " is not an absolute path",
-                                "write that of a directory with the driver's libraries"),
+                                "write that of a directory with " + what),
                         null);
             }
         }
@@ -307,8 +303,8 @@ public record Config(
         return span(entry, MesosPolicy.WAITS, besides).orElse(MesosPolicy.WAIT);
     }
 
-    private static Optional<Duration> span(
-            ConfigFile.Entry entry, Span.Limits limits, String besides) throws StartException {
+    static Optional<Duration> span(ConfigFile.Entry entry, Span.Limits limits, String besides)
+            throws StartException {
         Optional<String> text = entry.text();
         try {
             return text.map(it -> Span.parse(it, limits));

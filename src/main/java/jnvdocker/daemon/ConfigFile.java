@@ -13,6 +13,7 @@ import org.tomlj.TomlTable;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -93,13 +94,32 @@ final class ConfigFile {
                 its.add(new Part(part.path(), table));
             } else if (value != null) {
                 throw new StartException(
-                        part.place(name) + ": " + Quote.quoted(name) + " is a table",
-                        "write its keys below a line [" + name + "]");
+                        part.place(name) + ": " + Quote.quoted(prefix + name) + " is a table",
+                        "write its keys below a line [" + prefix + bare(name) + "]");
             }
         }
-        ConfigFile found = new ConfigFile(its, name + ".");
+        ConfigFile found = new ConfigFile(its, prefix + name + ".");
         tables.add(found);
         return found;
+    }
+
+    private static String bare(String name) {
+        return name.matches("[A-Za-z0-9_-]+") ? name : '"' + Quote.shown(name) + '"';
+    }
+
+    /** Returns the keys in the order in which they count: those of a later file come first. */
+    List<String> keys() {
+        Comparator<TomlPosition> order =
+                Comparator.comparingInt(TomlPosition::line).thenComparingInt(TomlPosition::column);
+        return parts.reversed().stream()
+                .flatMap(part ->
+                        part.table().keySet().stream()
+                                .sorted(
+                                        Comparator.comparing(
+                                                key -> part.table().inputPositionOf(List.of(key)),
+                                                order)))
+                .distinct()
+                .toList();
     }
 
     /**
@@ -107,12 +127,12 @@ final class ConfigFile {
      */
     void refuseOthers() throws StartException {
         refuseOthers(this);
-        for (ConfigFile its : tables) {
-            its.refuseOthers(this);
-        }
     }
 
     private void refuseOthers(ConfigFile whole) throws StartException {
+        for (ConfigFile its : tables) {
+            its.refuseOthers(whole);
+        }
         for (Part part : parts) {
             for (String key : part.table().keySet()) {
                 if (!known.contains(key)) {
@@ -151,6 +171,20 @@ final class ConfigFile {
             this.value = value;
             this.path = path;
             this.place = place;
+        }
+
+        String key() {
+            return key;
+        }
+
+        /** Whether the value is that word. */
+        boolean is(String word) {
+            return value.filter(word::equals).isPresent();
+        }
+
+        /** {@code limits.alice.gpus in /etc/jnvdocker/config.toml:12}. */
+        String name() {
+            return key + " in " + place;
         }
 
         Optional<String> text() throws StartException {

@@ -39,6 +39,7 @@ import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.metrics.MetricsPage;
+import jnvdocker.notify.Notifier;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
@@ -122,6 +123,14 @@ final class Daemon implements AutoCloseable {
         started.push(parts);
         started.push(parts.keep());
         started.push(parts.queueKeeper().start());
+        started.push(
+                Notifier.start(
+                        config::notifyFolders,
+                        world.log(),
+                        inventory,
+                        parts.leases(),
+                        folders.run()));
+        started.push(parts.overdue().start(config::stopOverdue));
         CudaVersions cuda = new CudaVersions(monitor::cuda);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
         FirstVolume.make(host, volumes, served);

@@ -118,13 +118,22 @@ final class LiveConfig {
         return config.idleWarn();
     }
 
+    /** The directories of programs that are run for each event. */
+    List<Path> notifyFolders() {
+        return config.notifyFolders();
+    }
+
+    /** Whether the holder of an overdue lease is stopped. */
+    boolean stopOverdue() {
+        return config.stopOverdue();
+    }
+
     GpuRequest defaultGpus() {
         return config.defaultGpus();
     }
 
     MesosPolicy mesos() {
-        Config now = config;
-        return now.mesos().within(now.policy().maxWait());
+        return config.mesos();
     }
 
     KubernetesPolicy kubernetes() {

@@ -77,6 +77,9 @@ final class GpuSamples {
         samples.add(Metric.STATE, with(status.state().name()), 1);
         status.lease()
                 .ifPresent(lease -> samples.add(Metric.LEASE_START, held, seconds(lease.since())));
+        status.lease()
+                .flatMap(Lease::due)
+                .ifPresent(due -> samples.add(Metric.LEASE_DUE, held, seconds(due)));
         status.idleSince().ifPresent(since -> samples.add(Metric.FREE_SINCE, gpu, seconds(since)));
     }
 

@@ -53,6 +53,11 @@ enum Metric {
             GAUGE,
             Of.HELD,
             "Time at which the GPU's lease began, in Unix time"),
+    LEASE_DUE(
+            "gpu_lease_due_time_seconds",
+            GAUGE,
+            Of.HELD,
+            "Time at which the GPU's lease ends, or should have ended, in Unix time"),
     IDLE_SINCE(
             "gpu_idle_since_time_seconds",
             GAUGE,

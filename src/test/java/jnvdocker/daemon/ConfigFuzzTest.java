@@ -176,7 +176,7 @@ class ConfigFuzzTest {
                         "%s = 1 # \u2028");
         Arbitrary<String> key =
                 Arbitraries.oneOf(
-                        Arbitraries.of("max_gpus", "limits", "default_gpu", "default-gpus", "true"),
+                        Arbitraries.of("max_gpus", "limit", "default_gpu", "default-gpus", "true"),
                         Arbitraries.strings()
                                 .withCharRange('a', 'z')
                                 .withCharRange('A', 'Z')

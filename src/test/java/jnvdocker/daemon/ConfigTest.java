@@ -7,7 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.lease.Allowance;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Limits;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Rule;
+import jnvdocker.lease.Subject;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.web.ListenAddress;
@@ -48,6 +53,8 @@ class ConfigTest {
                     "",
                     Optional.of(Duration.ofDays(400)),
                     Optional.empty(),
+                    List.of(),
+                    false,
                     new MesosPolicy(List.of(), Duration.ofSeconds(30)),
                     true,
                     new RuntimePolicy(
@@ -88,6 +95,10 @@ class ConfigTest {
                 refused.getMessage());
     }
 
+    private static <T> Rule<T> rule(Subject subject, T value, String key) {
+        return new Rule<>(subject, value, key + " in " + FILE);
+    }
+
     @Test
     void everyKeyIsRead() throws StartException {
         assertEquals(
@@ -95,10 +106,23 @@ class ConfigTest {
                         new GpuRequest.None(),
                         true,
                         new LeasePolicy(
-                                OptionalInt.of(4),
-                                OptionalInt.of(2),
-                                OptionalInt.of(3),
-                                Optional.of(Duration.ofHours(12)),
+                                new Limits(
+                                        List.of(
+                                                rule(Subject.UNKNOWN, 2, "max_gpus_unknown"),
+                                                rule(Subject.EVERYBODY, 4, "max_gpus_per_user"),
+                                                rule(
+                                                        Subject.NAMESPACES,
+                                                        3,
+                                                        "max_gpus_per_namespace")),
+                                        List.of(),
+                                        List.of(),
+                                        List.of(),
+                                        List.of(
+                                                rule(
+                                                        Subject.EVERYBODY,
+                                                        Duration.ofHours(12),
+                                                        "max_wait")),
+                                        List.of()),
                                 10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
                                 true,
@@ -108,6 +132,8 @@ class ConfigTest {
                         "gpu",
                         Optional.of(Duration.ofDays(90)),
                         Optional.of(Duration.ofHours(2)),
+                        List.of(Path.of("/etc/jnvdocker/notify.d")),
+                        true,
                         new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofSeconds(40)),
                         false,
                         new RuntimePolicy(
@@ -133,6 +159,8 @@ class ConfigTest {
                         max_wait = "12h"
                         max_waits_per_user = 10
                         cordon = [3, "GPU-5c1a1003", "0000:3b:00.0"]
+                        notify = ["/etc/jnvdocker/notify.d"]
+                        stop_overdue = true
                         allow_privileged = true
                         allow_unmanaged = true
                         ignore = ["lab/monitor", 'watcher', ""]
@@ -232,12 +260,18 @@ class ConfigTest {
                 refusal("# policy\nkeep_history = '" + value + "'"));
     }
 
+    private static Duration longestWait(Config config) {
+        return allowance(config, "alice").waits().orElseThrow().limit();
+    }
+
+    private static Allowance allowance(Config config, String user, String... groups) {
+        return config.policy().limits().of(new Owner(1000, user), Set.of(groups));
+    }
+
     @Test
     void aLongestWaitIsAnyLengthOfTime() throws StartException {
-        assertEquals(
-                Optional.of(Duration.ofSeconds(90)), parse("max_wait = '90s'").policy().maxWait());
-        assertEquals(
-                Optional.of(Duration.ofHours(36)), parse("max_wait = '1d12h'").policy().maxWait());
+        assertEquals(Duration.ofSeconds(90), longestWait(parse("max_wait = '90s'")));
+        assertEquals(Duration.ofHours(36), longestWait(parse("max_wait = '1d12h'")));
     }
 
     @ParameterizedTest
@@ -371,10 +405,10 @@ class ConfigTest {
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
                         + " allow_unmanaged, cordon, default_gpus, driver_directories, env_selects,"
-                        + " idle_warn, ignore,"
-                        + " keep_history, kubernetes, kubernetes_gpus, listen, listen_labels,"
-                        + " max_gpus_per_namespace, max_gpus_per_user, max_gpus_unknown, max_wait,"
-                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]",
+                        + " idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus, limits,"
+                        + " listen, listen_labels, max_gpus_per_namespace, max_gpus_per_user,"
+                        + " max_gpus_unknown, max_wait, max_waits_per_user, mesos_gpus, mesos_wait,"
+                        + " notify, runtime, socket_group, stop_overdue]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -384,7 +418,7 @@ class ConfigTest {
                 "Allow_Privileged = true",
                 "  \"max wait\"=1",
                 "'a.*b' = [1]",
-                "[limits]",
+                "[limit]",
                 "a.b = 1"
             })
     void unknownKeyIsFoundHoweverItIsSpelled(String line) {
@@ -477,7 +511,7 @@ class ConfigTest {
         Files.writeString(beside.resolve(".d.toml"), "default_gpus = 9\n");
         Config config = Config.read(file, true);
         assertEquals(new GpuRequest.Count(3), config.defaultGpus());
-        assertEquals(Optional.of(Duration.ofHours(1)), config.policy().maxWait());
+        assertEquals(Duration.ofHours(1), longestWait(config));
         assertTrue(config.runtime().imagesGetNone());
         assertEquals(new GpuRequest.Count(1), config.runtime().allMeans());
         Files.delete(file);
@@ -605,15 +639,15 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus,"
-                        + " driver_directories, env_selects,"
-                        + " idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus, listen,"
-                        + " listen_labels, max_gpus_per_namespace, max_gpus_per_user,"
-                        + " max_gpus_unknown, max_wait,"
-                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]";
+                    + " driver_directories, env_selects, idle_warn, ignore, keep_history,"
+                    + " kubernetes, kubernetes_gpus, limits, listen, listen_labels,"
+                    + " max_gpus_per_namespace, max_gpus_per_user, max_gpus_unknown, max_wait,"
+                    + " max_waits_per_user, mesos_gpus, mesos_wait, notify, runtime, socket_group,"
+                    + " stop_overdue]";
         assertEquals(
                 FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));
-        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 460);
+        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 490);
         assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
         assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
     }
@@ -636,13 +670,81 @@ class ConfigTest {
                 refusal("ignore = ['x',\n  ['y']]"));
     }
 
+    @Test
+    void ofEachLimitTheFirstThatFitsCounts() throws StartException {
+        Config config =
+                parse(
+                        """
+                        max_gpus_per_user = 2
+                        max_wait = "12h"
+                        [limits]
+                        alice = { gpus = "any", hours_per_week = 100 }
+                        "@students" = { gpus = 1, max_hold = "8h", allowed = ["0-1"] }
+                        [limits."@staff"]
+                        gpus = 4
+                        hours_per_day = "24"
+                        max_wait = "any"
+                        """);
+        Allowance alice = allowance(config, "alice", "students");
+        assertEquals(Optional.empty(), alice.gpus());
+        assertEquals(
+                new Rule<>(
+                        new Subject(Subject.Kind.USER, "alice"),
+                        Duration.ofHours(100),
+                        "limits.alice.hours_per_week in " + FILE + ":4"),
+                alice.perWeek().get());
+        assertEquals(Duration.ofHours(8), alice.hold().get().limit());
+        assertEquals(List.of("0", "1"), alice.allowed().get().limit());
+        Allowance both = allowance(config, "bob", "staff", "students");
+        assertEquals(1, both.gpus().get().limit());
+        assertEquals("limits.@students.gpus in " + FILE + ":5", both.gpus().get().key());
+        assertEquals(Duration.ofHours(24), both.perDay().get().limit());
+        assertEquals(Optional.empty(), both.waits());
+        Allowance other = allowance(config, "carol");
+        assertEquals(2, other.gpus().get().limit());
+        assertEquals(Duration.ofHours(12), other.waits().get().limit());
+        assertEquals(
+                2,
+                config.policy().limits().of(Owner.guessed("alice"), Set.of()).gpus().get().limit());
+    }
+
+    @Test
+    void limitsOfALaterFileComeFirst() throws IOException {
+        Path file = folder.resolve("config.toml");
+        Path beside = Files.createDirectory(folder.resolve("config.d"));
+        Files.writeString(file, "[limits]\nalice = { gpus = 1, max_wait = '1h' }\n");
+        Files.writeString(beside.resolve("a.toml"), "[limits]\n'*' = { gpus = 3 }\n");
+        Allowance alice = allowance(Config.read(file, true), "alice");
+        assertEquals(3, alice.gpus().get().limit());
+        assertEquals(Duration.ofHours(1), alice.waits().get().limit());
+    }
+
+    @Test
+    void mistakesInLimitsAreNamed() {
+        assertEquals(
+                FILE
+                        + ":2: 'limits.@a b' is a table; write its keys below a line [limits.\"@a"
+                        + " b\"]",
+                refusal("[limits]\n'@a b' = 4"));
+        assertEquals(
+                FILE + ":2: limits.alice.gpus = -1 is too few: write 0 or more, or 'any'",
+                refusal("[limits]\nalice = { gpus = -1 }"));
+        assertEquals(
+                FILE + ":2: limits.alice.hours_per_day = 0 is too few: write 1 or more, or 'any'",
+                refusal("[limits]\nalice = { hours_per_day = 0 }"));
+        assertEquals(
+                FILE
+                        + ":2: unknown key 'limits.alice.gpu'; known are [allowed, gpus,"
+                        + " hours_per_day, hours_per_week, max_hold, max_wait]",
+                refusal("[limits]\nalice = { gpu = 1 }"));
+    }
+
     /** Read in the same way as by an earlier TOML library. */
     @Test
     void quotesThatAreForgottenOrTooManyAreNoMatter() throws StartException {
         assertEquals(
-                OptionalInt.of(4), parse("max_gpus_per_user = ' 4 '").policy().maxGpusPerUser());
-        assertEquals(
-                OptionalInt.empty(), parse("max_gpus_per_user = ''").policy().maxGpusPerUser());
+                4, allowance(parse("max_gpus_per_user = ' 4 '"), "alice").gpus().get().limit());
+        assertEquals(Limits.NONE, parse("max_gpus_per_user = ''").policy().limits());
         assertTrue(parse("allow_privileged = 'True'").allowPrivileged());
         assertTrue(parse("allow_privileged = 1").allowPrivileged());
         assertFalse(parse("allow_privileged = ''").allowPrivileged());

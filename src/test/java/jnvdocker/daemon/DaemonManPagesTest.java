@@ -69,11 +69,11 @@ class DaemonManPagesTest {
     @Test
     void everyKeyIsDescribedWithItsType() throws IOException {
         Map<String, String> tables = new TreeMap<>();
-        for (String table : List.of("runtime", "kubernetes")) {
+        for (String table : List.of("runtime", "kubernetes", "limits.alice")) {
             known("[" + table + "]\n").forEach(key -> tables.put(key, "[" + table + "]\n"));
         }
         Set<String> known = known("");
-        known.removeAll(Set.of("runtime", "kubernetes"));
+        known.removeAll(Set.of("runtime", "kubernetes", "limits"));
         known.addAll(tables.keySet());
         Map<String, String> described = new TreeMap<>();
         KEY.matcher(section("jnvdocker.toml.5", "DESCRIPTION"))

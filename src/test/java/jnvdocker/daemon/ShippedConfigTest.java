@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.lease.Allowance;
+import jnvdocker.lease.Owner;
 import jnvdocker.request.GpuRequest;
 
 import org.junit.jupiter.api.Test;
@@ -17,7 +19,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
@@ -56,7 +57,7 @@ class ShippedConfigTest {
 
     @Test
     void explainsEachKeyInOneLine() {
-        Set<String> explained = new TreeSet<>(Set.of("runtime", "kubernetes"));
+        Set<String> explained = new TreeSet<>(Set.of("runtime", "kubernetes", "limits"));
         keys().forEach(key -> explained.add(key.group(3)));
         Set<String> others = without(explained, known("[runtime]\n", "runtime.other"));
         assertEquals(
@@ -105,10 +106,20 @@ class ShippedConfigTest {
     }
 
     @Test
+    void limitsOfTheExampleAreValid() throws StartException {
+        String uncommented = text.replaceAll("(?m)^#([a-z\"*@]+ = \\{)", "$1");
+        Allowance student =
+                parse(uncommented).policy().limits().of(new Owner(1000, "bob"), Set.of("students"));
+        assertEquals(1, student.gpus().orElseThrow().limit());
+        assertEquals(Duration.ofHours(8), student.hold().orElseThrow().limit());
+    }
+
+    @Test
     void classroomLimitsEachStudent() throws StartException {
         Config config = parse(read(EXAMPLES.resolve("classroom.toml")));
-        assertEquals(OptionalInt.of(2), config.policy().maxGpusPerUser());
-        assertEquals(Optional.of(Duration.ofHours(8)), config.policy().maxWait());
+        Allowance student = config.policy().limits().of(new Owner(1000, "alice"), Set.of());
+        assertEquals(2, student.gpus().orElseThrow().limit());
+        assertEquals(Duration.ofHours(8), student.waits().orElseThrow().limit());
         assertEquals(Optional.of(Duration.ofDays(210)), config.keepHistory());
     }
 }

@@ -135,11 +135,13 @@ class MetricsPageTest {
         return parts.leases()
                 .claim(
                         new LeaseRequest(
-                                GpuRequest.parseOption(request),
-                                ALICE,
-                                self,
-                                new Origin.EngineContainer("engine", Optional.of("cuda:\"12\"\n")),
-                                Optional.empty()))
+                                        GpuRequest.parseOption(request),
+                                        ALICE,
+                                        self,
+                                        new Origin.EngineContainer(
+                                                "engine", Optional.of("cuda:\"12\"\n")),
+                                        Optional.empty())
+                                .lasting(Optional.of(Duration.ofHours(8))))
                 .orElseThrow();
     }
 

@@ -2,10 +2,15 @@ package jnvdocker.posix;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
+import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The names of this host's users and groups. Many hosts ask a directory service on the network for
@@ -19,6 +24,9 @@ public final class HostNames {
     /** For a lookup whose result a number cannot replace. */
     private static final Duration LONGER = Duration.ofSeconds(5);
 
+    /** Users are put into groups and taken out of them, and expect that to count. */
+    private static final Duration MEMBERS_KNOWN = Duration.ofSeconds(5);
+
     private static final HostNames OF_THIS_HOST = new HostNames();
     private static final int THREADS = 4;
     private static final int MAX_BUFFER = 1 << 20;
@@ -26,12 +34,29 @@ public final class HostNames {
     /** The offset of the number in {@code struct passwd} and {@code struct group}, on 64 bits. */
     private static final int NUMBER = 16;
 
+    /** The offset of the number of the user's group in {@code struct passwd}. */
+    private static final int GROUP = 20;
+
+    /** More than a kernel lets a process be in. */
+    private static final int MAX_GROUPS = 65_537;
+
     private final SlowQueries<Integer, String> names =
             new SlowQueries<>("user-names", THREADS, HostNames::nameOf, System::nanoTime);
     private final SlowQueries<String, Integer> users =
             new SlowQueries<>("users", THREADS, HostNames::userCalled, System::nanoTime);
     private final SlowQueries<String, Integer> groups =
             new SlowQueries<>("groups", 1, HostNames::groupCalled, System::nanoTime);
+
+    private final SlowQueries<Integer, Set<Integer>> groupsOfUsers =
+            new SlowQueries<>(
+                    "groups-of-users",
+                    THREADS,
+                    HostNames::groupsOf,
+                    System::nanoTime,
+                    MEMBERS_KNOWN);
+
+    private final SlowQueries<Integer, String> ownGroups =
+            new SlowQueries<>("own-groups", THREADS, HostNames::ownGroup, System::nanoTime);
 
     private HostNames() {}
 
@@ -64,6 +89,76 @@ public final class HostNames {
     /** Returns the number of a group in the same way. */
     public Optional<Integer> group(String name) throws NoAnswerException {
         return groups.ask(name, LONGER);
+    }
+
+    /**
+     * Returns those of some groups that a user is in, at once or within a given time; a group or
+     * user that the host does not have is in none.
+     *
+     * @throws NoAnswerException when the host does not answer in that time
+     */
+    public Set<String> groupsOf(int uid, Set<String> among, Duration patience)
+            throws NoAnswerException {
+        Set<Integer> numbers = groupsOfUsers.ask(uid, patience).orElse(Set.of());
+        Set<String> its = new HashSet<>();
+        for (String name : among) {
+            if (groups.ask(name, patience).filter(numbers::contains).isPresent()) {
+                its.add(name);
+            }
+        }
+        return its;
+    }
+
+    /**
+     * Returns the name of a user's own group, as {@code id -gn}; empty if the host has none, or
+     * does not answer at once.
+     */
+    public Optional<String> groupOf(int uid) {
+        try {
+            return ownGroups.ask(uid, A_MOMENT);
+        } catch (NoAnswerException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static Optional<String> ownGroup(int uid) throws PosixException {
+        Optional<Login> login = login(uid);
+        return login.isEmpty()
+                ? Optional.empty()
+                : entry(
+                        "getgrgid_r " + login.get().group(),
+                        (entry, buffer, size, found) ->
+                                LibC.INSTANCE.getgrgid_r(
+                                        login.get().group(), entry, buffer, size, found),
+                        entry -> entry.getPointer(0).getString(0));
+    }
+
+    private record Login(String name, int group) {}
+
+    private static Optional<Login> login(int uid) throws PosixException {
+        return entry(
+                "getpwuid_r " + Integer.toUnsignedString(uid),
+                (entry, buffer, size, found) ->
+                        LibC.INSTANCE.getpwuid_r(uid, entry, buffer, size, found),
+                entry -> new Login(entry.getPointer(0).getString(0), entry.getInt(GROUP)));
+    }
+
+    private static Optional<Set<Integer>> groupsOf(int uid) throws PosixException {
+        return login(uid).map(it -> groupsOf(it));
+    }
+
+    private static Set<Integer> groupsOf(Login login) {
+        IntByReference number = new IntByReference(256);
+        int[] groups;
+        do {
+            groups = new int[Math.min(number.getValue(), MAX_GROUPS)];
+            number.setValue(groups.length);
+        } while (LibC.INSTANCE.getgrouplist(login.name(), login.group(), groups, number) < 0
+                && groups.length < MAX_GROUPS);
+        return Arrays.stream(groups)
+                .limit(number.getValue())
+                .boxed()
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     private static Optional<String> nameOf(int uid) throws PosixException {

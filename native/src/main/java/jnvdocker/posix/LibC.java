@@ -72,5 +72,9 @@ interface LibC extends Library {
 
     int getpwnam_r(String name, Pointer entry, Pointer buffer, long size, PointerByReference found);
 
+    int getgrouplist(String user, int group, int[] groups, IntByReference number);
+
+    int getgrgid_r(int gid, Pointer entry, Pointer buffer, long size, PointerByReference found);
+
     int getgrnam_r(String name, Pointer entry, Pointer buffer, long size, PointerByReference found);
 }

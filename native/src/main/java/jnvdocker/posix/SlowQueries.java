@@ -19,7 +19,7 @@ import java.util.function.LongSupplier;
  * wait for a question that has already kept another caller waiting for that long.
  */
 final class SlowQueries<Q, A> {
-    private static final long KNOWN_NANOS = TimeUnit.MINUTES.toNanos(10);
+    private static final Duration KNOWN = Duration.ofMinutes(10);
 
     /**
      * Also for questions that have failed: a caller that has waited does not wait again so soon.
@@ -45,6 +45,7 @@ final class SlowQueries<Q, A> {
 
     private final Question<Q, A> question;
     private final LongSupplier nanos;
+    private final long knownNanos;
     private final ThreadPoolExecutor threads;
     private final Map<Q, Open<A>> open = new HashMap<>();
     private final Map<Q, Known<A>> known =
@@ -61,8 +62,19 @@ final class SlowQueries<Q, A> {
      * @param threads the number of questions that are asked at a time
      */
     SlowQueries(String name, int threads, Question<Q, A> question, LongSupplier nanos) {
+        this(name, threads, question, nanos, KNOWN);
+    }
+
+    /**
+     * Remembers answers for another time.
+     *
+     * @param known how long an answer is believed
+     */
+    SlowQueries(
+            String name, int threads, Question<Q, A> question, LongSupplier nanos, Duration known) {
         this.question = question;
         this.nanos = nanos;
+        knownNanos = known.toNanos();
         this.threads =
                 new ThreadPoolExecutor(
                         threads,
@@ -130,7 +142,10 @@ final class SlowQueries<Q, A> {
         } catch (PosixException e) {
             // Treated as no answer.
         } finally {
-            long valid = answer != null && answer.isPresent() ? KNOWN_NANOS : UNKNOWN_NANOS;
+            long valid =
+                    answer != null && answer.isPresent()
+                            ? knownNanos
+                            : Math.min(knownNanos, UNKNOWN_NANOS);
             Known<A> found = new Known<>(answer, nanos.getAsLong() + valid);
             CompletableFuture<Known<A>> future;
             Known<A> kept;

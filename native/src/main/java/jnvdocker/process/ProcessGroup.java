@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,7 @@ public final class ProcessGroup {
 
     private static final String TRUSTED = "trusted.jnvdocker.";
     private static final int LIMIT = 1 << 16;
+    private static final Duration STEP = Duration.ofMillis(50);
 
     private ProcessGroup() {}
 
@@ -146,6 +148,25 @@ public final class ProcessGroup {
                 throw e;
             }
         }
+    }
+
+    /**
+     * Ends all processes of a cgroup, by SIGTERM, and by SIGKILL those that are left after a time.
+     */
+    public static void end(String folder, Duration patience) throws IOException {
+        CgroupFolder group = new CgroupFolder(Path.of(folder));
+        long begun = System.nanoTime();
+        group.pids().forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroy));
+        while (group.hasProcesses() && System.nanoTime() - begun < patience.toNanos()) {
+            try {
+                Thread.sleep(STEP);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+        group.pids()
+                .forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
     }
 
     /**

@@ -36,8 +36,17 @@ public final class ShortProcess {
      * @throws IOException when it cannot be started, takes longer, or writes more than 64 KiB
      */
     public static Result run(ProcessBuilder builder, Duration limit) throws IOException {
-        Process process =
-                builder.redirectInput(new File("/dev/null")).redirectErrorStream(true).start();
+        return run(builder, new File("/dev/null"), limit);
+    }
+
+    /**
+     * Runs a program likewise.
+     *
+     * @param input the file that is its standard input
+     */
+    public static Result run(ProcessBuilder builder, File input, Duration limit)
+            throws IOException {
+        Process process = builder.redirectInput(input).redirectErrorStream(true).start();
         try {
             return new ShortProcess(process, limit).result();
         } catch (InterruptedException e) {

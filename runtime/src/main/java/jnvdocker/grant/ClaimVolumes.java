@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -15,7 +16,6 @@ import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
@@ -35,6 +35,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -58,6 +59,9 @@ public final class ClaimVolumes implements PluginVolumes {
 
     /** For how long nobody looks again for unmanaged uses: 'docker run' mounts far sooner. */
     private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
+
+    /** For the groups of a user, which the host may have to ask for. */
+    private static final Duration NAMES_LIMIT = Duration.ofMillis(300);
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -308,7 +312,11 @@ public final class ClaimVolumes implements PluginVolumes {
 
     /** Why the policy of the configuration allows no new lease; empty if it allows one. */
     private static Optional<Supplier<VolumeException>> refusal(
-            Claim claim, List<Gpu> present, LeasePolicy rules, Holdings holdings) {
+            Claim claim,
+            List<Gpu> present,
+            LeasePolicy rules,
+            Allowances allowances,
+            Holdings holdings) {
         Cordons cordons = new Cordons(rules, holdings.cordoned());
         for (Gpu gpu : gpus(claim, present)) {
             if (!gpu.isSound()) {
@@ -325,26 +333,9 @@ public final class ClaimVolumes implements PluginVolumes {
                                         + RemakeAdvice.of(claim)));
             }
         }
-        Quota quota = new Quota(rules, holdings.held());
-        int gpus = claim.gpus().size();
-        Quota.Limit limit = quota.limit(claim.owner());
-        if (!quota.allowsEver(claim.owner(), gpus)) {
-            return Optional.of(() ->
-                    new VolumeException(
-                            "this container has " + gpus + " GPUs, and " + QuotaText.rule(limit),
-                            "make it again with fewer: "
-                                    + RemakeAdvice.command(claim)
-                                    + " --gpus "
-                                    + limit.gpus()));
-        }
-        if (!quota.allows(claim.owner(), gpus)) {
-            List<Lease> its = quota.leases(claim.owner());
-            return Optional.of(() ->
-                    new VolumeException(
-                            QuotaText.excess(claim.owner(), its, limit),
-                            "stop one of them, then start this container again"));
-        }
-        return Optional.empty();
+        return new Quota(allowances, holdings.held())
+                .excess(claim.owner(), gpus(claim, present))
+                .map(excess -> () -> RemakeAdvice.refusal(claim, excess));
     }
 
     private static VolumeException sick(Claim claim, Gpu gpu) {
@@ -357,9 +348,18 @@ public final class ClaimVolumes implements PluginVolumes {
             throws IOException, VolumeException {
         Past past = new Past.Unknown();
         Optional<Lease> own = Optional.empty();
+        supply.learn(claim.owner(), NAMES_LIMIT);
         for (int attempt = 1; ; attempt++) {
             Mounted result;
-            Start start = new Start(claim, present, use, caller, past, supply.rules());
+            Start start =
+                    new Start(
+                            claim,
+                            present,
+                            use,
+                            caller,
+                            past,
+                            supply.rules(),
+                            supply.allowances(claim.owner()));
             try {
                 result = registry.decide(start::mount);
             } catch (RegistryException e) {
@@ -455,7 +455,8 @@ public final class ClaimVolumes implements PluginVolumes {
             String use,
             ProcessId caller,
             Past past,
-            LeasePolicy policy) {
+            LeasePolicy policy,
+            Allowances allowances) {
 
         /** The claim's lease begins, or goes on, unless others have its GPUs. */
         Mounted mount(LeaseWriter leases) {
@@ -474,14 +475,24 @@ public final class ClaimVolumes implements PluginVolumes {
                 return new Blocked(others);
             }
             Optional<Supplier<VolumeException>> refused =
-                    again ? Optional.empty() : refusal(claim, present, policy, leases.holdings());
+                    again
+                            ? Optional.empty()
+                            : refusal(claim, present, policy, allowances, leases.holdings());
             if (refused.isPresent()) {
                 return new Refused(refused.get());
             }
             Holder holder = Holder.of(caller, Optional.empty(), Optional.empty());
-            Lease lease = leases.begin(claim, holder);
+            Lease lease = leases.begin(claim, holder, time(again, leases));
             leases.mount(claim, use);
             return new Granted(lease);
+        }
+
+        /** A restart goes on with the time of the last start. */
+        private Optional<Duration> time(boolean again, LeaseWriter leases) {
+            Instant now = leases.holdings().now();
+            return again && past instanceof Past.Over(Lease lease, _)
+                    ? lease.due().map(due -> Duration.between(now, due))
+                    : allowances.of(claim.owner()).time(leases.time(claim));
         }
 
         private Mounted goOn(Lease own, LeaseWriter leases) {

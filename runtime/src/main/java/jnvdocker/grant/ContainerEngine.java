@@ -173,6 +173,14 @@ public interface ContainerEngine {
     void start(String container, Duration limit) throws IOException;
 
     /**
+     * Stops a container as its user's own {@code docker stop} does; one that does not run is no
+     * error.
+     *
+     * @return false when there is none
+     */
+    boolean stop(String container, Duration limit) throws IOException;
+
+    /**
      * The options that a volume was made with; none when there is no such volume. Empty when the
      * volume is the engine's own, and no plugin's: that one is only named like ours.
      */

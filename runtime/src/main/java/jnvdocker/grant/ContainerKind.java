@@ -5,6 +5,8 @@ import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
 
+import java.io.IOException;
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -12,6 +14,9 @@ import java.util.Optional;
  * done that, and put a process into a cgroup that is named after a container.
  */
 abstract class ContainerKind implements HolderKind {
+    /** However long a container takes to end, its engine goes on with that. */
+    private static final Duration STOP_LIMIT = Duration.ofMinutes(2);
+
     private final ClaimMounts mounts;
 
     ContainerKind(ClaimMounts mounts) {
@@ -35,6 +40,12 @@ abstract class ContainerKind implements HolderKind {
                 || inItsCgroup
                 || mounts.has(process.id(), lease.claim().id())
                         && !mounts.isOfAnother(process.id(), lease);
+    }
+
+    @Override
+    public boolean stop(Lease lease, ContainerEngine engine) throws IOException {
+        Optional<Claim.ContainerRef> container = lease.claim().container();
+        return container.isPresent() && engine.stop(container.get().id(), STOP_LIMIT);
     }
 
     @Override

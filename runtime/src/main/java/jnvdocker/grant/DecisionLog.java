@@ -35,6 +35,7 @@ public final class DecisionLog implements LeaseEvents {
     private final Optional<Journal> journal;
     private final DecisionCounts counts = new DecisionCounts();
     private final List<DecisionListener> listeners = new CopyOnWriteArrayList<>();
+    private volatile Lines lines = (_, _, _) -> {};
 
     /**
      * @param journal that standard error goes to; empty if lines are all that is kept
@@ -46,6 +47,21 @@ public final class DecisionLog implements LeaseEvents {
     /** Returns how often what was decided. */
     DecisionCounts counts() {
         return counts;
+    }
+
+    /** Is given each line with its fields by the thread that writes it, which must not wait. */
+    @FunctionalInterface
+    public interface Lines {
+        /**
+         * @param decision what was decided, or seen: {@code granted}
+         * @param fields as the journal has them
+         */
+        void hear(String decision, String line, Map<String, String> fields);
+    }
+
+    /** Has each line given to a reader from now on. */
+    public void read(Lines reader) {
+        lines = reader;
     }
 
     /** Has somebody told of each decision from now on. */
@@ -122,6 +138,50 @@ public final class DecisionLog implements LeaseEvents {
     }
 
     /**
+     * The time of a lease ends soon, or has ended.
+     *
+     * @param left until then; negative or nothing when it has ended
+     */
+    void due(Lease lease, Duration left) {
+        boolean over = left.isNegative() || left.isZero();
+        write(
+                over ? "overdue" : "due",
+                gpus(lease)
+                        + " of "
+                        + LeaseText.holder(lease)
+                        + claim(lease)
+                        + (over
+                                ? ": the time of the lease is over"
+                                : ": the time of the lease ends in " + Span.text(left)),
+                fields(lease));
+    }
+
+    /** A client that waited has its GPUs. */
+    void served(Claim claim, Duration waited) {
+        Map<String, String> fields = fields(claim);
+        fields.put("JNVDOCKER_SECONDS", String.valueOf(Math.max(0, waited.toSeconds())));
+        write(
+                "served",
+                Quote.shown(claim.owner().name())
+                        + " got "
+                        + gpus(claim.gpus())
+                        + " after "
+                        + Span.text(waited)
+                        + " in the queue (claim "
+                        + claim.id()
+                        + ")",
+                fields);
+    }
+
+    /** The holder of an overdue lease was told to end. */
+    void stopped(Lease lease) {
+        write(
+                "stopped",
+                "stopped " + LeaseText.holder(lease) + claim(lease) + ": the lease is overdue",
+                fields(lease));
+    }
+
+    /**
      * GPUs were requested and not given.
      *
      * @param purpose the container, or the command of a user: {@code container train-7}
@@ -140,6 +200,7 @@ public final class DecisionLog implements LeaseEvents {
     }
 
     private void write(String decision, String line, Map<String, String> fields) {
+        lines.hear(decision, line, Map.copyOf(fields));
         fields.put("MESSAGE", line);
         fields.put("PRIORITY", INFORMATIONAL);
         fields.put("SYSLOG_IDENTIFIER", "jnvdockerd");
@@ -150,11 +211,15 @@ public final class DecisionLog implements LeaseEvents {
     }
 
     private static Map<String, String> fields(Lease lease) {
-        Claim claim = lease.claim();
+        Map<String, String> fields = fields(lease.claim());
+        fields.put("JNVDOCKER_LEASE", String.valueOf(lease.id()));
+        return fields;
+    }
+
+    private static Map<String, String> fields(Claim claim) {
         Map<String, String> fields = new TreeMap<>();
         putOwner(fields, claim.owner());
         fields.put("JNVDOCKER_CLAIM", claim.id());
-        fields.put("JNVDOCKER_LEASE", String.valueOf(lease.id()));
         fields.put("JNVDOCKER_GPUS", uuids(claim.gpus()));
         fields.put("JNVDOCKER_PURPOSE", claim.origin().title());
         claim.container()

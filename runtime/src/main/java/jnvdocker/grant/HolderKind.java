@@ -78,6 +78,16 @@ public interface HolderKind {
      */
     default void clean(Lease lease) throws IOException {}
 
+    /**
+     * Has a holder end whose time is over, as it would by its user's own hand. May take long, and
+     * may be repeated.
+     *
+     * @return whether there is a way to do that
+     */
+    default boolean stop(Lease lease, ContainerEngine engine) throws IOException {
+        return false;
+    }
+
     /** Says what of a holder lives, for people: {@code its process (pid 4711) runs}. */
     default String runs(Lease lease, ProcessId process) {
         return "its process (pid " + process.pid() + ") runs";

@@ -26,6 +26,7 @@ public record LeaseParts(
         Keeper keeper,
         QueueKeeper queueKeeper,
         RefusedStarts refusedStarts,
+        OverdueKeeper overdue,
         ClaimPrune prune,
         Unleased unleased,
         OciContainers oci,
@@ -78,7 +79,12 @@ public record LeaseParts(
         registry.addListener(world.log());
         world.troubles().addListener(registry.changes()::add);
         ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
-        Supply supply = new Supply(inventory, world.traits(), world.policy());
+        Supply supply =
+                new Supply(
+                        inventory,
+                        world.traits(),
+                        world.policy(),
+                        new AllowanceReader(registry, world.pace()));
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence =
@@ -129,6 +135,7 @@ public record LeaseParts(
                             keeper,
                             supply,
                             unmanagedScan,
+                            world.log(),
                             world.pace());
             Reservations reservations =
                     new Reservations(
@@ -171,6 +178,8 @@ public record LeaseParts(
                     keeper,
                     queueKeeper,
                     refusedStarts,
+                    new OverdueKeeper(
+                            registry, evidence, world.engine(), world.log(), world.pace()),
                     new ClaimPrune(
                             registry, files, remover, evidence, keeper, world.engine(), reconciler),
                     unleased,

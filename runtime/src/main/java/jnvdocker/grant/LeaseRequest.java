@@ -9,6 +9,7 @@ import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.Set;
@@ -22,6 +23,7 @@ import java.util.Set;
  * @param origin of the claim that it becomes
  * @param waiting for GPUs that are taken; without it, the request is refused
  * @param creation of the container that our OCI runtime is to create; empty for all others
+ * @param time how long the GPUs are wanted, if the user says so
  */
 public record LeaseRequest(
         GpuRequest request,
@@ -30,9 +32,16 @@ public record LeaseRequest(
         ProcessId client,
         Origin origin,
         Optional<Waiting> waiting,
-        Optional<Creation> creation) {
+        Optional<Creation> creation,
+        Optional<Duration> time) {
     public LeaseRequest {
         candidates = Set.copyOf(candidates);
+    }
+
+    /** A copy that says how long the GPUs are wanted. */
+    public LeaseRequest lasting(Optional<Duration> wanted) {
+        return new LeaseRequest(
+                request, candidates, owner, client, origin, waiting, creation, wanted);
     }
 
     /**
@@ -64,6 +73,18 @@ public record LeaseRequest(
      * @param evidence of the end
      */
     public record Over(Lease lease, String evidence) {}
+
+    /** A request that does not say how long the GPUs are wanted. */
+    public LeaseRequest(
+            GpuRequest request,
+            Set<String> candidates,
+            Owner owner,
+            ProcessId client,
+            Origin origin,
+            Optional<Waiting> waiting,
+            Optional<Creation> creation) {
+        this(request, candidates, owner, client, origin, waiting, creation, Optional.empty());
+    }
 
     /** A request whose engine may be queried. */
     public LeaseRequest(
@@ -108,6 +129,6 @@ public record LeaseRequest(
 
     /** A place in the queue for it, which has no number yet. */
     public Ticket ticket() {
-        return new Ticket(0, client, owner, request, Instant.EPOCH, origin, candidates);
+        return new Ticket(0, client, owner, request, Instant.EPOCH, origin, candidates, time);
     }
 }

@@ -4,6 +4,7 @@ import jnvdocker.container.Allocation;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
+import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -15,11 +16,15 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Quota;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Rule;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.QuotaText;
+import jnvdocker.lease.text.TimeText;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
@@ -34,6 +39,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -157,6 +163,13 @@ public final class Leases {
         reservations.cancel(claim);
     }
 
+    /** What a user may have by the limits of the configuration, and has. */
+    public Standing standing(Owner owner) throws IOException {
+        endReservations();
+        supply.learn(owner, Reservations.NAMES_LIMIT);
+        return supply.standing(owner, registry.holdings());
+    }
+
     /** Refuses claims from now on. Those given before are among {@link #live}. */
     public void stop() {
         reservations.stop();
@@ -262,9 +275,13 @@ public final class Leases {
                 .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease));
     }
 
+    private static List<Owner> owners(List<Ticket> waiting) {
+        return waiting.stream().map(Ticket::owner).toList();
+    }
+
     private Board board(List<Gpu> shown, List<GpuUse> seen, Holdings holdings) throws IOException {
         List<Gpu> gpus = troubles.mark(shown);
-        Supply.Terms terms = supply.terms(gpus);
+        Supply.Terms terms = supply.terms(gpus, owners(queue.all()));
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
         GpuBoard board =
@@ -417,8 +434,19 @@ public final class Leases {
      * @param gpu the UUID of the one that counts; empty counts all
      */
     public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        return gpuTime(from, Optional.empty(), gpu, GpuTime.By.USER);
+    }
+
+    /**
+     * For how long they have had GPUs until another time, by something else.
+     *
+     * @param until empty for now
+     */
+    public GpuTime gpuTime(
+            Instant from, Optional<Instant> until, Optional<String> gpu, GpuTime.By by)
+            throws IOException {
         endReservations();
-        return registry.history().gpuTime(from, gpu);
+        return registry.history().gpuTime(from, until, gpu, by);
     }
 
     /**
@@ -554,6 +582,49 @@ public final class Leases {
                     "'jnvdocker gpu leases --all' says how");
         }
         return new Released(lease, idle ? Optional.empty() : Optional.of(what));
+    }
+
+    /**
+     * Gives a lease more time.
+     *
+     * @param more from its end on, or from now on when that has passed
+     * @param byRoot whether the limits of its owner do not count
+     * @return the lease with its new end
+     * @throws RefusedException when it has no end, or its owner may not hold GPUs that long
+     */
+    public Lease extend(Lease lease, Duration more, boolean byRoot)
+            throws RefusedException, IOException {
+        String name = "claim " + lease.claim().id();
+        if (lease.due().isEmpty()) {
+            throw new RefusedException(
+                    name + " may hold its GPUs as long as it runs", "there is nothing to extend");
+        }
+        Instant now = registry.now();
+        Instant from = lease.isOverdue(now) ? now : lease.due().get();
+        Duration time = Duration.between(lease.since(), from.plus(more));
+        Owner owner = lease.claim().owner();
+        Allowance allowance = standing(owner).allowance();
+        if (!byRoot && !allowance.isKnown()) {
+            Quota.Unsure unsure = new Quota.Unsure(owner);
+            throw new RefusedException(QuotaText.why(unsure), QuotaText.remedy(unsure));
+        }
+        if (!byRoot && allowance.hold().filter(it -> time.compareTo(it.limit()) > 0).isPresent()) {
+            Rule<Duration> longest = allowance.hold().get();
+            throw new RefusedException(
+                    name
+                            + " has held its GPUs since "
+                            + LeaseText.time(lease.since())
+                            + ", and "
+                            + TimeText.longestHold(longest),
+                    "extend it until "
+                            + LeaseText.time(lease.since().plus(longest.limit()))
+                            + " at most, or ask root, who may extend it further");
+        }
+        registry.decide(leases -> {
+            leases.extend(lease, time);
+            return null;
+        });
+        return lease(lease.claim().id());
     }
 
     /** The live lease of a claim. */

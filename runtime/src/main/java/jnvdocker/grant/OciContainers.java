@@ -6,13 +6,11 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
-import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
 import jnvdocker.registry.LeaseRegistry;
-import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -75,66 +73,6 @@ public final class OciContainers {
     public record Container(String root, String id) {}
 
     /**
-     * A container that is to be created.
-     *
-     * @param process our runtime, which waits for the answer and then becomes the real one
-     * @param cgroup the directory that its cgroup will have, if that is known
-     * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
-     * @param reservation the claim that was made for it beforehand
-     */
-    public record Creation(
-            Container container,
-            String name,
-            Optional<String> image,
-            ProcessId process,
-            Optional<String> cgroup,
-            Owner owner,
-            GpuRequest request,
-            Set<String> candidates,
-            Optional<String> reservation) {
-        public Creation {
-            candidates = Set.copyOf(candidates);
-        }
-
-        /** A creation that may be given any GPU. */
-        public Creation(
-                Container container,
-                String name,
-                Optional<String> image,
-                ProcessId process,
-                Optional<String> cgroup,
-                Owner owner,
-                GpuRequest request,
-                Optional<String> reservation) {
-            this(container, name, image, process, cgroup, owner, request, Set.of(), reservation);
-        }
-
-        /** A copy for a container that a claim was made for beforehand. */
-        public Creation with(String claim, Owner itsOwner) {
-            return new Creation(
-                    container,
-                    name,
-                    image,
-                    process,
-                    cgroup,
-                    itsOwner,
-                    request,
-                    candidates,
-                    Optional.of(claim));
-        }
-
-        /**
-         * A copy for a container that may be given only some GPUs.
-         *
-         * @param uuids of these; empty when it may be given any
-         */
-        public Creation among(Set<String> uuids) {
-            return new Creation(
-                    container, name, image, process, cgroup, owner, request, uuids, reservation);
-        }
-    }
-
-    /**
      * The request of a claim that a container names by its label; empty when it is not that
      * container's. A claim that has no container yet is whose client lives.
      */
@@ -177,7 +115,7 @@ public final class OciContainers {
      * @return empty for a request for no GPU
      * @throws RefusedException saying who has them
      */
-    public Optional<Lease> claim(Creation creation) throws RefusedException, IOException {
+    public Optional<Lease> claim(OciCreation creation) throws RefusedException, IOException {
         return claim(creation, Optional.empty(), Optional.empty());
     }
 
@@ -186,7 +124,7 @@ public final class OciContainers {
      *
      * @param scan that was begun when its creation was asked for
      */
-    public Optional<Lease> claim(Creation creation, FirstScan scan)
+    public Optional<Lease> claim(OciCreation creation, FirstScan scan)
             throws RefusedException, IOException {
         return claim(creation, Optional.empty(), Optional.of(scan));
     }
@@ -197,12 +135,13 @@ public final class OciContainers {
      *
      * @param init its pid; the process has not begun with anything of the container's
      */
-    public Optional<Lease> claim(Creation creation, int init) throws RefusedException, IOException {
+    public Optional<Lease> claim(OciCreation creation, int init)
+            throws RefusedException, IOException {
         return claim(creation, evidence.process(init), Optional.empty());
     }
 
     private Optional<Lease> claim(
-            Creation creation, Optional<ProcessId> init, Optional<FirstScan> scan)
+            OciCreation creation, Optional<ProcessId> init, Optional<FirstScan> scan)
             throws RefusedException, IOException {
         long until = pace.nanos() + LIMIT.toNanos();
         begin(creation);
@@ -224,7 +163,7 @@ public final class OciContainers {
     }
 
     /** Our runtime may ask again while its first question is being answered. */
-    private void begin(Creation creation) throws RefusedException, IOException {
+    private void begin(OciCreation creation) throws RefusedException, IOException {
         long begun = System.nanoTime();
         synchronized (underWay) {
             while (!underWay.add(creation.container())) {
@@ -290,7 +229,7 @@ public final class OciContainers {
     }
 
     /** The GPUs reserved for it become its own. */
-    private Optional<LeaseRequest.Over> reservation(Creation creation) throws IOException {
+    private Optional<LeaseRequest.Over> reservation(OciCreation creation) throws IOException {
         Optional<Lease> reserved =
                 creation.reservation().isPresent()
                         ? registry.liveOf(creation.reservation().get())
@@ -301,7 +240,7 @@ public final class OciContainers {
     }
 
     private Optional<Lease> make(
-            Creation creation,
+            OciCreation creation,
             Optional<LeaseRequest.Over> earlier,
             Optional<FirstScan> scan,
             long until)
@@ -331,7 +270,8 @@ public final class OciContainers {
                                                 earlier,
                                                 had(last),
                                                 scan,
-                                                until))));
+                                                until)),
+                                creation.time()));
         if (claim.isEmpty()) {
             return Optional.empty();
         }

@@ -6,14 +6,20 @@ import jnvdocker.process.ProcessGroup;
 import jnvdocker.process.Processes;
 import jnvdocker.use.GpuUse;
 
+import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Programs of {@code gpu run}, and all that they start: each has a cgroup of its own. */
 final class ProcessKind extends GroupKind {
+    /** As docker has it. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
     private final Processes processes;
 
     /** Cgroups of leases that have ended, or are about to, by their claims. */
@@ -56,6 +62,15 @@ final class ProcessKind extends GroupKind {
     @Override
     protected String others() {
         return "but others that it started";
+    }
+
+    @Override
+    public boolean stop(Lease lease, ContainerEngine engine) throws IOException {
+        Optional<String> group = lease.holder().cgroup();
+        if (group.isPresent()) {
+            ProcessGroup.end(group.get(), PATIENCE);
+        }
+        return group.isPresent();
     }
 
     /** The cgroup goes when nothing is left in it. */

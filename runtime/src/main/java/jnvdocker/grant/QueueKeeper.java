@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
@@ -53,6 +54,7 @@ public final class QueueKeeper {
     private final Keeper keeper;
     private final Supply supply;
     private final UnmanagedScan unmanagedScan;
+    private final DecisionLog log;
     private final Pace pace;
 
     /** The leases of the GPUs that are waited for. */
@@ -77,6 +79,7 @@ public final class QueueKeeper {
             Keeper keeper,
             Supply supply,
             UnmanagedScan unmanagedScan,
+            DecisionLog log,
             Pace pace) {
         this.registry = registry;
         this.cancellation = cancellation;
@@ -84,6 +87,7 @@ public final class QueueKeeper {
         this.keeper = keeper;
         this.supply = supply;
         this.unmanagedScan = unmanagedScan;
+        this.log = log;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
         scannedForUses = pace.nanos() - PERIOD.toNanos();
@@ -146,7 +150,7 @@ public final class QueueKeeper {
         }
         Supply.Terms terms;
         try {
-            terms = supply.terms();
+            terms = supply.terms(places.stream().map(place -> place.ticket().owner()).toList());
         } catch (IOException e) {
             nothingIsThere(places, FileErrors.describe(e));
             return;
@@ -268,7 +272,7 @@ public final class QueueKeeper {
                             return Walk.BLIND;
                         }
                         if (place.isPresent()) {
-                            give(place, chosen, holdings);
+                            give(place, chosen, holdings, terms.allowances());
                             return Walk.SERVED;
                         }
                         choice.keep(place.ticket());
@@ -309,7 +313,8 @@ public final class QueueKeeper {
         }
     }
 
-    private void give(Place place, List<Gpu> gpus, Holdings holdings) throws IOException {
+    private void give(Place place, List<Gpu> gpus, Holdings holdings, Allowances allowances)
+            throws IOException {
         Ticket ticket = place.ticket();
         if (queue.forgetTheDead(List.of(ticket))) {
             return;
@@ -326,12 +331,20 @@ public final class QueueKeeper {
                 registry.decide(leases -> {
                     boolean same = stopped.isEmpty() && leases.holdings().decidesLike(holdings);
                     if (same) {
-                        leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()));
-                        leases.begin(claim, Holder.reserved(ticket.client()));
+                        leases.add(
+                                claim,
+                                LeaseRequest.kept(ticket.origin(), ticket.request()),
+                                ticket.time());
+                        leases.begin(
+                                claim,
+                                Holder.reserved(ticket.client()),
+                                allowances.of(ticket.owner()).time(ticket.time()));
                     }
                     return same;
                 });
-        if (reserved && !place.give(claim)) {
+        if (reserved && place.give(claim)) {
+            log.served(claim, Duration.between(ticket.since(), holdings.now()));
+        } else if (reserved) {
             cancellation.of(claim, "its client no longer waits");
         }
     }

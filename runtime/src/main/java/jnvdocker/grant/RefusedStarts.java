@@ -6,6 +6,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.UnmanagedUses;
@@ -20,6 +21,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -210,7 +212,9 @@ public final class RefusedStarts {
 
     /** Nobody has or uses any of the claim's GPUs, nobody waits for one, and no rule is against. */
     private boolean canHaveAll(Claim claim) throws IOException {
-        Supply.Terms terms = supply.terms();
+        List<Owner> owners = new ArrayList<>(List.of(claim.owner()));
+        queue.all().forEach(ticket -> owners.add(ticket.owner()));
+        Supply.Terms terms = supply.terms(owners);
         List<Gpu> gpus = terms.gpus();
         try {
             ClaimedNodes.refuseOthers(claim, gpus);
@@ -222,11 +226,14 @@ public final class RefusedStarts {
         Holdings holdings = registry.holdings();
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, rules);
         GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
-        return new Quota(rules, holdings.held()).allows(claim.owner(), claim.gpus().size())
+        int number = claim.gpus().size();
+        Quota quota = new Quota(terms.allowances(), holdings.held());
+        return quota.excess(claim.owner(), number).isEmpty()
                 && gpus.stream()
                         .filter(gpu -> isOf(claim, gpu))
                         .allMatch(gpu ->
                                 gpu.isSound()
+                                        && terms.allowances().of(claim.owner()).allows(gpu)
                                         && holdings.of(gpu).isEmpty()
                                         && (rules.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
                                         && choice.cordon(gpu).isEmpty()

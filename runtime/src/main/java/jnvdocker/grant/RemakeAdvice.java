@@ -1,6 +1,10 @@
 package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.QuotaText;
+import jnvdocker.volume.plugin.VolumeException;
 
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
@@ -25,5 +29,39 @@ final class RemakeAdvice {
     static String command(Claim claim) {
         return "jnvdocker gpu remake "
                 + claim.container().map(Claim.ContainerRef::name).filter(NAME).orElse("CONTAINER");
+    }
+
+    /** Why the limits of the configuration allow a container no new lease, and what to do. */
+    static VolumeException refusal(Claim claim, Quota.Excess excess) {
+        String has =
+                "this container has "
+                        + claim.gpus().size()
+                        + (claim.gpus().size() == 1 ? " GPU" : " GPUs")
+                        + ", and ";
+        return switch (excess) {
+            case Quota.TooMany many ->
+                    new VolumeException(
+                            QuotaText.why(many),
+                            "stop one of them, then start this container again");
+            case Quota.NoHours spent ->
+                    new VolumeException(
+                            QuotaText.why(spent), "start this container again after that");
+            case Quota.Never never when never.limit().limit() > 0 ->
+                    new VolumeException(
+                            has + QuotaText.why(never),
+                            "make it again with fewer: "
+                                    + command(claim)
+                                    + " --gpus "
+                                    + never.limit().limit());
+            case Quota.Elsewhere elsewhere ->
+                    new VolumeException(
+                            "this container has "
+                                    + LeaseText.names(claim.gpus())
+                                    + ", and "
+                                    + QuotaText.why(elsewhere),
+                            "make it again on one of these: " + command(claim));
+            case Quota.ForGood ever ->
+                    new VolumeException(has + QuotaText.why(ever), QuotaText.remedy(ever));
+        };
     }
 }

@@ -8,10 +8,13 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Rule;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.TimeText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
@@ -24,6 +27,7 @@ import jnvdocker.words.Span;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,6 +41,10 @@ import java.util.stream.Collectors;
 final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
+
+    /** For the groups of a user, which the host may have to ask for. */
+    static final Duration NAMES_LIMIT = Duration.ofSeconds(2);
+
     private static final String GONE = "its GPU vanished before it could be used";
     private static final Refusal STOPPED =
             new Refusal(
@@ -105,6 +113,8 @@ final class Reservations {
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
         }
+        supply.learn(request.owner(), NAMES_LIMIT);
+        refuseTooMuchTime(request);
         if (request.creation().isEmpty()) {
             reconciler.learnOfRunning(ENGINE_LIMIT);
         }
@@ -239,7 +249,7 @@ final class Reservations {
         if (queue.has(request.client())) {
             return Optional.empty();
         }
-        refuseTooLong(waiting);
+        refuseTooLong(request, waiting);
         if (reserve(new Choice(request, queue.all())) instanceof Reserved(Claim claim)) {
             if (supply.has(claim)) {
                 write(claim);
@@ -365,7 +375,8 @@ final class Reservations {
     /** In the queue. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(LeaseRequest request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
-        Optional<Duration> limit = waiting.limit().or(supply.rules()::maxWait);
+        Optional<Rule<Duration>> longest = longestWait(request);
+        Optional<Duration> limit = waiting.limit().or(() -> longest.map(Rule::limit));
         Place place = queue.enter(request, limit);
         try {
             Claim claim;
@@ -373,14 +384,14 @@ final class Reservations {
                 claim = earlier.get();
             } else {
                 // It may have a place of an earlier daemon, which allowed more.
-                refuseTooLong(waiting);
+                refuseTooLong(request, waiting);
                 claim =
                         new Wait(
                                         request,
                                         waiting,
                                         limit,
                                         place,
-                                        supply.rules(),
+                                        longest,
                                         pace,
                                         registry.now(),
                                         new Sight(request, place))
@@ -442,17 +453,36 @@ final class Reservations {
         }
     }
 
-    private void refuseTooLong(Waiting waiting) throws RefusedException {
-        Optional<Duration> longest = supply.rules().maxWait();
-        if (longest.isPresent()
-                && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
+    private void refuseTooMuchTime(LeaseRequest request) throws RefusedException, IOException {
+        Optional<Rule<Duration>> longest =
+                supply.allowances(request.owner()).of(request.owner()).hold();
+        boolean restart = request.creation().flatMap(LeaseRequest.Creation::earlier).isPresent();
+        if (!restart
+                && longest.isPresent()
+                && request.time()
+                        .filter(it -> it.compareTo(longest.get().limit()) > 0)
+                        .isPresent()) {
             throw new RefusedException(
-                    "nobody may wait for GPUs longer than "
-                            + Span.spelled(longest.get())
-                            + " ("
-                            + supply.rules().key("max_wait")
-                            + ")",
-                    "give --gpu-wait a shorter time, or none");
+                    Span.spelled(request.time().get())
+                            + " requested, but "
+                            + TimeText.longestHold(longest.get()),
+                    "request a shorter time");
+        }
+    }
+
+    private Optional<Rule<Duration>> longestWait(LeaseRequest request) throws IOException {
+        return supply.allowances(request.owner()).of(request.owner()).waits();
+    }
+
+    private void refuseTooLong(LeaseRequest request, Waiting waiting)
+            throws RefusedException, IOException {
+        Optional<Rule<Duration>> longest = longestWait(request);
+        if (longest.isPresent()
+                && waiting.limit()
+                        .filter(it -> it.compareTo(longest.get().limit()) > 0)
+                        .isPresent()) {
+            throw new RefusedException(
+                    TimeText.longestWait(longest.get()), "give --gpu-wait a shorter time, or none");
         }
     }
 
@@ -514,7 +544,12 @@ final class Reservations {
                 throws IOException {
             this.request = request;
             this.before = before;
-            terms = scan.isPresent() ? supply.terms(scan.get().gpus()) : supply.terms();
+            List<Owner> owners = new ArrayList<>(List.of(request.owner()));
+            before.forEach(ticket -> owners.add(ticket.owner()));
+            terms =
+                    scan.isPresent()
+                            ? supply.terms(scan.get().gpus(), owners)
+                            : supply.terms(owners);
             if (scan.isPresent()) {
                 uses = Optional.of(scan.get().uses());
             } else if (request.waiting().isEmpty()) {
@@ -558,7 +593,7 @@ final class Reservations {
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
                 // For waiting clients: these were not given back.
-                GpuChoice first = terms.choice(holdings, unmanaged, List.of());
+                GpuChoice first = terms.ofRestart().choice(holdings, unmanaged, List.of());
                 Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
                 if (same.isPresent()) {
                     return same.get();
@@ -624,9 +659,16 @@ final class Reservations {
                 return Optional.empty();
             }
             Claim claim = claim(chosen, leases.holdings());
-            leases.add(claim, request.kept());
-            leases.begin(claim, request.holder());
+            leases.add(claim, request.kept(), request.time());
+            leases.begin(claim, request.holder(), time(earlier, leases.holdings()));
             return Optional.of(new Reserved(claim));
+        }
+
+        /** How long the lease may last: a restart goes on with the time of its last start. */
+        private Optional<Duration> time(Optional<LeaseRequest.Over> earlier, Holdings holdings) {
+            return earlier.isPresent()
+                    ? earlier.get().lease().due().map(due -> Duration.between(holdings.now(), due))
+                    : terms.allowances().of(request.owner()).time(request.time());
         }
 
         /** The lease that ends when this begins, unless it has been ended meanwhile. */

@@ -1,16 +1,21 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Quota;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -23,28 +28,39 @@ public final class Supply {
     private final ClaimVolumes.Inventory inventory;
     private final Supplier<GpuTraits> traits;
     private final Supplier<LeasePolicy> policy;
+    private final AllowanceReader users;
 
     /**
      * @param inventory of the GPUs with their faults
      * @param policy the limits of the configuration, as they are now
+     * @param users finds out what users may have by them
      */
     Supply(
             ClaimVolumes.Inventory inventory,
             Supplier<GpuTraits> traits,
-            Supplier<LeasePolicy> policy) {
+            Supplier<LeasePolicy> policy,
+            AllowanceReader users) {
         this.inventory = inventory;
         this.traits = traits;
         this.policy = policy;
+        this.users = users;
     }
 
     /**
      * What a choice depends on, read before the leases are.
      *
      * @param gpus of the host
+     * @param allowances of the users whom the choice concerns
      */
-    public record Terms(List<Gpu> gpus, GpuTraits traits, LeasePolicy rules) {
+    public record Terms(
+            List<Gpu> gpus, GpuTraits traits, LeasePolicy rules, Allowances allowances) {
         public Terms {
             gpus = List.copyOf(gpus);
+        }
+
+        /** The terms for a holder that goes on, whose GPU-hours may be used up. */
+        Terms ofRestart() {
+            return new Terms(gpus, traits, rules, allowances.ignoringHours());
         }
 
         /** Uses without a lease, as far as the rules let them bar a GPU. */
@@ -58,18 +74,42 @@ public final class Supply {
          * @param before the clients that come first
          */
         public GpuChoice choice(Holdings holdings, UnmanagedUses unmanaged, List<Ticket> before) {
-            return new GpuChoice(gpus, traits, holdings, unmanaged, before, rules);
+            return new GpuChoice(gpus, traits, holdings, unmanaged, before, rules, allowances);
         }
     }
 
-    /** The terms of this moment. */
-    public Terms terms() throws IOException {
-        return terms(gpus());
+    /** The terms of this moment, for the users whom the choice concerns. */
+    public Terms terms(Collection<Owner> owners) throws IOException {
+        return terms(gpus(), owners);
     }
 
     /** The terms of this moment for GPUs that were read before. */
-    Terms terms(List<Gpu> gpus) {
-        return new Terms(gpus, traits.get(), policy.get());
+    Terms terms(List<Gpu> gpus, Collection<Owner> owners) throws IOException {
+        LeasePolicy rules = policy.get();
+        return new Terms(gpus, traits.get(), rules, users.of(rules.limits(), owners));
+    }
+
+    /** What a user may have now. */
+    Allowances allowances(Owner owner) throws IOException {
+        return users.of(policy.get().limits(), List.of(owner));
+    }
+
+    /** What a user may have, and has. */
+    Standing standing(Owner owner, Holdings holdings) throws IOException {
+        Allowances allowances = allowances(owner);
+        return new Standing(
+                allowances.of(owner),
+                new Quota(allowances, holdings.held()).has(owner),
+                users.hours(owner, true),
+                users.hours(owner, false));
+    }
+
+    /**
+     * Waits until the host has told which groups a user is in, if limits depend on that; what is
+     * not known after that time is said by the choice.
+     */
+    void learn(Owner owner, Duration patience) {
+        users.learn(policy.get().limits(), owner, patience);
     }
 
     /** The GPUs that the host has at this moment. */

@@ -1,8 +1,8 @@
 package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
@@ -21,7 +21,7 @@ final class Wait {
     private final Waiting waiting;
     private final Optional<Duration> limit;
     private final Place place;
-    private final LeasePolicy policy;
+    private final Optional<Rule<Duration>> longest;
     private final Pace pace;
     private final Counter counter;
     private final long began;
@@ -41,6 +41,7 @@ final class Wait {
 
     /**
      * @param limit how long the client wants to wait, or may
+     * @param longest how long its user may, if a rule says so
      * @param now by the wall clock; the client may have waited for the daemon before this one
      */
     Wait(
@@ -48,7 +49,7 @@ final class Wait {
             Waiting waiting,
             Optional<Duration> limit,
             Place place,
-            LeasePolicy policy,
+            Optional<Rule<Duration>> longest,
             Pace pace,
             Instant now,
             Counter counter) {
@@ -56,7 +57,7 @@ final class Wait {
         this.waiting = waiting;
         this.limit = limit;
         this.place = place;
-        this.policy = policy;
+        this.longest = longest;
         this.pace = pace;
         this.counter = counter;
         Duration before = Duration.between(place.ticket().since(), now);
@@ -156,7 +157,12 @@ final class Wait {
     private String longest(String before, String after) {
         return waiting.limit().isPresent() || limit.isEmpty()
                 ? ""
-                : before + Span.spelled(limit.get()) + after + " (" + policy.key("max_wait") + ")";
+                : before
+                        + Span.spelled(limit.get())
+                        + after
+                        + " ("
+                        + longest.orElseThrow().key()
+                        + ")";
     }
 
     private void reportTheEnd(Claim claim) throws IOException {

@@ -6,13 +6,13 @@ import jnvdocker.grant.Pace;
 import jnvdocker.grant.Supply;
 import jnvdocker.grant.UnmanagedScan;
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
@@ -98,7 +98,7 @@ public final class PodLeases implements PodGrants {
 
     @Override
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
-        Rules rules = rules();
+        Rules rules = rules(Owner.KUBERNETES);
         List<Lease> others = others(gpus);
         if (!others.isEmpty() && keeper.end(others, Keeper.Caller.WAITER)) {
             others = others(gpus);
@@ -189,8 +189,11 @@ public final class PodLeases implements PodGrants {
         }
     }
 
-    private Rules rules() throws IOException {
-        return new Rules(parts.supply().terms(), parts.queue().all());
+    private Rules rules(Owner owner) throws IOException {
+        List<Ticket> waiting = parts.queue().all();
+        List<Owner> owners = new ArrayList<>(List.of(owner));
+        waiting.forEach(ticket -> owners.add(ticket.owner()));
+        return new Rules(parts.supply().terms(owners), waiting);
     }
 
     @Override
@@ -252,7 +255,7 @@ public final class PodLeases implements PodGrants {
     }
 
     private Attempt attempt(Start start) throws RefusedException, IOException {
-        Rules rules = rules();
+        Rules rules = rules(start.pod().owner());
         // Before the leases are read: a process that was seen has one by then, or none.
         List<GpuUse> uses = parts.unmanagedScan().scanWithoutEngine(rules.terms().gpus());
         Optional<Processes.Group> group = pods.group(start.pod().uid());
@@ -311,7 +314,7 @@ public final class PodLeases implements PodGrants {
                 .or(() ->
                         open.isEmpty()
                                 ? Optional.empty()
-                                : excess(start, holdings, rules.terms().rules()))
+                                : excess(start, holdings, rules.terms().allowances()))
                 .orElseGet(() -> new Taken(take(start, group, writer)));
     }
 
@@ -319,28 +322,30 @@ public final class PodLeases implements PodGrants {
      * Why the namespace of a pod may not have its GPUs, too. What others have reserved does not
      * count: each of two pods could keep the other from starting.
      */
-    private static Optional<Attempt> excess(Start start, Holdings holdings, LeasePolicy policy) {
+    private static Optional<Attempt> excess(Start start, Holdings holdings, Allowances allowances) {
         Map<String, Lease> others = new HashMap<>(holdings.held());
         others.values().removeIf(lease -> !hasStarted(lease));
         start.gpus().forEach(gpu -> others.remove(gpu.uuid()));
-        Quota quota = new Quota(policy, others);
-        Owner owner = start.pod().owner();
-        Quota.Limit limit = quota.limit(owner);
         int wanted = start.gpus().size();
-        if (quota.allows(owner, wanted)) {
-            return Optional.empty();
-        }
-        List<Lease> its = quota.leases(owner);
-        return Optional.of(
-                quota.allowsEver(owner, wanted)
-                        ? new Blocked(() -> QuotaText.excess(owner, its, limit), its)
-                        : new Impossible(() ->
-                                new Refusal(
-                                        "this container asks for "
-                                                + wanted
-                                                + " GPUs, and "
-                                                + QuotaText.rule(limit),
-                                        "ask for fewer")));
+        return new Quota(allowances, others)
+                .excess(start.pod().owner(), wanted)
+                .map(excess ->
+                        switch (excess) {
+                            case Quota.ForNow now ->
+                                    new Blocked(
+                                            () -> QuotaText.why(now),
+                                            now instanceof Quota.TooMany many
+                                                    ? many.leases()
+                                                    : List.of());
+                            case Quota.ForGood ever ->
+                                    new Impossible(() ->
+                                            new Refusal(
+                                                    "this container asks for "
+                                                            + wanted
+                                                            + " GPUs, and "
+                                                            + QuotaText.why(ever),
+                                                    QuotaText.remedy(ever)));
+                        });
     }
 
     private static List<Lease> take(

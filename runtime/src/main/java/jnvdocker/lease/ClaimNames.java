@@ -12,6 +12,9 @@ public final class ClaimNames {
     /** A container's label: the UUIDs of its claim's GPUs, separated by commas. */
     public static final String GPUS_LABEL = "jnvdocker.gpus";
 
+    /** A container's label: how long its user wants the GPUs, as {@code --gpu-time} has it. */
+    public static final String TIME_LABEL = "jnvdocker.time";
+
     private static final String PREFIX = "jnvdocker_claim_";
 
     private ClaimNames() {}

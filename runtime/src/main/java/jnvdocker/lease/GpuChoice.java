@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.words.RefusedException;
@@ -40,10 +41,7 @@ public final class GpuChoice {
     /** Those that can be given out at all. */
     private final List<Gpu> usable;
 
-    /**
-     * @param gpus those of the host, in order of index
-     * @param waiting the clients that have waited longer: nobody else gets the GPUs kept for them
-     */
+    /** A choice for users about whom nothing need be found out. */
     public GpuChoice(
             List<Gpu> gpus,
             GpuTraits traits,
@@ -51,6 +49,22 @@ public final class GpuChoice {
             UnmanagedUses unmanaged,
             Collection<Ticket> waiting,
             LeasePolicy policy) {
+        this(gpus, traits, holdings, unmanaged, waiting, policy, Allowances.of(policy.limits()));
+    }
+
+    /**
+     * @param gpus those of the host, in order of index
+     * @param waiting the clients that have waited longer: nobody else gets the GPUs kept for them
+     * @param allowances what the users may have
+     */
+    public GpuChoice(
+            List<Gpu> gpus,
+            GpuTraits traits,
+            Holdings holdings,
+            UnmanagedUses unmanaged,
+            Collection<Ticket> waiting,
+            LeasePolicy policy,
+            Allowances allowances) {
         this(
                 gpus,
                 traits,
@@ -58,7 +72,7 @@ public final class GpuChoice {
                 unmanaged,
                 new HashMap<>(),
                 new Cordons(policy, holdings.cordoned()),
-                new Quota(policy, holdings.held()));
+                new Quota(allowances, holdings.held()));
         waiting.forEach(this::keep);
     }
 
@@ -88,7 +102,7 @@ public final class GpuChoice {
      * @return whether it can be served
      */
     public boolean keep(Ticket ticket) {
-        GpuChoice its = among(ticket.candidates());
+        GpuChoice its = among(ticket);
         if (!its.prospects.canBeServed(ticket)) {
             return false;
         }
@@ -105,27 +119,36 @@ public final class GpuChoice {
 
     /** The obstacles of a client that cannot be served. */
     public List<Obstacle> obstacles(Ticket ticket) {
-        return among(ticket.candidates()).prospects.obstacles(ticket);
+        return among(ticket).prospects.obstacles(ticket);
     }
 
     /** Whether the configuration never allows so many. */
     public boolean isForbidden(Ticket ticket) {
-        return !quota.allowsEver(
-                ticket.owner(), among(ticket.candidates()).number(ticket.request()));
+        return quota.forbids(ticket.owner(), among(ticket).number(ticket.request()));
+    }
+
+    /** A choice among the GPUs that a waiting client may be given. */
+    private GpuChoice among(Ticket ticket) {
+        GpuChoice its = among(ticket.candidates());
+        return its.only(its.allowed(ticket.owner()));
+    }
+
+    /** The GPUs that the configuration lets a user have. */
+    private List<Gpu> allowed(Owner owner) {
+        return gpus.stream().filter(quota.allowance(owner)::allows).toList();
     }
 
     /** A choice among these GPUs alone; among all when none are named. */
     private GpuChoice among(Set<String> candidates) {
         return candidates.isEmpty()
                 ? this
-                : new GpuChoice(
-                        gpus.stream().filter(gpu -> candidates.contains(gpu.uuid())).toList(),
-                        traits,
-                        holdings,
-                        unmanaged,
-                        kept,
-                        cordons,
-                        quota);
+                : only(gpus.stream().filter(gpu -> candidates.contains(gpu.uuid())).toList());
+    }
+
+    private GpuChoice only(List<Gpu> some) {
+        return some.size() == gpus.size()
+                ? this
+                : new GpuChoice(some, traits, holdings, unmanaged, kept, cordons, quota);
     }
 
     /** The choice as if one more lease had begun. */
@@ -181,20 +204,19 @@ public final class GpuChoice {
             List<Gpu> free)
             implements Busy {}
 
-    /**
-     * The user has too many to have so many more.
-     *
-     * @param leases the user's own
-     * @param left how many more the user may have; may be less than none
-     */
-    public record OverQuota(int asked, Owner owner, List<Lease> leases, Quota.Limit limit, int left)
-            implements Busy {}
+    /** The rules do not allow the user so many more now. */
+    public record OverQuota(int asked, Quota.ForNow excess) implements Busy {
+        @Override
+        public List<Lease> leases() {
+            return excess instanceof Quota.TooMany many ? many.leases() : List.of();
+        }
+    }
 
     /** Nobody's end would change it. */
     public sealed interface Impossible extends Outcome {}
 
-    /** More than anybody may have. */
-    public record NeverAllowed(int asked, Quota.Limit limit) implements Impossible {}
+    /** The rules do not allow the user so many, or these. */
+    public record NeverAllowed(int asked, Quota.ForGood excess) implements Impossible {}
 
     /** The host has none. */
     public record NoGpu() implements Impossible {}
@@ -263,6 +285,14 @@ public final class GpuChoice {
      * @throws RefusedException when no GPU of this host has an id that is requested
      */
     public Outcome of(GpuRequest request, Owner owner) throws RefusedException {
+        List<Gpu> allowed = allowed(owner);
+        if (allowed.size() < gpus.size()) {
+            return isForOthers(request, allowed)
+                    ? new NeverAllowed(
+                            number(request),
+                            new Quota.Elsewhere(quota.allowance(owner).allowed().orElseThrow()))
+                    : only(allowed).of(request, owner);
+        }
         Outcome outcome =
                 switch (request) {
                     case GpuRequest.None _ -> new Chosen(List.of());
@@ -278,13 +308,27 @@ public final class GpuChoice {
 
     /** The user's own leases are named before those of others: the user can end them. */
     private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) {
-        if (!quota.allowsEver(owner, wanted)) {
-            return new NeverAllowed(wanted, quota.limit(owner));
+        Optional<Quota.Excess> excess = quota.excess(owner, wanted);
+        if (excess.isEmpty()) {
+            return outcome;
         }
-        return quota.allows(owner, wanted)
-                ? outcome
-                : new OverQuota(
-                        wanted, owner, quota.leases(owner), quota.limit(owner), quota.left(owner));
+        return switch (excess.get()) {
+            case Quota.ForNow now -> new OverQuota(wanted, now);
+            case Quota.ForGood ever -> new NeverAllowed(wanted, ever);
+        };
+    }
+
+    /** Whether a request is for GPUs that are not among those. */
+    private boolean isForOthers(GpuRequest request, List<Gpu> allowed) throws RefusedException {
+        return switch (request) {
+            case GpuRequest.None _ -> false;
+            case GpuRequest.All _ -> allowed.isEmpty();
+            case GpuRequest.Count(int count, GpuFilter filter) ->
+                    count > traits.matching(filter, allowed).size()
+                            && traits.unclear(filter, allowed).isEmpty();
+            case GpuRequest.Devices(List<String> ids) ->
+                    !allowed.containsAll(GpuResolver.resolve(ids, gpus));
+        };
     }
 
     private int number(GpuRequest request) {

@@ -36,6 +36,21 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
             int held,
             Instant last) {}
 
+    /** What time is added up by. */
+    public enum By {
+        USER,
+        /** The image of a container, or a program or task: the owner of a use has its name. */
+        IMAGE
+    }
+
+    /** The time of one owner, whatever the names were; all who are unknown are one. */
+    public Duration of(Owner owner) {
+        return users.stream()
+                .filter(use -> use.owner().isSameAs(owner))
+                .map(Use::time)
+                .reduce(Duration.ZERO, Duration::plus);
+    }
+
     /** The time of all users together. */
     public Duration total() {
         return users.stream().map(Use::time).reduce(Duration.ZERO, Duration::plus);

@@ -1,5 +1,6 @@
 package jnvdocker.lease;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -8,6 +9,7 @@ import java.util.Optional;
  *
  * @param id grows with every lease, and is never used again
  * @param boot the boot id under which the holder's processes have their numbers
+ * @param time how long it may last; empty for as long as its holder
  * @param mounts how often docker has the claim mounted now
  * @param end empty while the GPUs are held
  */
@@ -17,13 +19,35 @@ public record Lease(
         Holder holder,
         String boot,
         Instant since,
+        Optional<Duration> time,
         int mounts,
         Optional<End> end) {
+    /** One that may last as long as its holder. */
+    public Lease(
+            long id,
+            Claim claim,
+            Holder holder,
+            String boot,
+            Instant since,
+            int mounts,
+            Optional<End> end) {
+        this(id, claim, holder, boot, since, Optional.empty(), mounts, end);
+    }
 
     /**
      * @param evidence that the holder was gone: {@code init 4711 is gone}
      */
     public record End(Instant at, String evidence) {}
+
+    /** When the holder should have given the GPUs back. */
+    public Optional<Instant> due() {
+        return time.map(since::plus);
+    }
+
+    /** Whether it lives longer than it may: it stays its holder's all the same. */
+    public boolean isOverdue(Instant now) {
+        return end.isEmpty() && due().filter(due -> !now.isBefore(due)).isPresent();
+    }
 
     /** Whether a GPU is held under it. */
     public boolean isOf(String uuid) {
@@ -55,12 +79,12 @@ public record Lease(
 
     /** A copy with another holder. */
     public Lease of(Holder other) {
-        return new Lease(id, claim, other, boot, since, mounts, end);
+        return new Lease(id, claim, other, boot, since, time, mounts, end);
     }
 
     /** A copy with another pod in its claim, of which more is known. */
     public Lease of(Origin.Pod known) {
-        return new Lease(id, claim.of(known), holder, boot, since, mounts, end);
+        return new Lease(id, claim.of(known), holder, boot, since, time, mounts, end);
     }
 
     /** Whether it is still what it was when it was seen: no other process has it by now. */

@@ -9,24 +9,16 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The limits of the configuration. A refusal because of one names the key and the file.
+ * The rules of the configuration. A refusal because of one names the key and the file.
  *
- * @param maxGpusPerUser how many GPUs a user may have at a time; empty when as many as there are
- * @param maxGpusUnknown how many GPUs all containers together may have whose user is not known;
- *     empty when as many as a user
- * @param maxGpusPerNamespace how many GPUs the pods of a namespace of Kubernetes may have; empty
- *     when as many as there are
- * @param maxWait how long somebody may wait for GPUs; empty when for ever
+ * @param limits of users
  * @param maxWaitsPerUser how many times a user other than root may wait for GPUs at a time
  * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
  * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
  * @param file where this was said, for messages
  */
 public record LeasePolicy(
-        OptionalInt maxGpusPerUser,
-        OptionalInt maxGpusUnknown,
-        OptionalInt maxGpusPerNamespace,
-        Optional<Duration> maxWait,
+        Limits limits,
         int maxWaitsPerUser,
         List<String> cordon,
         boolean allowUnmanaged,
@@ -38,7 +30,7 @@ public record LeasePolicy(
         cordon = List.copyOf(cordon);
     }
 
-    /** With the usual number of waits, and for users who are not known. */
+    /** With the usual number of waits, and the same limits for every user. */
     public LeasePolicy(
             OptionalInt maxGpusPerUser,
             Optional<Duration> maxWait,
@@ -46,14 +38,23 @@ public record LeasePolicy(
             boolean allowUnmanaged,
             String file) {
         this(
-                maxGpusPerUser,
-                OptionalInt.empty(),
-                OptionalInt.empty(),
-                maxWait,
+                new Limits(
+                        everybody(
+                                maxGpusPerUser.stream().boxed().findAny(),
+                                key("max_gpus_per_user", file)),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        everybody(maxWait, key("max_wait", file)),
+                        List.of()),
                 WAITS_PER_USER,
                 cordon,
                 allowUnmanaged,
                 file);
+    }
+
+    private static <T> List<Rule<T>> everybody(Optional<T> value, String key) {
+        return value.map(it -> new Rule<>(Subject.EVERYBODY, it, key)).stream().toList();
     }
 
     /**
@@ -71,6 +72,10 @@ public record LeasePolicy(
 
     /** {@code max_wait in /etc/jnvdocker/config.toml}. */
     public String key(String name) {
+        return key(name, file);
+    }
+
+    private static String key(String name, String file) {
         return name + " in " + file;
     }
 }

@@ -7,11 +7,8 @@ import java.util.List;
 
 /** An obstacle of a waiting client that does not go away when other leases end. */
 public sealed interface Obstacle {
-    /** The user may not have so many more. */
-    record OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) implements Obstacle {}
-
-    /** Nobody may have so many. */
-    record NeverAllowed(Quota.Limit limit) implements Obstacle {}
+    /** The rules do not allow the user so many more. */
+    record OverQuota(Quota.Excess excess) implements Obstacle {}
 
     /** The user already has the GPUs that the client waits for. */
     record Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> leases) implements Obstacle {}

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -58,7 +59,7 @@ final class Prospects {
         List<Gpu> wanted = wanted(ticket.request());
         long toBeHad = wanted.stream().filter(gpu -> isToBeHad(gpu, ticket)).count();
         return toBeHad >= needed(ticket.request(), wanted)
-                && quota.allows(ticket.owner(), needed(ticket.request(), wanted));
+                && quota.excess(ticket.owner(), needed(ticket.request(), wanted)).isEmpty();
     }
 
     /** Those that can serve the request; none if it names one that is not there. */
@@ -115,11 +116,9 @@ final class Prospects {
     List<Obstacle> obstacles(Ticket ticket) {
         List<Gpu> wanted = wanted(ticket.request());
         Owner owner = ticket.owner();
-        if (!quota.allows(owner, needed(ticket.request(), wanted))) {
-            return List.of(
-                    quota.allowsEver(owner, needed(ticket.request(), wanted))
-                            ? new Obstacle.OverQuota(owner, quota.leases(owner), quota.limit(owner))
-                            : new Obstacle.NeverAllowed(quota.limit(owner)));
+        Optional<Quota.Excess> excess = quota.excess(owner, needed(ticket.request(), wanted));
+        if (excess.isPresent()) {
+            return List.of(new Obstacle.OverQuota(excess.get()));
         }
         List<Obstacle> obstacles = new ArrayList<>();
         List<Gpu> own = some(wanted, gpu -> isOwn(gpu, ticket));

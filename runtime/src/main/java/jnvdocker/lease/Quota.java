@@ -1,45 +1,109 @@
 package jnvdocker.lease;
 
+import jnvdocker.host.Gpu;
+
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
+import java.util.Optional;
 import java.util.Set;
 
 /**
- * How many GPUs each user may have at a time, and has. The pods of a namespace of Kubernetes are
- * one user's, with a limit of their own.
+ * What each user may have, and has. The pods of a namespace of Kubernetes are one user's, with a
+ * limit of their own.
  */
 public final class Quota {
-    private final LeasePolicy policy;
+    private final Allowances allowances;
     private final Map<String, Lease> held;
 
     /**
      * @param held the live leases, by the UUIDs of their GPUs
      */
-    public Quota(LeasePolicy policy, Map<String, Lease> held) {
-        this.policy = policy;
+    public Quota(Allowances allowances, Map<String, Lease> held) {
+        this.allowances = allowances;
         this.held = held;
     }
 
     /** Whether it matters who asks. */
     boolean isLimited() {
-        return policy.maxGpusPerUser().isPresent() || policy.maxGpusUnknown().isPresent();
+        return allowances.areLimited();
     }
 
-    /** Whether a user may have so many more now. */
-    public boolean allows(Owner owner, int more) {
-        return more <= left(owner);
+    /** What a user may have. */
+    Allowance allowance(Owner owner) {
+        return allowances.of(owner);
     }
 
-    /** Whether a user may ever have so many. */
-    public boolean allowsEver(Owner owner, int gpus) {
-        return gpus <= most(owner);
+    /** Why a user may not have more GPUs now. */
+    public sealed interface Excess {}
+
+    /** It may change when the user gives something back, or with time. */
+    public sealed interface ForNow extends Excess {}
+
+    /** Nobody's end would change it. */
+    public sealed interface ForGood extends Excess {}
+
+    /**
+     * The user has too many to have so many more.
+     *
+     * @param leases the user's own
+     * @param left how many more the user may have; may be less than none
+     */
+    public record TooMany(Owner owner, List<Lease> leases, Rule<Integer> limit, int left)
+            implements ForNow {}
+
+    /** The user's GPU-hours are used up. */
+    public record NoHours(Owner owner, Allowance.Spent spent) implements ForNow {}
+
+    /** More than the user may ever have. */
+    public record Never(Rule<Integer> limit) implements ForGood {}
+
+    /** The user may have other GPUs only. */
+    public record Elsewhere(Rule<List<String>> allowed) implements ForGood {}
+
+    /** The host has not told which groups the user is in. */
+    public record Unsure(Owner owner) implements ForGood {}
+
+    /** Why a user may not have so many more now; empty if the rules allow it. */
+    public Optional<Excess> excess(Owner owner, int more) {
+        Allowance allowance = allowance(owner);
+        if (more == 0) {
+            return Optional.empty();
+        }
+        if (!allowance.isKnown()) {
+            return Optional.of(new Unsure(owner));
+        }
+        if (more > allowance.most()) {
+            return Optional.of(new Never(allowance.gpus().orElseThrow()));
+        }
+        if (allowance.spent().isPresent()) {
+            return Optional.of(new NoHours(owner, allowance.spent().get()));
+        }
+        int left = allowance.most() - has(owner);
+        return more <= left
+                ? Optional.empty()
+                : Optional.of(
+                        new TooMany(owner, leases(owner), allowance.gpus().orElseThrow(), left));
+    }
+
+    /** Why a user may not have these GPUs now, too. */
+    public Optional<Excess> excess(Owner owner, List<Gpu> gpus) {
+        Allowance allowance = allowance(owner);
+        return excess(owner, gpus.size())
+                .or(() ->
+                        gpus.stream().allMatch(allowance::allows)
+                                ? Optional.empty()
+                                : allowance.allowed().map(Elsewhere::new));
+    }
+
+    /** Whether the configuration forbids a user ever to have so many. */
+    boolean forbids(Owner owner, int gpus) {
+        return excess(owner, gpus).filter(Never.class::isInstance).isPresent();
     }
 
     /** The leases of a user's, in order of their numbers. */
-    public List<Lease> leases(Owner owner) {
+    private List<Lease> leases(Owner owner) {
         List<Lease> leases = new ArrayList<>();
         Set<Long> seen = new HashSet<>();
         for (Lease lease : held.values()) {
@@ -51,58 +115,11 @@ public final class Quota {
         return leases;
     }
 
-    /** Those whom a limit is for: each of them, or all unknown users together. */
-    public enum Of {
-        USER("max_gpus_per_user"),
-        UNKNOWN("max_gpus_unknown"),
-        NAMESPACE("max_gpus_per_namespace");
-
-        private final String key;
-
-        Of(String key) {
-            this.key = key;
-        }
-    }
-
-    /**
-     * The limits of each user.
-     *
-     * @param key of the configuration, and its file
-     */
-    public record Limit(int gpus, Of of, String key) {}
-
-    public Limit limit(Owner owner) {
-        Of of = of(owner);
-        return new Limit(most(owner), of, policy.key(of.key));
-    }
-
-    private Of of(Owner owner) {
-        if (owner.isKubernetes()) {
-            return Of.NAMESPACE;
-        }
-        boolean unknown = owner.isUnknown() && policy.maxGpusUnknown().isPresent();
-        return unknown ? Of.UNKNOWN : Of.USER;
-    }
-
-    /** How many more a user may have; fewer than none when the rule is newer than the leases. */
-    int left(Owner owner) {
-        long has =
+    /** How many GPUs a user has now. */
+    public int has(Owner owner) {
+        return (int)
                 held.values().stream()
                         .filter(lease -> lease.claim().owner().isSameAs(owner))
                         .count();
-        return most(owner) - (int) has;
-    }
-
-    private int most(Owner owner) {
-        OptionalInt most =
-                switch (of(owner)) {
-                    case USER -> policy.maxGpusPerUser();
-                    case UNKNOWN -> policy.maxGpusUnknown();
-                    case NAMESPACE ->
-                            owner.isNamespace()
-                                    ? policy.maxGpusPerNamespace()
-                                    : OptionalInt.empty();
-                };
-        return most.orElse(Integer.MAX_VALUE);
     }
 }

@@ -3,7 +3,9 @@ package jnvdocker.lease;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
+import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -13,6 +15,7 @@ import java.util.Set;
  * @param client the process that has the place, for as long as it lives
  * @param origin of the {@link Claim} that it becomes
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
+ * @param time how long it wants them, if it says so
  */
 public record Ticket(
         long id,
@@ -21,9 +24,22 @@ public record Ticket(
         GpuRequest request,
         Instant since,
         Origin origin,
-        Set<String> candidates) {
+        Set<String> candidates,
+        Optional<Duration> time) {
     public Ticket {
         candidates = Set.copyOf(candidates);
+    }
+
+    /** One that does not say how long it wants the GPUs. */
+    public Ticket(
+            long id,
+            ProcessId client,
+            Owner owner,
+            GpuRequest request,
+            Instant since,
+            Origin origin,
+            Set<String> candidates) {
+        this(id, client, owner, request, since, origin, candidates, Optional.empty());
     }
 
     /** Whether it is a scheduler that waits, and not a user. */

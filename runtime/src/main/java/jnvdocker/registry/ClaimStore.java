@@ -41,7 +41,7 @@ public final class ClaimStore {
                         transaction.update(
                                 "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
                 if (revived == 0) {
-                    LeaseRows.insertClaim(transaction, claim, Optional.empty());
+                    LeaseRows.insertClaim(transaction, claim, Optional.empty(), Optional.empty());
                 }
             }
             if (volume) {

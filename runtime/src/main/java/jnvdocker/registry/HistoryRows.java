@@ -24,28 +24,50 @@ final class HistoryRows {
     private HistoryRows() {}
 
     /**
+     * @param ends whether later leases do not count; else, they are those of a clock set back
      * @param gpu the UUID of the one that counts; empty counts all
+     * @param by images: then an owner is one, without a number
      */
     static List<GpuTime.Use> use(
-            Transaction transaction, Instant from, Instant until, Optional<String> gpu)
+            Transaction transaction,
+            Instant from,
+            Instant until,
+            boolean ends,
+            Optional<String> gpu,
+            GpuTime.By by)
             throws SQLException {
+        String owner =
+                switch (by) {
+                    case USER -> "uid, owner";
+                    case IMAGE -> Owner.UNKNOWN.uid() + " AS uid, ifnull(image, '?') AS owner";
+                };
         // A lease has a row for each of its GPUs. The name is of the row with the latest end:
         // beside a single max() SQLite takes plain columns from the row that has it.
+        String begun = ends ? " AND since <= ?2" : "";
         String leases =
-                "SELECT uid, owner, iif(holder = 'reserved', NULL, lease.id) AS id, iif(holder <>"
-                    + " 'reserved' AND engine IS NOT NULL, lease.claim, NULL) AS container,"
-                    + " max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2) AS last_ms, 0 AS"
-                    + " millis, 0 AS idle, until IS NULL AS live FROM lease JOIN claim ON claim.id"
-                    + " = lease.claim JOIN lease_gpu ON lease_gpu.lease = lease.id WHERE (until IS"
-                    + " NULL OR until > ?1)"
+                "SELECT "
+                        + owner
+                        + ", iif(holder = 'reserved', NULL, lease.id) AS id, iif(holder <>"
+                        + " 'reserved' AND engine IS NOT NULL, lease.claim, NULL) AS container,"
+                        + " max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2) AS last_ms, 0"
+                        + " AS millis, 0 AS idle, until IS NULL OR until > ?2 AS live FROM lease"
+                        + " JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON"
+                        + " lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
+                        + begun
                         + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String reserved =
-                "SELECT uid, owner, NULL, NULL, last, last, millis, 0, 0 FROM reserved"
-                        + " WHERE last > ?1 AND gpu = "
+                "SELECT "
+                        + owner.replace("ifnull(image, '?')", "'?'")
+                        + ", NULL, NULL, last, last, millis, 0, 0 FROM reserved"
+                        + " WHERE last > ?1"
+                        + (ends ? " AND last <= ?2" : "")
+                        + " AND gpu = "
                         + (gpu.isPresent() ? "?3" : "''");
         // No more than what the window has of an hour, be it the lease's last.
         String idle =
-                "SELECT uid, owner, NULL, NULL, 0, 0, 0, max(0, min(idle.millis,"
+                "SELECT "
+                        + owner
+                        + ", NULL, NULL, 0, 0, 0, max(0, min(idle.millis,"
                         + " min(ifnull(until, ?2), ?2, since + (hour + 1) * "
                         + HOUR
                         + ") - max(since + hour * "
@@ -53,6 +75,7 @@ final class HistoryRows {
                         + ", ?1))), 0 FROM lease JOIN claim ON claim.id = lease.claim"
                         + " JOIN idle ON idle.lease = lease.id"
                         + " WHERE (until IS NULL OR until > ?1)"
+                        + begun
                         + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String sql =
                 "SELECT uid, owner, max(last_ms) AS last, sum(max(0, last_ms - first_ms)) +"

@@ -107,11 +107,29 @@ public final class LeaseHistory {
      * @param gpu the UUID of the one that counts; empty counts all
      */
     public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        return gpuTime(from, Optional.empty(), gpu, GpuTime.By.USER);
+    }
+
+    /**
+     * Adds up the GPU time likewise.
+     *
+     * @param end of the window; empty for now
+     * @param by what it is added up by
+     */
+    public GpuTime gpuTime(Instant from, Optional<Instant> end, Optional<String> gpu, GpuTime.By by)
+            throws IOException {
         return reading(transaction -> {
             // Finer than the stored precision, equal times would differ.
             Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
-            Instant until = time.now().truncatedTo(ChronoUnit.MILLIS);
-            return new GpuTime(begin, until, HistoryRows.use(transaction, begin, until, gpu));
+            Instant now = time.now().truncatedTo(ChronoUnit.MILLIS);
+            Instant until =
+                    end.map(it -> it.truncatedTo(ChronoUnit.MILLIS))
+                            .filter(now::isAfter)
+                            .orElse(now);
+            return new GpuTime(
+                    begin,
+                    until,
+                    HistoryRows.use(transaction, begin, until, end.isPresent(), gpu, by));
         });
     }
 

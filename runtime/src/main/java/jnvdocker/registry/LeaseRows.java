@@ -13,6 +13,7 @@ import jnvdocker.request.InvalidGpuRequestException;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -34,7 +35,7 @@ final class LeaseRows {
 
     private static final String LEASE =
             "SELECT lease.id AS lease_id, holder, boot, pid, start, init_pid, init_start, cgroup,"
-                    + " details, since, until, evidence,"
+                    + " details, since, lease.time AS time, until, evidence,"
                     + " (SELECT count(*) FROM mount WHERE mount.claim = lease.claim) AS mounts, "
                     + CLAIM
                     + " FROM lease JOIN claim ON claim.id = lease.claim ";
@@ -246,8 +247,20 @@ final class LeaseRows {
                 holder(row),
                 row.getString("boot"),
                 Instant.ofEpochMilli(row.getLong("since")),
+                time(row),
                 row.getInt("mounts"),
                 end(row));
+    }
+
+    /** The column {@code time}, a duration. */
+    static Optional<Duration> time(ResultSet row) throws SQLException {
+        long millis = row.getLong("time");
+        return row.wasNull() ? Optional.empty() : Optional.of(Duration.ofMillis(millis));
+    }
+
+    /** A duration as it is stored; null when there is none. */
+    static Long millis(Optional<Duration> time) {
+        return time.map(Duration::toMillis).orElse(null);
     }
 
     /** The name of a stage in a row, in small letters. */
@@ -291,14 +304,19 @@ final class LeaseRows {
 
     /**
      * @param request that it was made for, when that is asked for again
+     * @param time how long each of its leases is to last
      */
-    static void insertClaim(Transaction transaction, Claim claim, Optional<GpuRequest> request)
+    static void insertClaim(
+            Transaction transaction,
+            Claim claim,
+            Optional<GpuRequest> request,
+            Optional<Duration> time)
             throws SQLException {
         StoredOrigin origin = StoredOrigin.of(claim.origin());
         transaction.update(
                 "INSERT INTO claim"
-                        + " (id, origin, engine, image, uid, owner, request, created, container,"
-                        + " name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        + " (id, origin, engine, image, uid, owner, request, time, created,"
+                        + " container, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 claim.id(),
                 origin.kind().word(),
                 origin.engine().orElse(null),
@@ -306,6 +324,7 @@ final class LeaseRows {
                 claim.owner().uid(),
                 claim.owner().name(),
                 request.map(GpuRequest::toString).orElse(null),
+                millis(time),
                 claim.created().toEpochMilli(),
                 claim.container().map(Claim.ContainerRef::id).orElse(null),
                 claim.container().map(Claim.ContainerRef::name).orElse(null));

@@ -10,6 +10,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
@@ -67,29 +68,47 @@ public final class LeaseWriter {
      * @param request that it was made for, if a later start of its container needs it
      */
     public void add(Claim claim, Optional<GpuRequest> request) {
+        add(claim, request, Optional.empty());
+    }
+
+    /**
+     * Makes a claim likewise.
+     *
+     * @param time how long each of its leases is to last
+     */
+    public void add(Claim claim, Optional<GpuRequest> request, Optional<Duration> time) {
         perform(() -> {
-            LeaseRows.insertClaim(transaction, claim, request);
+            LeaseRows.insertClaim(transaction, claim, request, time);
             return null;
         });
     }
 
     /** Begins a lease of all GPUs of a claim that is known. */
     public Lease begin(Claim claim, Holder holder) {
-        Lease lease = insert(claim, holder);
+        return begin(claim, holder, Optional.empty());
+    }
+
+    /**
+     * Begins a lease likewise.
+     *
+     * @param time how long it may last; nothing when it is overdue already
+     */
+    public Lease begin(Claim claim, Holder holder, Optional<Duration> time) {
+        Lease lease = insert(claim, holder, time.map(it -> it.isNegative() ? Duration.ZERO : it));
         transaction.afterwards(() -> events.granted(lease));
         return lease;
     }
 
     /** Begins the lease of a holder that has the GPUs already, and whose own lease was lost. */
     public Lease recover(Claim claim, Holder holder) {
-        Lease lease = insert(claim, holder);
+        Lease lease = insert(claim, holder, Optional.empty());
         transaction.afterwards(() -> events.recovered(lease));
         return lease;
     }
 
     /** Reserves GPUs on a promise that may come to nothing, so that it is not reported. */
     public Lease promise(Claim claim, ProcessId client) {
-        return insert(claim, Holder.reserved(client));
+        return insert(claim, Holder.reserved(client), Optional.empty());
     }
 
     /** Reports a lease as granted that was a {@link #promise} before. */
@@ -97,20 +116,21 @@ public final class LeaseWriter {
         transaction.afterwards(() -> events.granted(lease));
     }
 
-    private Lease insert(Claim claim, Holder holder) {
+    private Lease insert(Claim claim, Holder holder, Optional<Duration> lasts) {
         long up = time.up();
-        long id = perform(() -> insert(claim, holder, up));
-        return new Lease(id, claim, holder, boot, time.at(up), 0, Optional.empty());
+        long id = perform(() -> insert(claim, holder, lasts, up));
+        return new Lease(id, claim, holder, boot, time.at(up), lasts, 0, Optional.empty());
     }
 
-    private long insert(Claim claim, Holder holder, long up) throws SQLException {
+    private long insert(Claim claim, Holder holder, Optional<Duration> lasts, long up)
+            throws SQLException {
         long id =
                 transaction
                         .first(
                                 row -> row.getLong(1),
                                 "INSERT INTO lease (claim, holder, boot, pid, start, init_pid,"
-                                        + " init_start, cgroup, details, since, since_up)"
-                                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                                        + " init_start, cgroup, details, since, since_up, time)"
+                                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                                         + " RETURNING id",
                                 claim.id(),
                                 LeaseRows.word(holder.stage()),
@@ -122,7 +142,8 @@ public final class LeaseWriter {
                                 holder.cgroup().orElse(null),
                                 LeaseRows.details(holder),
                                 time.at(up).toEpochMilli(),
-                                up)
+                                up,
+                                LeaseRows.millis(lasts))
                         .orElseThrow();
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update(
@@ -156,6 +177,23 @@ public final class LeaseWriter {
                                 LeaseRows.details(holder),
                                 seen.id())));
         return same.map(lease -> lease.of(holder));
+    }
+
+    /** How long each lease of a claim is to last, if its user says so. */
+    public Optional<Duration> time(Claim claim) {
+        return perform(() ->
+                transaction
+                        .first(LeaseRows::time, "SELECT time FROM claim WHERE id = ?", claim.id())
+                        .flatMap(lasts -> lasts));
+    }
+
+    /** A live lease may last so long from its beginning on. */
+    public void extend(Lease lease, Duration lasts) {
+        perform(() ->
+                transaction.update(
+                        "UPDATE lease SET time = ? WHERE id = ? AND until IS NULL",
+                        lasts.toMillis(),
+                        lease.id()));
     }
 
     /** More is known of the pod that has a lease. */

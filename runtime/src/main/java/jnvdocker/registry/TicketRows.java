@@ -17,7 +17,7 @@ import java.util.Set;
 /** The queue in the registry. */
 final class TicketRows {
     private static final String TICKET =
-            "SELECT id, pid, start, uid, owner, request, since, origin, engine, image, gpus";
+            "SELECT id, pid, start, uid, owner, request, since, origin, engine, image, gpus, time";
 
     private TicketRows() {}
 
@@ -36,9 +36,11 @@ final class TicketRows {
         StoredOrigin origin = StoredOrigin.of(asked.origin());
         transaction.update(
                 "INSERT INTO ticket (boot, pid, start, uid, owner, request, since,"
-                        + " origin, engine, image, gpus) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                        + " origin, engine, image, gpus, time)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                         + " ON CONFLICT DO UPDATE SET origin = excluded.origin,"
-                        + " engine = excluded.engine, image = excluded.image, gpus = excluded.gpus",
+                        + " engine = excluded.engine, image = excluded.image,"
+                        + " gpus = excluded.gpus, time = excluded.time",
                 boot,
                 client.pid(),
                 client.startTime(),
@@ -49,7 +51,8 @@ final class TicketRows {
                 origin.kind().word(),
                 origin.engine().orElse(null),
                 origin.image().orElse(null),
-                String.join(",", asked.candidates()));
+                String.join(",", asked.candidates()),
+                LeaseRows.millis(asked.time()));
         return transaction
                 .first(
                         TicketRows::ticket,
@@ -80,7 +83,8 @@ final class TicketRows {
                             GpuRequest.parseOption(row.getString("request")),
                             Instant.ofEpochMilli(row.getLong("since")),
                             origin.get(),
-                            candidates(row.getString("gpus"))));
+                            candidates(row.getString("gpus")),
+                            LeaseRows.time(row)));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();
         }

@@ -10,6 +10,7 @@ CREATE TABLE claim (
   uid INTEGER NOT NULL,
   owner TEXT NOT NULL,
   request TEXT,                      -- as --gpus spells it; NULL where no later start needs it
+  time INTEGER,                      -- how long each of its leases is to last, in milliseconds, if its user says so
   created INTEGER NOT NULL,
   volume INTEGER NOT NULL DEFAULT 0, -- whether docker was told of its volume
   container TEXT,                    -- its id and name, as soon as they are known
@@ -50,6 +51,7 @@ CREATE TABLE lease (
   details TEXT,                      -- what only its kind can read: parts separated by line feeds
   since INTEGER NOT NULL,
   since_up INTEGER,                  -- the same in milliseconds since the boot that the lease is of: moves with the clock
+  time INTEGER,                      -- how long it may last, in milliseconds; NULL for as long as its holder
   until INTEGER,
   until_up INTEGER,                  -- the same in milliseconds since the boot until_boot,
   until_boot TEXT,                   -- which is another where the host has restarted
@@ -184,6 +186,7 @@ CREATE TABLE ticket (
   engine TEXT,
   image TEXT,
   gpus TEXT NOT NULL,                -- the UUIDs of the only GPUs that it may be given, separated by commas; '' when any
+  time INTEGER,                      -- how long it wants them, in milliseconds, if it says so
   UNIQUE (boot, pid, start)
 ) STRICT;
 

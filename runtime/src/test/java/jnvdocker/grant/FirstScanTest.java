@@ -49,7 +49,7 @@ class FirstScanTest {
 
     private Lease ask(String id, int gpus, FirstScan scan) throws Exception {
         return oci().claim(
-                        new OciContainers.Creation(
+                        new OciCreation(
                                 new OciContainers.Container("/run/runc", id),
                                 id,
                                 Optional.empty(),

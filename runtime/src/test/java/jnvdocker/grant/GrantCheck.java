@@ -270,8 +270,8 @@ final class GrantCheck {
     private void allowed(Claim claim, Map<String, Lease> held) {
         long has = world.lab.heldBy(claim.owner(), held);
         assertTrue(
-                has <= world.lab.quota(),
-                () -> claim + " gives " + claim.owner() + " more than " + world.lab.quota());
+                has <= world.lab.quota(claim.owner()),
+                () -> claim + " gives more than " + world.lab.quota(claim.owner()));
         for (ClaimedGpu gpu : claim.gpus()) {
             assertTrue(
                     !world.lab.isCordoned(gpu.uuid()), () -> claim + " is of one that is cordoned");

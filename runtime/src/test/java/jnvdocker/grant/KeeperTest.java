@@ -135,7 +135,7 @@ class KeeperTest {
     private Lease create(ProcessId runtime, GpuRequest request) throws Exception {
         return parts.oci()
                 .claim(
-                        new OciContainers.Creation(
+                        new OciCreation(
                                 TRAIN,
                                 "train",
                                 Optional.empty(),

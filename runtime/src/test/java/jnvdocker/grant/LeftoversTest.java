@@ -85,7 +85,7 @@ class LeftoversTest {
         Lease lease =
                 parts.oci()
                         .claim(
-                                new OciContainers.Creation(
+                                new OciCreation(
                                         CONTAINER,
                                         "train-7",
                                         Optional.empty(),

@@ -93,7 +93,7 @@ final class ModelCheck {
                                             || world.lab.isCordoned(gpu));
             boolean allowed =
                     world.lab.heldBy(claim.owner(), held) + claim.gpus().size()
-                            <= world.lab.quota();
+                            <= world.lab.quota(claim.owner());
             List<ClaimedGpu> present = world.gpus().stream().map(ClaimedGpu::of).toList();
             boolean same = present.containsAll(claim.gpus());
             boolean ours = claim.origin().isOf(world.engine().id);

@@ -43,7 +43,8 @@ final class ModelQueue {
                         : Math.max(1, wanted.size());
         long toBeHad = wanted.stream().filter(gpu -> mayComeFree(gpu, ticket)).count();
         long more = lab.number(ticket.request(), gpus);
-        return toBeHad >= needed && lab.heldBy(ticket.owner(), held) + more <= lab.quota();
+        return toBeHad >= needed
+                && lab.heldBy(ticket.owner(), held) + more <= lab.quota(ticket.owner());
     }
 
     private Set<String> wanted(GpuRequest request) {

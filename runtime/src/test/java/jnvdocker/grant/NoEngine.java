@@ -29,6 +29,11 @@ final class NoEngine implements ContainerEngine {
     }
 
     @Override
+    public boolean stop(String container, Duration limit) throws IOException {
+        throw away();
+    }
+
+    @Override
     public void start(String container, Duration limit) throws IOException {
         throw away();
     }

@@ -69,8 +69,8 @@ class OciContainersTest {
         return new OciContainers.Container(ROOT, id);
     }
 
-    private OciContainers.Creation creation(String id, GpuRequest request, ProcessId process) {
-        return new OciContainers.Creation(
+    private OciCreation creation(String id, GpuRequest request, ProcessId process) {
+        return new OciCreation(
                 named(id),
                 "name-" + id,
                 Optional.of("cuda"),
@@ -156,7 +156,7 @@ class OciContainersTest {
     @Test
     void sameCreationGetsTheSameLeaseAgain() throws Exception {
         ProcessId process = world.machine.spawn();
-        OciContainers.Creation creation = creation("a", new GpuRequest.Count(1), process);
+        OciCreation creation = creation("a", new GpuRequest.Count(1), process);
         Lease lease = parts().oci().claim(creation).orElseThrow();
         world.daemon.kill();
         world.daemon.start();
@@ -194,8 +194,7 @@ class OciContainersTest {
                         MemoryUsers.UNKNOWN,
                         TestingLeases.A));
         try (LeaseParts opened = parts.get()) {
-            OciContainers.Creation creation =
-                    creation("a", new GpuRequest.Count(1), machine.spawn());
+            OciCreation creation = creation("a", new GpuRequest.Count(1), machine.spawn());
             RefusedException why =
                     assertThrows(RefusedException.class, () -> opened.oci().claim(creation));
             assertTrue(why.getMessage().contains(" was released by force"), why.getMessage());
@@ -272,7 +271,7 @@ class OciContainersTest {
         Lease first =
                 parts().oci()
                         .claim(
-                                new OciContainers.Creation(
+                                new OciCreation(
                                         named("a"),
                                         "train",
                                         Optional.of("cuda"),
@@ -347,8 +346,8 @@ class OciContainersTest {
     @Test
     void sameIdUnderAnotherRootIsAnotherContainer() throws Exception {
         begin(ask("a", 1));
-        OciContainers.Creation other =
-                new OciContainers.Creation(
+        OciCreation other =
+                new OciCreation(
                         new OciContainers.Container("", "a"),
                         "a",
                         Optional.empty(),
@@ -433,7 +432,7 @@ class OciContainersTest {
         Lease lease =
                 parts().oci()
                         .claim(
-                                new OciContainers.Creation(
+                                new OciCreation(
                                         named("a"),
                                         "train",
                                         Optional.of("cuda"),

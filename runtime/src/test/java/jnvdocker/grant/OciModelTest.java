@@ -239,9 +239,8 @@ class OciModelTest {
                     : Stream.of(list.split(","));
         }
 
-        private static OciContainers.Creation creation(
-                String id, GpuRequest request, ProcessId process) {
-            return new OciContainers.Creation(
+        private static OciCreation creation(String id, GpuRequest request, ProcessId process) {
+            return new OciCreation(
                     new OciContainers.Container("/run/runc", id),
                     id,
                     Optional.empty(),

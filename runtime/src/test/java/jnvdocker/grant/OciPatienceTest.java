@@ -49,7 +49,7 @@ class OciPatienceTest {
     private Optional<Lease> create(GpuRequest request) throws Exception {
         return parts().oci()
                 .claim(
-                        new OciContainers.Creation(
+                        new OciCreation(
                                 new OciContainers.Container(ROOT, "a"),
                                 "train",
                                 Optional.empty(),

@@ -302,8 +302,8 @@ class PodModelTest {
             }
         }
 
-        private static OciContainers.Creation creation(String id, int gpus, ProcessId process) {
-            return new OciContainers.Creation(
+        private static OciCreation creation(String id, int gpus, ProcessId process) {
+            return new OciCreation(
                     new OciContainers.Container("/run/runc", id),
                     id,
                     Optional.empty(),

@@ -19,6 +19,7 @@ import jnvdocker.lease.Connections;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Limits;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
@@ -42,7 +43,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
@@ -313,16 +313,7 @@ class QueueKeeperTest {
     @Test
     void userWaitsSoOftenAndNoOftener() throws Exception {
         parts.close();
-        LeasePolicy few =
-                new LeasePolicy(
-                        OptionalInt.empty(),
-                        OptionalInt.empty(),
-                        OptionalInt.empty(),
-                        Optional.empty(),
-                        2,
-                        List.of(),
-                        false,
-                        "/etc/c");
+        LeasePolicy few = new LeasePolicy(Limits.NONE, 2, List.of(), false, "/etc/c");
         parts = LeaseParts.open(world(few));
         hold(ALL, BOB);
         waiting(ONE, ALICE);

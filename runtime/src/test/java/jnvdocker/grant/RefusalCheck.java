@@ -40,10 +40,15 @@ final class RefusalCheck {
     private static final String CORDONED =
             "is cordoned (by root since .* \\(fan\\)|\\(cordon in " + SimulatedLab.FILE + "\\))";
     private static final String KEY =
-            " at a time \\(max_gpus_per_user in " + SimulatedLab.FILE + "\\)";
-    private static final String EACH = "each user may have [1-3]" + KEY;
+            " at a time \\((max_gpus_per_user|limits.[0-9]+.gpus) in " + SimulatedLab.FILE + "\\)";
+
+    /** One user has a limit of its own, by uid. */
+    private static final String USERS = "(each user|" + SimulatedLab.LIMITED + ") may have";
+
+    private static final String EACH = USERS + " [1-3]" + KEY;
     private static final String MINE =
-            "(user[0-2]|uid [0-9]+|somebody) has [1-3] of the [1-3] that each user may have"
+            "(user[0-2]|uid [0-9]+|somebody) has [1-3] of the [1-3] that "
+                    + USERS
                     + KEY
                     + ": "
                     + TAKEN;
@@ -76,7 +81,7 @@ final class RefusalCheck {
         boolean taken = message.matches(TAKEN + "; wait with --gpu-wait.*");
         boolean mine =
                 message.matches("[1-3] GPUs? requested, but " + MINE + "; wait with --gpu-wait.*");
-        assertTrue(isForEver(message) || (message.contains("each user") ? mine : taken), message);
+        assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
     }
 
     /**
@@ -102,7 +107,7 @@ final class RefusalCheck {
                 () -> "refused though it is free: " + message);
         boolean taken = message.matches(TAKEN + LATER);
         boolean mine = message.matches("[1-3] GPUs? requested, but " + MINE + LATER);
-        assertTrue(isForEver(message) || (message.contains("each user") ? mine : taken), message);
+        assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
     }
 
     /**
@@ -137,7 +142,7 @@ final class RefusalCheck {
                     claim(volume).gpus().stream().anyMatch(gpu -> world.lab.isCordoned(gpu.uuid())),
                     () -> "refused though none is cordoned: " + message);
         }
-        if (message.contains("each user")) {
+        if (isOfQuota(message)) {
             String mine = MINE + "; stop one of them, then start this container again.*";
             String never =
                     "this container has [1-3] GPUs, and "
@@ -147,9 +152,13 @@ final class RefusalCheck {
             Claim claim = claim(volume);
             long has = world.lab.heldBy(claim.owner(), registry().holdings().held());
             assertTrue(
-                    has + claim.gpus().size() > world.lab.quota(),
+                    has + claim.gpus().size() > world.lab.quota(claim.owner()),
                     () -> "refused though it may have more: " + message);
         }
+    }
+
+    private static boolean isOfQuota(String message) {
+        return message.contains(" at a time (");
     }
 
     private Claim claim(String volume) throws IOException {
@@ -209,6 +218,8 @@ final class RefusalCheck {
                     case GpuRequest.None _ -> true;
                 };
         long has = world.lab.heldBy(request.owner(), held);
-        return enough && has + world.lab.number(request.request(), gpus) <= world.lab.quota();
+        return enough
+                && has + world.lab.number(request.request(), gpus)
+                        <= world.lab.quota(request.owner());
     }
 }

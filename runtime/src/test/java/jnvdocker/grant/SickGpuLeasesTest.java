@@ -104,8 +104,8 @@ class SickGpuLeasesTest {
         assertEquals(expected, refusal(() -> parts.oci().claim(creation(device(A)))));
     }
 
-    private OciContainers.Creation creation(GpuRequest request) {
-        return new OciContainers.Creation(
+    private OciCreation creation(GpuRequest request) {
+        return new OciCreation(
                 new OciContainers.Container("/run/runc", "c1"),
                 "train-7",
                 Optional.empty(),

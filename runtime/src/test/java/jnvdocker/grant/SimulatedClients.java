@@ -21,7 +21,7 @@ import java.util.Optional;
  */
 final class SimulatedClients {
     /** The first of some users that no host has, so that only we know their names. */
-    private static final int NOBODYS_UID = 1_987_654_320;
+    static final int NOBODYS_UID = 1_987_654_320;
 
     private static final int USERS = 3;
 

@@ -525,6 +525,11 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
 
         @Override
+        public boolean stop(String container, Duration limit) throws IOException {
+            return ask(limit, () -> false);
+        }
+
+        @Override
         public void start(String container, Duration limit) throws IOException {
             refuseInVerb();
             Optional<String> error = ask(limit, () -> world.startRefused(container));

@@ -3,12 +3,16 @@ package jnvdocker.grant;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Rule;
+import jnvdocker.lease.Subject;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.request.GpuRequest;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +23,9 @@ import java.util.stream.Collectors;
 
 /** The rules of a simulated lab, and its administrator, who changes them. */
 final class SimulatedLab {
+    /** The uid of the user who may have a limit of its own. */
+    static final int LIMITED = SimulatedClients.NOBODYS_UID;
+
     static final String FILE = "/etc/jnvdocker/config.toml";
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
     private static final Owner ROOT = new Owner(0, "root");
@@ -29,6 +36,8 @@ final class SimulatedLab {
     private Optional<Set<String>> cordoned = Optional.of(new HashSet<>());
 
     private LeasePolicy policy = TestingLeases.POLICY;
+    private OptionalInt quota = OptionalInt.empty();
+    private OptionalInt ownQuota = OptionalInt.empty();
 
     SimulatedLab(SimulatedWorld world) {
         this.world = world;
@@ -38,9 +47,15 @@ final class SimulatedLab {
         return policy;
     }
 
-    /** How many GPUs each user may have. */
-    int quota() {
-        return policy.maxGpusPerUser().orElse(Integer.MAX_VALUE);
+    /** How many GPUs a user may have. */
+    int quota(Owner owner) {
+        boolean own = ownQuota.isPresent() && owner.uid() == LIMITED;
+        return (own ? ownQuota : quota).orElse(Integer.MAX_VALUE);
+    }
+
+    /** How long a client may wait. */
+    Optional<Duration> maxWait() {
+        return policy.limits().waits().stream().map(Rule::limit).findFirst();
     }
 
     boolean isCordoned(String gpu) {
@@ -110,37 +125,55 @@ final class SimulatedLab {
     /**
      * The content of the configuration file.
      *
-     * @param quota none when 0
+     * @param quota of each user; none when 0
+     * @param own that of one user, which comes first; none when 0
      * @param cordon which GPU; none when there are fewer
      */
-    record Wish(int quota, int cordon, boolean limitsWait, boolean allowUnmanaged) {}
+    record Wish(int quota, int own, int cordon, boolean limitsWait, boolean allowUnmanaged) {}
 
     /** Changes the file, and restarts the daemon to read it. */
     boolean configure(Wish wish) throws IOException {
         List<String> all = world.gpus.all();
+        quota = wish.quota() == 0 ? OptionalInt.empty() : OptionalInt.of(wish.quota());
+        ownQuota = wish.own() == 0 ? OptionalInt.empty() : OptionalInt.of(wish.own());
         policy =
                 new LeasePolicy(
-                        wish.quota() == 0 ? OptionalInt.empty() : OptionalInt.of(wish.quota()),
+                        quota,
                         wish.limitsWait() ? Optional.of(MAX_WAIT) : Optional.empty(),
                         wish.cordon() < all.size() ? List.of(all.get(wish.cordon())) : List.of(),
                         wish.allowUnmanaged(),
                         FILE);
+        List<Rule<Integer>> gpus = new ArrayList<>();
+        ownQuota.ifPresent(it ->
+                gpus.add(
+                        new Rule<>(
+                                Subject.parse("" + LIMITED),
+                                it,
+                                policy.key("limits." + LIMITED + ".gpus"))));
+        gpus.addAll(policy.limits().gpus());
+        policy = withLimits(gpus);
         world.daemonSteps.kill();
         return world.daemonSteps.start();
     }
 
     /** The same file with a limit for each namespace. */
     void namespaces(OptionalInt most) {
-        policy =
-                new LeasePolicy(
-                        policy.maxGpusPerUser(),
-                        policy.maxGpusUnknown(),
-                        most,
-                        policy.maxWait(),
-                        policy.maxWaitsPerUser(),
-                        policy.cordon(),
-                        policy.allowUnmanaged(),
-                        FILE);
+        Limits limits = policy.limits();
+        List<Rule<Integer>> gpus = new ArrayList<>(limits.gpus());
+        gpus.removeIf(rule -> rule.subject().equals(Subject.NAMESPACES));
+        most.ifPresent(it ->
+                gpus.add(new Rule<>(Subject.NAMESPACES, it, policy.key("max_gpus_per_namespace"))));
+        policy = withLimits(gpus);
+    }
+
+    private LeasePolicy withLimits(List<Rule<Integer>> gpus) {
+        List<Rule<Duration>> wait = policy.limits().waits();
+        return new LeasePolicy(
+                new Limits(gpus, List.of(), List.of(), List.of(), wait, List.of()),
+                policy.maxWaitsPerUser(),
+                policy.cordon(),
+                policy.allowUnmanaged(),
+                FILE);
     }
 
     boolean cordon(int index) throws IOException {
@@ -182,8 +215,8 @@ final class SimulatedLab {
     void liftCordons() throws IOException {
         policy =
                 new LeasePolicy(
-                        policy.maxGpusPerUser(),
-                        policy.maxWait(),
+                        policy.limits(),
+                        policy.maxWaitsPerUser(),
                         List.of(),
                         policy.allowUnmanaged(),
                         FILE);
@@ -194,7 +227,7 @@ final class SimulatedLab {
 
     /** Lifts every restriction. */
     void allowAll() throws IOException {
-        configure(new Wish(0, world.gpus.all().size(), false, false));
+        configure(new Wish(0, 0, world.gpus.all().size(), false, false));
         uncordon();
     }
 }

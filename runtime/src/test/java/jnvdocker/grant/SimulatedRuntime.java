@@ -117,8 +117,8 @@ final class SimulatedRuntime {
     private Optional<Lease> answer(Container it, GpuRequest request, ProcessId process)
             throws IOException {
         Owner owner = SimulatedClients.owner(process);
-        OciContainers.Creation creation =
-                new OciContainers.Creation(
+        OciCreation creation =
+                new OciCreation(
                         new OciContainers.Container(ROOT, it.id),
                         it.id.substring(0, 2),
                         Optional.of("cuda"),

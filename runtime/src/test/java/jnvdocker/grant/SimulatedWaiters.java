@@ -104,7 +104,7 @@ final class SimulatedWaiters {
         /** Whether it has waited as long as it wants to, or may. */
         private boolean isOverdue() {
             Duration waited = Duration.ofNanos(world.machine.nanos() - since);
-            Optional<Duration> longest = limit.or(world.lab.policy()::maxWait);
+            Optional<Duration> longest = limit.or(world.lab::maxWait);
             return longest.filter(it -> waited.compareTo(it) >= 0).isPresent();
         }
 

@@ -252,6 +252,7 @@ final class Steps {
     private static Arbitrary<Step> configure() {
         return Combinators.combine(
                         Arbitraries.integers().between(0, 3),
+                        Arbitraries.integers().between(0, 3),
                         Arbitraries.integers().between(0, 5),
                         SELDOM,
                         SELDOM)

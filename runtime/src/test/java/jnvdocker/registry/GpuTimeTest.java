@@ -96,6 +96,39 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     @Test
+    void windowMayEndBeforeNow() throws Exception {
+        lease(0, 4, ALICE, A);
+        lease(5, 7, BOB, B);
+        Lease live = mounted(3, BOB, C);
+        at(9);
+        GpuTime early =
+                registry.history()
+                        .gpuTime(
+                                START,
+                                Optional.of(START.plus(Duration.ofHours(4))),
+                                Optional.empty(),
+                                GpuTime.By.USER);
+        assertEquals(Duration.ofHours(5), early.total());
+        assertEquals(START.plus(Duration.ofHours(4)), early.until());
+        assertEquals(Duration.ofHours(1), early.of(BOB));
+        assertEquals(1, early.users().getLast().leases());
+        registry.end(live, "seen");
+    }
+
+    @Test
+    void hoursAreAddedUpByImage() throws Exception {
+        lease(0, 4, ALICE, A);
+        lease(4, 7, BOB, A);
+        at(9);
+        GpuTime images =
+                registry.history()
+                        .gpuTime(START, Optional.empty(), Optional.empty(), GpuTime.By.IMAGE);
+        assertEquals(1, images.users().size());
+        assertEquals("cuda", images.users().getFirst().owner().name());
+        assertEquals(Duration.ofHours(7), images.total());
+    }
+
+    @Test
     void aReservationIsNoLeaseAndKeepsTheGpuAllTheSame() throws Exception {
         at(0);
         Claim claim = reserve(ALICE, A);

@@ -21,7 +21,8 @@ final class Values {
     static final String GPUS = "GPUS";
 
     /** Labels of values that only the user knows. */
-    static final Set<String> FREE = Set.of("DURATION", "N", "NAME", "NAMES", "TEXT", "WHEN");
+    static final Set<String> FREE =
+            Set.of("DURATION", "MONTH", "N", "NAME", "NAMES", "TEXT", "WHEN");
 
     private static final String DEVICE = "device=";
 
@@ -60,6 +61,11 @@ final class Values {
             case "ENGINE" -> {
                 for (EngineKind kind : EngineKind.values()) {
                     answer.add(before + kind.word(), "");
+                }
+            }
+            case "user|group|image" -> {
+                for (String word : label.split("\\|")) {
+                    answer.add(before + word, "");
                 }
             }
             case "DIR" -> answer.way(Answer.DIRECTORIES);

@@ -36,6 +36,7 @@ public final class DecisionDocuments {
                                 lease.holder(),
                                 lease.boot(),
                                 lease.since(),
+                                lease.time(),
                                 lease.mounts(),
                                 Optional.of(new Lease.End(at, evidence)))));
     }

@@ -73,6 +73,16 @@ final class Explanation {
                             + (restarts.isEmpty() ? "" : ", and was " + restarts)
                             + ".");
         }
+        lease.due()
+                .ifPresent(due ->
+                        sentences.add(
+                                (lease.isOverdue(now)
+                                                ? "It is overdue since "
+                                                : "Its time ends at ")
+                                        + LeaseText.time(due)
+                                        + "; 'jnvdocker gpu extend "
+                                        + lease.claim().id()
+                                        + " 2h' gives it more."));
         sentences.add("What keeps it: " + kept + ".");
         status.gpu().trouble().ifPresent(why -> sentences.add(sick(why)));
         sharing().ifPresent(sentences::add);

@@ -208,6 +208,7 @@ public final class GpuCommand {
                         .addSubcommand(successors.remake())
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
+                        .addSubcommand(new GpuLimits(leases, request, screen))
                         .addSubcommand(
                                 new GpuHistory(
                                         host,
@@ -216,6 +217,7 @@ public final class GpuCommand {
                                         request.variable("TZ"),
                                         screen,
                                         out))
+                        .addSubcommand(new GpuExtend(leases, request))
                         .addSubcommand(new GpuRelease(leases, request))
                         .addSubcommand(new GpuCordon(host, leases, request))
                         .addSubcommand(new GpuUncordon(host, leases, request))

@@ -5,6 +5,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.protocol.ExitCode;
@@ -17,14 +18,17 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -63,6 +67,31 @@ final class GpuHistory implements Callable<Integer> {
     private String since;
 
     @Option(
+            names = "--until",
+            paramLabel = "WHEN",
+            description = "The end, written like --since; default: now.")
+    private String until;
+
+    @Option(
+            names = "--month",
+            paramLabel = "MONTH",
+            description = "A calendar month (2026-11), in place of --since and --until.")
+    private String month;
+
+    @Option(
+            names = "--by",
+            paramLabel = "user|group|image",
+            defaultValue = "user",
+            converter = Rows.class,
+            description =
+                    "What the hours are added up by: users, their own groups (as 'id -gn' prints"
+                            + " them) or images; ${DEFAULT-VALUE}.")
+    private HistoryReport.By by;
+
+    @Option(names = "--csv", description = "Print CSV, for spreadsheets.")
+    private boolean csv;
+
+    @Option(
             names = "--user",
             paramLabel = "USER",
             description = "Show only this user, by name or uid.")
@@ -83,6 +112,19 @@ final class GpuHistory implements Callable<Integer> {
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
     private boolean json;
+
+    /** Words in lower case. */
+    static final class Rows implements ITypeConverter<HistoryReport.By> {
+        @Override
+        public HistoryReport.By convert(String value) {
+            return Arrays.stream(HistoryReport.By.values())
+                    .filter(by -> by.word().equals(value))
+                    .findFirst()
+                    .orElseThrow(() ->
+                            new TypeConversionException(
+                                    Quote.quoted(value) + " is not user, group or image"));
+        }
+    }
 
     /**
      * @param kept for how long the history is kept; empty if for ever
@@ -106,11 +148,18 @@ final class GpuHistory implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, RefusedException {
         checkLimit();
-        Instant from = from();
+        checkCombinations();
+        Instant from = month == null ? moment("--since", since) : month(0);
+        Optional<Instant> end =
+                month == null
+                        ? Optional.ofNullable(until).map(it -> moment("--until", it))
+                        : Optional.of(month(1));
         Optional<String> uuid = gpu == null ? Optional.empty() : Optional.of(uuid());
         HistoryReport report =
                 new HistoryReport(
-                        leases.gpuTime(from, uuid),
+                        time(from, end, uuid),
+                        by,
+                        end.isEmpty(),
                         Optional.ofNullable(user),
                         kept.map(span -> Instant.now().minus(span)).filter(from::isBefore));
         List<Lease> live = uuid.isPresent() ? live(uuid.get(), report) : List.of();
@@ -120,7 +169,11 @@ final class GpuHistory implements Callable<Integer> {
                             ? GpuLeases.ended(
                                     leases.pastOf(uuid.get(), from, report.owners(), limit), live)
                             : _ -> {};
-            if (json) {
+            if (csv) {
+                for (String line : report.csv()) {
+                    out.println(line);
+                }
+            } else if (json) {
                 Optional<LeaseJson.All> listed =
                         uuid.isPresent()
                                 ? Optional.of(GpuLeases.json(live, past, leases))
@@ -145,11 +198,44 @@ final class GpuHistory implements Callable<Integer> {
         table.printBelow(past, screen, out::println);
     }
 
-    private Instant from() {
+    private GpuTime time(Instant from, Optional<Instant> end, Optional<String> uuid)
+            throws IOException {
+        return switch (by) {
+            case USER -> leases.gpuTime(from, end, uuid, GpuTime.By.USER);
+            case GROUP -> GroupTime.of(leases.gpuTime(from, end, uuid, GpuTime.By.USER));
+            case IMAGE -> leases.gpuTime(from, end, uuid, GpuTime.By.IMAGE);
+        };
+    }
+
+    private Instant moment(String option, String text) {
         try {
-            return Moment.parse(since, Instant.now(), timeZone);
+            return Moment.parse(text, Instant.now(), timeZone);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), "--since: " + e.getMessage(), e);
+            throw new ParameterException(spec.commandLine(), option + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** The beginning of the month, or of one that many months later. */
+    private Instant month(int later) {
+        try {
+            return Moment.month(month, later, timeZone);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--month: " + e.getMessage(), e);
+        }
+    }
+
+    private void checkCombinations() {
+        var typed = spec.commandLine().getParseResult();
+        if (month != null && (typed.hasMatchedOption("--since") || until != null)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--month has a beginning and an end: leave out the others");
+        }
+        if (by != HistoryReport.By.USER && user != null) {
+            throw new ParameterException(
+                    spec.commandLine(), "--user shows one user: leave out --by");
+        }
+        if (csv && json) {
+            throw new ParameterException(spec.commandLine(), "choose --json or --csv");
         }
     }
 

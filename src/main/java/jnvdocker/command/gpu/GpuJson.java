@@ -29,6 +29,8 @@ record GpuJson(
         String idleSince,
         Long lease,
         String since,
+        String due,
+        boolean overdue,
         @JsonUnwrapped HolderJson holder,
         FiguresJson figures,
         IdleNotes.IdleJson idle,
@@ -82,6 +84,8 @@ record GpuJson(
                 status.idleSince().map(Instant::toString).orElse(null),
                 lease.map(Lease::id).orElse(null),
                 lease.map(Lease::since).map(Instant::toString).orElse(null),
+                lease.flatMap(Lease::due).map(Instant::toString).orElse(null),
+                lease.filter(it -> it.isOverdue(Instant.now())).isPresent(),
                 holder(status),
                 reading.map(it -> it.of(gpu))
                         .flatMap(Reading::figures)

@@ -9,6 +9,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.TimeText;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Colour;
@@ -32,6 +33,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 @Command(
         name = "ls",
@@ -187,10 +190,12 @@ final class GpuLs implements Callable<Integer> {
     }
 
     private static String note(Optional<Tenure> tenure, GpuStatus status) {
-        String restarts = tenure.map(GpuLs::restarts).orElse("");
-        return restarts.isEmpty() || status.note().isEmpty()
-                ? restarts + status.note()
-                : restarts + ", " + status.note();
+        return Stream.of(
+                        tenure.map(GpuLs::restarts).orElse(""),
+                        status.lease().flatMap(TimeText::due).orElse(""),
+                        status.note())
+                .filter(note -> !note.isEmpty())
+                .collect(Collectors.joining(", "));
     }
 
     /** Returns {@code restarted 3 times}; empty if it was not restarted. */

@@ -2,6 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
+import jnvdocker.command.caller.HoldTime;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Waiting;
@@ -26,6 +27,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,7 +39,9 @@ import java.util.stream.Collectors;
 @Command(
         name = "run",
         synopsisHeading = "Usage: ",
-        customSynopsis = "jnvdocker gpu run [--gpus GPUS] [--gpu-wait[=DURATION]] [--] COMMAND…",
+        customSynopsis =
+                "jnvdocker gpu run [--gpus GPUS] [--gpu-wait[=DURATION]] [--gpu-time DURATION] [--]"
+                        + " COMMAND…",
         description = {
             "Run a program on the host, in no container, with GPUs of its own.",
             "Nobody else gets them until the program and everything that it started have ended.",
@@ -53,6 +57,7 @@ final class GpuRun implements Callable<Integer>, Successor {
     private final ClientConnection client;
     private Optional<GpuRequest> wanted = Optional.empty();
     private Optional<Waiting> waiting = Optional.empty();
+    private Optional<Duration> time = Optional.empty();
 
     @Spec private CommandSpec spec;
 
@@ -74,6 +79,12 @@ final class GpuRun implements Callable<Integer>, Successor {
                         + " without limit. A client that ends, or whose terminal hangs up, loses"
                         + " its place in the queue: keep it in tmux or under nohup.")
     private String gpuWait;
+
+    @Option(
+            names = "--gpu-time",
+            paramLabel = "DURATION",
+            description = "How long the GPUs are wanted: shown to others, and overdue afterwards.")
+    private String gpuTime;
 
     @Parameters(
             paramLabel = "COMMAND",
@@ -109,6 +120,7 @@ final class GpuRun implements Callable<Integer>, Successor {
             GpuWait.refuseDuration(command.getFirst(), "program");
         }
         waiting = GpuWait.of(Optional.ofNullable(gpuWait), request, client);
+        time = HoldTime.of(Optional.ofNullable(gpuTime));
         wanted = Optional.of(wanted());
         return ExitCode.OK.code();
     }
@@ -162,11 +174,12 @@ final class GpuRun implements Callable<Integer>, Successor {
         Optional<Claim> claim =
                 leases.claim(
                         new LeaseRequest(
-                                wanted.orElseThrow(),
-                                Caller.owner(request),
-                                process,
-                                new Origin.HostProcess(name(command.getFirst())),
-                                waiting));
+                                        wanted.orElseThrow(),
+                                        Caller.owner(request),
+                                        process,
+                                        new Origin.HostProcess(name(command.getFirst())),
+                                        waiting)
+                                .lasting(time));
         if (claim.isPresent()) {
             try {
                 Leases.gpus(claim.get(), inventory.read().gpus());

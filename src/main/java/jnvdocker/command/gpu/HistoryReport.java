@@ -22,10 +22,25 @@ import java.util.stream.Collectors;
  * GPU-hours by user. A share is a part of the hours that GPUs were held: the hours that the host
  * could have given are unknown, since there is no record of its GPUs and of its downtime.
  *
+ * @param by what the rows are
+ * @param untilNow whether the window ends now
  * @param user the name or the uid of the only user who counts
  * @param keptSince leases that ended before that are deleted, though the window includes that time
  */
-record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> keptSince) {
+record HistoryReport(
+        GpuTime time, By by, boolean untilNow, Optional<String> user, Optional<Instant> keptSince) {
+    /** What the hours are added up by. */
+    enum By {
+        USER,
+        /** The own group of each user. */
+        GROUP,
+        IMAGE;
+
+        String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
     private static final double HOUR_MILLIS = 3_600_000;
     private static final double PRECISION = 1e6;
 
@@ -64,7 +79,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
         }
         TextTable table =
                 new TextTable(
-                        Column.of("USER"),
+                        Column.of(by.name()),
                         Column.of("GPU-HOURS"),
                         Column.of("SHARE"),
                         Column.of("IDLE"),
@@ -93,6 +108,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
     private String window() {
         return "since "
                 + LeaseText.time(time.from())
+                + (untilNow ? "" : " until " + LeaseText.time(time.until()))
                 + " ("
                 + Span.between(time.from(), time.until())
                 + ")"
@@ -102,6 +118,33 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                                         + LeaseText.time(kept)
                                         + " is not kept (keep_history)")
                         .orElse("");
+    }
+
+    /** The rows for a spreadsheet, with a line of titles. */
+    List<String> csv() {
+        List<String> lines = new ArrayList<>();
+        lines.add("from,until," + by.word() + ",uid,gpu_hours,idle_hours,leases,containers,last");
+        for (User user : users().stream().map(this::json).toList()) {
+            lines.add(
+                    String.join(
+                            ",",
+                            time.from().toString(),
+                            time.until().toString(),
+                            quoted(user.user()),
+                            user.uid() == null ? "" : user.uid().toString(),
+                            String.valueOf(user.gpuHours()),
+                            String.valueOf(user.idleHours()),
+                            String.valueOf(user.leases()),
+                            String.valueOf(user.containers()),
+                            user.last()));
+        }
+        return lines;
+    }
+
+    /** A name that begins as a formula does is none: spreadsheets would compute it. */
+    private static String quoted(String name) {
+        String text = Quote.shown(name).replace("\"", "\"\"");
+        return "\"" + (text.matches("[=+@-].*") ? "'" : "") + text + "\"";
     }
 
     private static String hours(Duration time) {
@@ -132,6 +175,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
             String from,
             String until,
             String keptSince,
+            String by,
             String gpu,
             double gpuHours,
             double idleHours,
@@ -160,6 +204,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                 time.from().toString(),
                 time.until().toString(),
                 keptSince.map(Instant::toString).orElse(null),
+                by.word(),
                 gpu.orElse(null),
                 roundedHours(total()),
                 roundedHours(idle()),

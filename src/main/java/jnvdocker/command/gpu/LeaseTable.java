@@ -4,6 +4,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.TimeText;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
@@ -17,6 +18,8 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Leases, a line each. Ended leases may be many, and are not kept. */
 final class LeaseTable {
@@ -61,8 +64,14 @@ final class LeaseTable {
      * @param tenure of its container, whose age is shown, as by {@code gpu ls}
      */
     void live(Lease lease, GpuStatus.State state, Tenure tenure) {
-        String note = withEnds ? "-" : GpuLs.restarts(tenure);
+        String note = withEnds ? "-" : note(lease, tenure);
         live.add(row(lease, state.toString(), Span.between(tenure.since(), now), "-", note));
+    }
+
+    private static String note(Lease lease, Tenure tenure) {
+        return Stream.of(GpuLs.restarts(tenure), TimeText.due(lease).orElse(""))
+                .filter(note -> !note.isEmpty())
+                .collect(Collectors.joining(", "));
     }
 
     /**

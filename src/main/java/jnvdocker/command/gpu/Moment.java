@@ -10,6 +10,7 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.OffsetDateTime;
+import java.time.YearMonth;
 import java.time.ZoneId;
 import java.util.regex.Pattern;
 
@@ -51,6 +52,26 @@ final class Moment {
                     Quote.quoted(text) + " is not in the past; take an earlier one");
         }
         return moment;
+    }
+
+    /**
+     * The beginning of a calendar month.
+     *
+     * @param text {@code 2026-11}
+     * @param later that many months later
+     * @throws IllegalArgumentException quoting the text and naming the valid form
+     */
+    static Instant month(String text, int later, String timeZone) {
+        try {
+            return YearMonth.parse(text)
+                    .plusMonths(later)
+                    .atDay(1)
+                    .atStartOfDay(zone(timeZone))
+                    .toInstant();
+        } catch (DateTimeException e) {
+            throw new IllegalArgumentException(
+                    Quote.quoted(text) + " is no month; write one as in 2026-11", e);
+        }
     }
 
     private static Duration span(String text) {

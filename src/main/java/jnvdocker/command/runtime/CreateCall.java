@@ -1,5 +1,7 @@
 package jnvdocker.command.runtime;
 
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.HoldTime;
 import jnvdocker.container.CompatLibraries;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
@@ -8,9 +10,12 @@ import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.OciCreation;
 import jnvdocker.grant.WithheldGpus;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Owner;
 import jnvdocker.oci.root.CudaCompat;
 import jnvdocker.oci.root.DriverNames;
 import jnvdocker.oci.spec.DockerContainer;
@@ -19,9 +24,11 @@ import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.GraphicsFile;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -147,6 +154,23 @@ record CreateCall(
                     }
                 });
         return labels;
+    }
+
+    /** The creation of the container with GPUs. */
+    OciCreation creation(Owner owner, GpuRequest gpus) throws RefusedException {
+        return new OciCreation(
+                        container(),
+                        name(),
+                        docker.map(DockerContainer::imageName),
+                        Caller.process(request),
+                        Optional.empty(),
+                        owner,
+                        gpus,
+                        Optional.empty())
+                .lasting(
+                        HoldTime.of(
+                                "the label " + ClaimNames.TIME_LABEL,
+                                Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));
     }
 
     /** Answers with the container as it is edited; commands in it get the same variables later. */

@@ -1,6 +1,5 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.command.caller.Caller;
 import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
@@ -12,6 +11,7 @@ import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.FirstScan;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.OciCreation;
 import jnvdocker.grant.OciKeeper;
 import jnvdocker.grant.UnavailableException;
 import jnvdocker.host.DeviceNodes;
@@ -287,8 +287,7 @@ public final class RuntimeCreate {
         call.client().exit(ExitCode.OK);
     }
 
-    private Optional<Lease> claim(
-            OciContainers.Creation creation, GpuWish.Source source, FirstScan scan)
+    private Optional<Lease> claim(OciCreation creation, GpuWish.Source source, FirstScan scan)
             throws RefusedException, IOException {
         try {
             return containers.claim(creation, scan);
@@ -297,8 +296,7 @@ public final class RuntimeCreate {
         }
     }
 
-    private void give(
-            OciContainers.Creation creation, CreateCall call, GpuWish.Source source, SeenHost seen)
+    private void give(OciCreation creation, CreateCall call, GpuWish.Source source, SeenHost seen)
             throws RefusedException, IOException {
         // Refuses when none is loaded.
         HostDriver driver = seen.driver().isPresent() ? seen.driver().get() : inventory.read();
@@ -331,23 +329,14 @@ public final class RuntimeCreate {
         }
     }
 
-    private OciContainers.Creation creation(CreateCall call, GpuRequest request)
-            throws RefusedException {
-        return new OciContainers.Creation(
-                call.container(),
-                call.name(),
-                call.docker().map(DockerContainer::imageName),
-                Caller.process(call.request()),
-                Optional.empty(),
-                owners.guess(call.usersLabels()),
-                request,
-                Optional.empty());
+    private OciCreation creation(CreateCall call, GpuRequest request) throws RefusedException {
+        return call.creation(owners.guess(call.usersLabels()), request);
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */
-    private OciContainers.Creation claimed(String claim, CreateCall call, GpuRequest request)
+    private OciCreation claimed(String claim, CreateCall call, GpuRequest request)
             throws RefusedException, IOException {
-        OciContainers.Creation creation = creation(call, request);
+        OciCreation creation = creation(call, request);
         return containers
                 .made(claim, call.container())
                 .map(made -> creation.with(claim, made.owner()))

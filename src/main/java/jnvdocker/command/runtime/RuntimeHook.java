@@ -6,6 +6,7 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.OciCreation;
 import jnvdocker.grant.OciKeeper;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
@@ -162,7 +163,7 @@ public final class RuntimeHook {
         Lease lease =
                 containers
                         .claim(
-                                new OciContainers.Creation(
+                                new OciCreation(
                                         call.container(),
                                         call.name(),
                                         call.docker().map(DockerContainer::imageName),

@@ -18,6 +18,8 @@ public final class RunHelp {
                   --gpu-wait[=DURATION]          Wait for GPUs that are held by others. This command
                                                  loses its place in the queue when it ends, or its
                                                  terminal hangs up: keep it in tmux or under nohup
+                  --gpu-time DURATION            How long the GPUs are wanted (90s, 30m, 1d12h): shown
+                                                 to others, and overdue afterwards
 
             Environment: NV_GPU chooses the GPUs of images that need some, like --gpus;
             NV_GPU_WAIT is like --gpu-wait.

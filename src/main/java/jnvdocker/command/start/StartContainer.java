@@ -2,6 +2,7 @@ package jnvdocker.command.start;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
+import jnvdocker.command.caller.HoldTime;
 import jnvdocker.command.caller.UserEngine;
 import jnvdocker.command.caller.UserVariables;
 import jnvdocker.container.Allocation;
@@ -37,6 +38,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.Span;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -243,6 +245,7 @@ public final class StartContainer {
         environment.putAll(variables);
         MigVariables.refuse(environment, !withGpus || run.privileged());
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
+        Optional<Duration> time = HoldTime.of(run.gpuTime());
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
         Optional<String> ours = runtime.ours(run, where);
@@ -255,7 +258,16 @@ public final class StartContainer {
                 needsCheck.check(checked, wanted.get().request(), driver, compat, client);
         if (ours.isPresent()) {
             proof.refuseWithoutRuntime(run, ours.get());
-            startWithRuntime(ours.get(), run, wanted.get(), candidates, request, waiting, ending);
+            LeaseRequest wish =
+                    new LeaseRequest(
+                            wanted.get().request(),
+                            candidates,
+                            Caller.owner(request),
+                            Caller.process(request),
+                            new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
+                            waiting);
+            Optional<Claim> claim = claim(wanted.get(), wish.lasting(time));
+            becomeWithRuntime(ours.get(), run, claim, time, request, ending);
             return;
         }
         volumes.build(host, driver.version());
@@ -264,12 +276,13 @@ public final class StartContainer {
                 claim(
                         wanted.get(),
                         new LeaseRequest(
-                                wanted.get().request(),
-                                candidates,
-                                Caller.owner(request),
-                                Caller.process(request),
-                                origin(where, Quote.shown(run.image())),
-                                waiting));
+                                        wanted.get().request(),
+                                        candidates,
+                                        Caller.owner(request),
+                                        Caller.process(request),
+                                        origin(where, Quote.shown(run.image())),
+                                        waiting)
+                                .lasting(time));
         try {
             // The client may have waited for days.
             HostDriver now = inventory.read();
@@ -304,27 +317,16 @@ public final class StartContainer {
 
     /**
      * Our OCI runtime gives the container its GPUs, whenever it is started: docker gets nothing but
-     * the claim, which names the owner and the number of GPUs.
+     * the claim, which names the owner and the number of GPUs, and for how long.
      */
-    private void startWithRuntime(
+    private static void becomeWithRuntime(
             String name,
             RunCommand run,
-            Wanted wanted,
-            Set<String> candidates,
+            Optional<Claim> claim,
+            Optional<Duration> time,
             ClientRequest request,
-            Optional<Waiting> waiting,
             Ending ending)
             throws IOException, RefusedException {
-        Optional<Claim> claim =
-                claim(
-                        wanted,
-                        new LeaseRequest(
-                                wanted.request(),
-                                candidates,
-                                Caller.owner(request),
-                                Caller.process(request),
-                                new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
-                                waiting));
         List<String> options = new ArrayList<>();
         if (run.runtime().isEmpty()) {
             options.add("--runtime=" + name);
@@ -333,6 +335,8 @@ public final class StartContainer {
                 "--label="
                         + claim.map(it -> ClaimNames.CLAIM_LABEL + "=" + it.id())
                                 .orElse(ClaimNames.GPUS_LABEL + "=none"));
+        time.ifPresent(
+                it -> options.add("--label=" + ClaimNames.TIME_LABEL + "=" + Span.spelled(it)));
         ending.become(request.dockerWith(run.with(options)));
     }
 

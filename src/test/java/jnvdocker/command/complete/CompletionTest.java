@@ -233,8 +233,11 @@ class CompletionTest {
 
     @Test
     void optionsOfRunAreBesideDockers() {
-        assertEquals(List.of("--gpus", "--gpu-wait", ":docker"), complete("run", "--gp"));
-        assertEquals(List.of("--gpus", "--gpu-wait", ":docker"), complete("create", "-it", "-"));
+        assertEquals(
+                List.of("--gpus", "--gpu-wait", "--gpu-time", ":docker"), complete("run", "--gp"));
+        assertEquals(
+                List.of("--gpus", "--gpu-wait", "--gpu-time", ":docker"),
+                complete("create", "-it", "-"));
         assertEquals(
                 List.of(
                         "--gpus\tN free GPUs, or certain ones by index, UUID (or its beginning) or"
@@ -243,7 +246,7 @@ class CompletionTest {
                 lines("run", "--gpus"));
         assertEquals(
                 List.of("--gpu-wait\tWait for GPUs that are held by others", ":docker"),
-                lines("run", "--gpu-"));
+                lines("run", "--gpu-w"));
         for (List<String> dockers :
                 List.of(
                         List.of("run", ""),

@@ -68,8 +68,13 @@ class HistoryReportTest {
                 FROM.plus(Duration.ofDays(lastDay)));
     }
 
+    private static HistoryReport users(
+            GpuTime time, Optional<String> user, Optional<Instant> keptSince) {
+        return new HistoryReport(time, HistoryReport.By.USER, true, user, keptSince);
+    }
+
     private static HistoryReport report(String user) {
-        return new HistoryReport(TIME, Optional.ofNullable(user), Optional.empty());
+        return users(TIME, Optional.ofNullable(user), Optional.empty());
     }
 
     @Test
@@ -101,7 +106,7 @@ class HistoryReportTest {
                                         0,
                                         7)));
         List<String> lines =
-                new HistoryReport(time, Optional.empty(), Optional.empty())
+                users(time, Optional.empty(), Optional.empty())
                         .lines(new Screen(80, 0, true, true, false));
         assertTrue(Screen.width(lines.get(1)) <= 80, lines::toString);
         assertEquals("1,234.00 GPU-hours, 100% of them idle, since", lines.get(2).substring(0, 44));
@@ -128,7 +133,7 @@ class HistoryReportTest {
                 report("carol").lines(Screen.NONE));
         assertEquals(
                 List.of("nobody has held a GPU since 2024-01-02 09:12 (1h)"),
-                new HistoryReport(
+                users(
                                 new GpuTime(FROM, FROM.plus(Duration.ofHours(1)), List.of()),
                                 Optional.empty(),
                                 Optional.empty())
@@ -138,12 +143,30 @@ class HistoryReportTest {
     @Test
     void aWindowThatBeginsBeforeTheHistoryIsToldOf() {
         Instant kept = FROM.plus(Duration.ofDays(1));
-        HistoryReport report = new HistoryReport(TIME, Optional.empty(), Optional.of(kept));
+        HistoryReport report = users(TIME, Optional.empty(), Optional.of(kept));
         assertEquals(
                 "1,244.29 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d); what ended"
                         + " before 2024-01-03 09:12 is not kept (keep_history)",
                 report.lines(Screen.NONE).getLast());
         assertEquals(kept.toString(), report.json(Optional.empty(), Optional.empty()).keptSince());
+    }
+
+    @Test
+    void spreadsheetsGetNumbersAndNamesThatAreNoFormulas() {
+        GpuTime.Use image = use(new Owner(-1, "=cmd|\"x\""), Duration.ofMinutes(90), 1, 2, 1, 0, 1);
+        GpuTime time = new GpuTime(FROM, TIME.until(), List.of(image));
+        String window = FROM + "," + TIME.until();
+        assertEquals(
+                List.of(
+                        "from,until,image,uid,gpu_hours,idle_hours,leases,containers,last",
+                        window + ",\"'=cmd|\"\"x\"\"\",,1.5,1.0,2,1," + image.last()),
+                new HistoryReport(
+                                time,
+                                HistoryReport.By.IMAGE,
+                                false,
+                                Optional.empty(),
+                                Optional.empty())
+                        .csv());
     }
 
     @Test

@@ -400,6 +400,14 @@ class JsonDocumentsTest {
         assertEquals(0, checked("history", history("--user", "carol")).path("users").size());
     }
 
+    @Test
+    void limitsAreThoseOfTheUserWhoIsNamed() throws Exception {
+        JsonNode root =
+                checked("limits", print(_ -> new GpuLimits(leases(), null, Screen.NONE), "0"));
+        assertEquals("root", root.path("user").asText());
+        assertEquals(0, root.path("limits").size());
+    }
+
     private String history(String... options) throws Exception {
         return print(
                 out ->

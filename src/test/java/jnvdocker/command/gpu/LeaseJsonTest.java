@@ -31,6 +31,8 @@ class LeaseJsonTest {
                     "idle_since",
                     "lease",
                     "since",
+                    "due",
+                    "overdue",
                     "claim",
                     "user",
                     "uid",
@@ -65,7 +67,8 @@ class LeaseJsonTest {
         JsonNode gpu = gpu(Samples.free(0, Optional.of(Samples.AT_NINE)));
         assertEquals(GPU_KEYS, keys(gpu));
         assertEquals("2026-03-05T09:00:00Z", gpu.path("idle_since").asText());
-        for (String key : List.of("lease", "since", "claim", "user", "uid", "pid", "image")) {
+        for (String key :
+                List.of("lease", "since", "due", "claim", "user", "uid", "pid", "image")) {
             assertTrue(gpu.path(key).isNull(), key);
         }
     }

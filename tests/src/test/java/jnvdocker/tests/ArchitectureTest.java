@@ -46,7 +46,7 @@ class ArchitectureTest {
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen upkeep doctor
             command.caller command.start command.complete command.gpu command.mesos command.runtime command.k8s command
-            web metrics rest kubelet daemon
+            web metrics rest kubelet notify daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))
@@ -152,6 +152,7 @@ class ArchitectureTest {
                     "DeviceScan",
                     "EngineWatch",
                     "EventFeed",
+                    "OverdueKeeper",
                     "Examination",
                     "FirstVolume",
                     "GpuMonitor",

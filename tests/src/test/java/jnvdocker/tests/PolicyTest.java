@@ -24,6 +24,9 @@ class PolicyTest extends OneEngineTest {
     private static final int ALICE = 61001;
     private static final int BOB = 61002;
 
+    /** A user whom Debian has, with a group of that name. */
+    private static final int GAMES = 5;
+
     private static Path folder;
 
     @BeforeAll
@@ -181,6 +184,76 @@ class PolicyTest extends OneEngineTest {
         hold(ALICE, "infer", "1");
         Command.Result another = run(ALICE, "1");
         assertTrue(another.err().endsWith("wait with --gpu-wait, or stop one of them\n"));
+    }
+
+    @Test
+    void ofEachLimitTheFirstLineThatFitsAUserCounts() {
+        configure(
+                """
+                [limits]
+                61001 = { gpus = 1, allowed = ["1-2"] }
+                "@games" = { gpus = 2 }
+                "*" = { gpus = 3, max_wait = "1h" }
+                """);
+        assertRefused(
+                "2 GPUs requested, but 61001 may have 1 at a time \\(limits.61001.gpus in "
+                        + file()
+                        + ":2\\); ask for fewer",
+                run(ALICE, "2"));
+        assertRefused(
+                "1 GPU requested, but 61001 may have only GPUs 1,2 \\(limits.61001.allowed in "
+                        + file()
+                        + ":2\\); ask for these, or ask an administrator",
+                run(ALICE, "device=0"));
+        run(ALICE, "device=2").ok();
+        run(BOB, "3").ok();
+        run(GAMES, "2").ok();
+        assertRefused(
+                "3 GPUs requested, but each member of games may have 2 at a time"
+                        + " \\(limits.@games.gpus in "
+                        + file()
+                        + ":3\\); ask for fewer",
+                run(GAMES, "3"));
+        assertRefused("4 GPUs requested, but each user may have 3 .*", run(BOB, "4"));
+        hold(ALICE, "train", "1");
+        lab.awaitHolders(Map.of(1, "train"));
+        EachEngineTest.assertMatches(
+                "LIMIT +MAX +USED +UNTIL +RULE\n"
+                        + "gpus +1 +1 +- +limits.61001.gpus in .*:2\n"
+                        + "max_wait +1h +- +- +limits.\\*.max_wait in .*:4\n"
+                        + "allowed +1,2 +- +- +limits.61001.allowed in .*:2\n",
+                as(ALICE, "gpu", "limits").run().ok().out());
+        String games = lab.jnvdocker("gpu", "limits", "games", "--json").ok().out();
+        assertTrue(games.contains("limits.@games.gpus in"), games);
+        assertRefused(
+                "this host knows no user 'nobody-there'; give a user's name or uid",
+                lab.jnvdocker("gpu", "limits", "nobody-there"));
+    }
+
+    @Test
+    void startOfAnOldContainerIsHeldToTheLimitsOfToday() {
+        hold(ALICE, "old", "\"device=0,1\"");
+        lab.docker("stop", "old").ok();
+        lab.awaitHolders(Map.of());
+        configure("[limits]\n61001 = { allowed = ['1', '3'] }\n");
+        Command.Result start = lab.docker("start", "old");
+        assertTrue(
+                start.err()
+                        .contains(
+                                "this container has GPU 0 (GPU-5c1a0000), GPU 1 (GPU-5c1a1003), and"
+                                        + " 61001 may have only GPUs 1,3 (limits.61001.allowed in "
+                                        + file()
+                                        + ":2); make it again on one of these: jnvdocker gpu"
+                                        + " remake old"),
+                start::toString);
+        configure("[limits]\n61001 = { gpus = 1 }\n");
+        start = lab.docker("start", "old");
+        assertTrue(
+                start.err().contains("this container has 2 GPUs, and 61001 may have 1 at a time"),
+                start::toString);
+        configure("[limits]\n'@games' = { gpus = 1 }\n");
+        lab.docker("start", "old").ok();
+        lab.awaitHolders(Map.of(0, "old", 1, "old"));
     }
 
     /** On a shared host, most images would request more GPUs than are free. */

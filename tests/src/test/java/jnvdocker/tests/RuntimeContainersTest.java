@@ -20,10 +20,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -65,6 +67,8 @@ class RuntimeContainersTest {
                         "jnvdocker.claim=0123456789ab",
                         "--label",
                         "jnvdocker.owner=root",
+                        "--label",
+                        "jnvdocker.time=1h",
                         "--env",
                         "JNVDOCKER_GPUS=all",
                         "--env",
@@ -224,6 +228,29 @@ class RuntimeContainersTest {
         assertEquals(2, edited.toFile().list().length);
         lab.docker("rm", "-f", "one", "none").ok();
         Lab.await(() -> List.of(edited.toFile().list()));
+    }
+
+    @Test
+    void labelSaysHowLongTheGpuIsWantedIfTheUserHasSetIt() {
+        start("one", "--label", "jnvdocker.gpus=device=0", "--label", "jnvdocker.time=2h");
+        assertEquals(Optional.of(Duration.ofHours(2)), lab.timeOf("one"));
+        List<Object> forged =
+                List.of(
+                        "run",
+                        "-d",
+                        "--runtime=nvidia",
+                        "--name=two",
+                        "--stop-signal=KILL",
+                        "--env=NVIDIA_VISIBLE_DEVICES=1",
+                        "forged",
+                        "sleep",
+                        "1000");
+        lab.docker(forged.toArray()).ok();
+        assertEquals(Optional.empty(), lab.timeOf("two"));
+        assertRefused(
+                run("--label", "jnvdocker.gpus=1", "--label", "jnvdocker.time=soon", "plain"),
+                "the label jnvdocker.time: 'soon' is not a duration; write one as in 90s, 30m or"
+                        + " 1d12h");
     }
 
     @Test

@@ -113,7 +113,7 @@ class ShellCompletionTest extends OneDaemonTest {
         type(shell, "jnvdocker gpu run -- ls prog" + TAB, "ls program.tar ");
         type(shell, "jnvdocker gpu needs ./pr" + TAB, "needs ./program.tar ");
         type(shell, "jnvdocker runtime install --config=pr" + TAB, "--config=program.tar ");
-        type(shell, "jnvdocker run --gpu-" + TAB, "jnvdocker run --gpu-wait ");
+        type(shell, "jnvdocker run --gpu-w" + TAB, "jnvdocker run --gpu-wait ");
         type(shell, "jnvdocker create --gpus no" + TAB, "--gpus none ");
         type(shell, "jnvdocker ps --forma" + TAB, "jnvdocker ps --format");
         type(
@@ -132,7 +132,7 @@ class ShellCompletionTest extends OneDaemonTest {
     void bashCompletesOursAndDockers() throws IOException {
         try (Terminal bash = bash()) {
             assertCompletes(bash);
-            type(bash, "jnvdocker run --gp" + TAB, "--gpus ", "--gpu-wait ");
+            type(bash, "jnvdocker run --gp" + TAB, "--gpus ", "--gpu-time ", "--gpu-wait ");
             type(bash, "jnvdocker ru" + TAB, "run ", "runtime ");
             type(bash, "jnvdocker run --gpus=dev" + TAB, "device=0 ", "device=3 ");
             // Only what leads to jnvdocker has its words.
@@ -200,7 +200,7 @@ class ShellCompletionTest extends OneDaemonTest {
                         .toList());
         assertEquals(
                 List.of("--gpu-wait\tWait for GPUs that are held by others"),
-                fish("jnvdocker run --gpu-"));
+                fish("jnvdocker run --gpu-w"));
         assertTrue(fish("jnvdocker ru").stream().anyMatch(it -> it.startsWith("run\t")));
         assertEquals(fish("docker ps --filt"), fish("jnvdocker ps --filt"));
         assertTrue(fish("jnvdocker ps --filt").getFirst().startsWith("--filter"));

@@ -99,7 +99,7 @@ final class CommandLineParser {
     private List<String> dockers(OptionReader reader) {
         List<String> rest = new ArrayList<>(argv);
         for (TypedOption typed : reader.options().reversed()) {
-            if (typed.is(DockerOptions.GPU_WAIT)) {
+            if (DockerOptions.OUR_NAMES.stream().anyMatch(typed::is)) {
                 rest.subList(typed.from(), typed.to()).clear();
             }
         }

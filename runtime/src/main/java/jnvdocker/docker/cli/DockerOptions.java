@@ -1,5 +1,7 @@
 package jnvdocker.docker.cli;
 
+import java.util.Set;
+
 /**
  * The options of docker's command line from 20.10 to 29.8, hidden and deprecated ones included,
  * written as {@code --help} writes them. From {@code cli/command/container/opts.go}, {@code run.go}
@@ -29,8 +31,18 @@ final class DockerOptions {
 
     static final String GPU_WAIT = "gpu-wait";
 
+    static final String GPU_TIME = "gpu-time";
+
     /** Ours, of run and create, which docker is not to see. */
-    static final OptionTable OURS = OptionTable.parse("      --gpu-wait duration[=forever]");
+    static final OptionTable OURS =
+            OptionTable.parse(
+                    """
+                          --gpu-time duration
+                          --gpu-wait duration[=forever]
+                    """);
+
+    /** Their names. */
+    static final Set<String> OUR_NAMES = Set.of(GPU_TIME, GPU_WAIT);
 
     private static final String RUN_AND_CREATE =
             """

@@ -4,6 +4,7 @@ import jnvdocker.request.GpuRequest;
 
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -39,7 +40,7 @@ public final class RunCommand implements DockerCommandLine {
                 verb,
                 options,
                 gpus,
-                Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT),
+                withOurs(WordPlace.GPUS),
                 capabilities.isEmpty()
                         ? List.of()
                         : List.of(
@@ -66,6 +67,12 @@ public final class RunCommand implements DockerCommandLine {
         this.gpus = gpus;
     }
 
+    private static Set<String> withOurs(String... others) {
+        Set<String> names = new HashSet<>(DockerOptions.OUR_NAMES);
+        names.addAll(List.of(others));
+        return names;
+    }
+
     public Verb verb() {
         return verb;
     }
@@ -78,6 +85,11 @@ public final class RunCommand implements DockerCommandLine {
     /** The value of {@code --gpu-wait}, empty for the option alone. */
     public Optional<String> gpuWait() {
         return options.last(DockerOptions.GPU_WAIT);
+    }
+
+    /** The value of {@code --gpu-time}. */
+    public Optional<String> gpuTime() {
+        return options.last(DockerOptions.GPU_TIME);
     }
 
     /**
@@ -181,14 +193,7 @@ public final class RunCommand implements DockerCommandLine {
 
     /** The words typed, as far as they are docker's. */
     public List<String> typed() {
-        return new RunCommand(
-                        argv,
-                        globals,
-                        verb,
-                        options,
-                        gpus,
-                        Set.of(DockerOptions.GPU_WAIT),
-                        List.of())
+        return new RunCommand(argv, globals, verb, options, gpus, withOurs(), List.of())
                 .with(List.of());
     }
 
@@ -209,13 +214,7 @@ public final class RunCommand implements DockerCommandLine {
      */
     private RunCommand pulled(List<String> more) {
         return new RunCommand(
-                argv,
-                globals,
-                verb,
-                options,
-                gpus,
-                Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT, "pull"),
-                more);
+                argv, globals, verb, options, gpus, withOurs(WordPlace.GPUS, "pull"), more);
     }
 
     /**

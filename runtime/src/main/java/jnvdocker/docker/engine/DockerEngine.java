@@ -452,6 +452,23 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     @Override
+    public boolean stop(String container, Duration limit) throws EngineException {
+        return queryInBackground(
+                "stop container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        docker.stopContainerCmd(container).exec();
+                        return true;
+                    } catch (NotModifiedException e) {
+                        return true;
+                    } catch (NotFoundException e) {
+                        return false;
+                    }
+                });
+    }
+
+    @Override
     public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
             throws EngineException {
         return queryOne(

@@ -30,10 +30,8 @@ public final class ChoiceText {
     /** The holders of the requested GPUs. */
     public static String reason(GpuChoice.Busy busy) {
         return switch (busy) {
-            case GpuChoice.OverQuota over ->
-                    asked(over.asked())
-                            + ", but "
-                            + QuotaText.excess(over.owner(), over.leases(), over.limit());
+            case GpuChoice.OverQuota(int asked, Quota.ForNow excess) ->
+                    asked(asked) + ", but " + QuotaText.why(excess);
             case GpuChoice.Taken taken ->
                     before(taken)
                             + LeaseText.taken(
@@ -82,17 +80,22 @@ public final class ChoiceText {
                             taken.free().isEmpty()
                                     ? wait
                                     : "try --gpus 1 (free: " + indices(taken.free()) + ")");
-            case GpuChoice.OverQuota over ->
+            case GpuChoice.OverQuota(int asked, Quota.ForNow excess) ->
                     new Refusal(
-                            start
-                                    + subject(request, over.asked())
-                                    + ", and "
-                                    + QuotaText.excess(over.owner(), over.leases(), over.limit()),
-                            over.left() > 0 ? "try --gpus 1" : wait + ", or stop one of them");
-            case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
+                            start + subject(request, asked) + ", and " + QuotaText.why(excess),
+                            switch (excess) {
+                                case Quota.TooMany many ->
+                                        many.left() > 0
+                                                ? "try --gpus 1"
+                                                : wait + ", or stop one of them";
+                                case Quota.NoHours _ -> wait;
+                            });
+            case GpuChoice.NeverAllowed(int asked, Quota.ForGood excess) ->
                     new Refusal(
-                            start + subject(request, asked) + ", and " + QuotaText.rule(limit),
-                            "try --gpus 1");
+                            start + subject(request, asked) + ", and " + QuotaText.why(excess),
+                            excess instanceof Quota.Never never && never.limit().limit() > 0
+                                    ? "try --gpus 1"
+                                    : QuotaText.remedy(excess));
             case GpuChoice.TooFew _,
                     GpuChoice.Unclear _,
                     GpuChoice.NoGpu _,
@@ -138,8 +141,9 @@ public final class ChoiceText {
 
     private static String remedy(GpuChoice.Busy busy, String wait) {
         return switch (busy) {
-            case GpuChoice.OverQuota over ->
-                    wait + ", or stop one of them" + (over.left() > 0 ? ", or ask for fewer" : "");
+            case GpuChoice.OverQuota(_, Quota.TooMany many) ->
+                    wait + ", or stop one of them" + (many.left() > 0 ? ", or ask for fewer" : "");
+            case GpuChoice.OverQuota(_, Quota.NoHours _) -> wait;
             case GpuChoice.Taken taken -> wait + instead(taken);
         };
     }
@@ -161,8 +165,10 @@ public final class ChoiceText {
     /** The reason why a request cannot be met as things are. */
     public static Refusal refusal(GpuChoice.Impossible why) {
         return switch (why) {
-            case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
-                    new Refusal(asked(asked) + ", but " + QuotaText.rule(limit), "ask for fewer");
+            case GpuChoice.NeverAllowed(int asked, Quota.ForGood excess) ->
+                    new Refusal(
+                            asked(asked) + ", but " + QuotaText.why(excess),
+                            QuotaText.remedy(excess));
             case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", LOOK);
             case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
             case GpuChoice.Nameless(Gpu gpu) ->
@@ -240,8 +246,8 @@ public final class ChoiceText {
     /** Whether {@link #reason} names an obstacle. */
     public static boolean names(GpuChoice.Busy busy, Obstacle obstacle) {
         return switch (busy) {
-            case GpuChoice.OverQuota(_, Owner owner, List<Lease> leases, Quota.Limit limit, _) ->
-                    obstacle.equals(new Obstacle.OverQuota(owner, leases, limit));
+            case GpuChoice.OverQuota(_, Quota.ForNow excess) ->
+                    obstacle.equals(new Obstacle.OverQuota(excess));
             case GpuChoice.Taken taken ->
                     obstacle instanceof Obstacle.Used used && hasAll(clauses(taken), clauses(used));
         };
@@ -268,9 +274,7 @@ public final class ChoiceText {
 
     private static String clause(Obstacle obstacle) {
         return switch (obstacle) {
-            case Obstacle.OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) ->
-                    QuotaText.excess(owner, leases, limit);
-            case Obstacle.NeverAllowed(Quota.Limit limit) -> QuotaText.rule(limit);
+            case Obstacle.OverQuota(Quota.Excess excess) -> QuotaText.why(excess);
             case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> _) ->
                     Quote.shown(owner.name())
                             + " already holds "

@@ -18,7 +18,11 @@ public final class ContainerLabels {
 
     private static final Set<String> READ =
             Stream.of(
-                            List.of(ClaimNames.CLAIM_LABEL, ClaimNames.GPUS_LABEL, SWARM),
+                            List.of(
+                                    ClaimNames.CLAIM_LABEL,
+                                    ClaimNames.GPUS_LABEL,
+                                    ClaimNames.TIME_LABEL,
+                                    SWARM),
                             ContainerOwner.LABELS,
                             GpuNeeds.LABELS)
                     .flatMap(List::stream)

@@ -162,7 +162,8 @@ public final class LeaseText {
         for (Lease lease : leases) {
             List<ClaimedGpu> its = gpus.stream().filter(lease::excludes).toList();
             if (!its.isEmpty()) {
-                clauses.add(clause(its, heldBy(lease)));
+                String due = TimeText.due(lease).map(it -> ", " + it).orElse("");
+                clauses.add(clause(its, heldBy(lease) + due));
             }
         }
         return clauses;

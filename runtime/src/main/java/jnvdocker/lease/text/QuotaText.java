@@ -1,44 +1,99 @@
 package jnvdocker.lease.text;
 
+import jnvdocker.lease.Allowance;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Rule;
+import jnvdocker.lease.Subject;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 
 import java.util.List;
 
-/** Says how many GPUs users may have. */
+/** Says what users may have. */
 public final class QuotaText {
     private QuotaText() {}
 
-    /** {@code each user may have 4 at a time (max_gpus_per_user in /etc/jnvdocker/config.toml)}. */
-    public static String rule(Quota.Limit limit) {
-        return who(limit) + " may have " + limit.gpus() + " at a time (" + limit.key() + ")";
-    }
-
-    private static String who(Quota.Limit limit) {
-        return switch (limit.of()) {
-            case USER -> "each user";
-            case UNKNOWN -> "containers of unknown users, all together,";
-            case NAMESPACE -> "the pods of a namespace, all together,";
+    /**
+     * Why a user may not have more: {@code each user may have 4 at a time (max_gpus_per_user in
+     * …)}, {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}.
+     */
+    public static String why(Quota.Excess excess) {
+        return switch (excess) {
+            case Quota.Never(Rule<Integer> rule) ->
+                    subject(rule)
+                            + " may have "
+                            + (rule.limit() == 0 ? "no GPU" : rule.limit() + " at a time")
+                            + key(rule);
+            case Quota.TooMany(Owner owner, List<Lease> leases, Rule<Integer> rule, _) ->
+                    tooMany(owner, leases, rule);
+            case Quota.NoHours(Owner owner, Allowance.Spent spent) ->
+                    Quote.shown(owner.name())
+                            + " has used the "
+                            + spent.rule().limit().toHours()
+                            + " GPU-hours that "
+                            + subject(spent.rule())
+                            + " may use in a "
+                            + (spent.day() ? "day" : "week")
+                            + key(spent.rule())
+                            + ", and may have GPUs again from "
+                            + LeaseText.time(spent.until());
+            case Quota.Elsewhere(Rule<List<String>> rule) ->
+                    subject(rule)
+                            + " may have only "
+                            + (rule.limit().size() == 1 ? "GPU " : "GPUs ")
+                            + Quote.shown(Indices.typed(rule.limit()))
+                            + key(rule);
+            case Quota.Unsure(Owner owner) ->
+                    "it is not known whether "
+                            + Quote.shown(owner.name())
+                            + " is in a group that limits are for: the host's user database does"
+                            + " not answer";
         };
     }
 
-    /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */
-    public static String excess(Owner owner, List<Lease> leases, Quota.Limit limit) {
+    /** What to do about it. */
+    public static String remedy(Quota.ForGood excess) {
+        return switch (excess) {
+            case Quota.Never(Rule<Integer> rule) ->
+                    rule.limit() == 0 ? "ask an administrator" : "ask for fewer";
+            case Quota.Elsewhere _ -> "ask for these, or ask an administrator";
+            case Quota.Unsure _ -> "try again when 'id' shows your groups";
+        };
+    }
+
+    private static String tooMany(Owner owner, List<Lease> leases, Rule<Integer> rule) {
         List<ClaimedGpu> gpus =
                 leases.stream().flatMap(lease -> lease.claim().gpus().stream()).toList();
         return Quote.shown(owner.name())
                 + " has "
                 + gpus.size()
                 + " of the "
-                + limit.gpus()
+                + rule.limit()
                 + " that "
-                + who(limit)
-                + " may have at a time ("
-                + limit.key()
-                + "): "
+                + subject(rule)
+                + " may have at a time"
+                + key(rule)
+                + ": "
                 + LeaseText.held(gpus, leases);
+    }
+
+    /** {@code (max_wait in /etc/jnvdocker/config.toml)}. */
+    static String key(Rule<?> rule) {
+        return " (" + rule.key() + ")";
+    }
+
+    /** {@code each user}, {@code each member of students}, {@code alice}. */
+    public static String subject(Rule<?> rule) {
+        Subject subject = rule.subject();
+        return switch (subject.kind()) {
+            case EVERYBODY -> "each user";
+            case UNKNOWN -> "containers of unknown users, all together,";
+            case NAMESPACES -> "the pods of a namespace, all together,";
+            case USER -> Quote.shown(subject.name());
+            case GROUP -> "each member of " + Quote.shown(subject.name());
+        };
     }
 }

@@ -9,7 +9,6 @@ import jnvdocker.words.Span;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Which GPUs Mesos tasks get, and how long they wait.
@@ -34,12 +33,6 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     /** Any GPU, after the usual wait. */
     public static MesosPolicy standard() {
         return new MesosPolicy(List.of(), WAIT);
-    }
-
-    /** A copy with a limit on the wait. */
-    public MesosPolicy within(Optional<Duration> longest) {
-        return new MesosPolicy(
-                gpus, longest.filter(it -> it.compareTo(patience) < 0).orElse(patience));
     }
 
     /** Whether tasks may get some GPUs only, whatever the host has. */

@@ -14,7 +14,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 
 class MesosPolicyTest {
     private static final Gpu FIRST = new Gpu(0, "GPU-5c1a0000", 0, "0000:07:00.0", "A100");
@@ -40,16 +39,6 @@ class MesosPolicyTest {
     void waitsAreWithinTheLimitOfTheAgent() {
         assertEquals(Duration.ZERO, Span.parse("0s", MesosPolicy.WAITS));
         assertEquals(Duration.ofSeconds(45), Span.parse("45s", MesosPolicy.WAITS));
-    }
-
-    @Test
-    void nobodyWaitsLongerThanTheLabAllows() {
-        MesosPolicy policy = MesosPolicy.standard();
-        assertEquals(policy, policy.within(Optional.empty()));
-        assertEquals(policy, policy.within(Optional.of(Duration.ofHours(1))));
-        assertEquals(
-                Duration.ofSeconds(2),
-                policy.within(Optional.of(Duration.ofSeconds(2))).patience());
     }
 
     @ParameterizedTest

@@ -1,13 +1,18 @@
 package jnvdocker.tests.world;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
@@ -82,6 +87,25 @@ public final class Lab implements AutoCloseable {
     /** Runs {@code jnvdocker} as its users type it. */
     public Command.Result jnvdocker(Object... arguments) {
         return daemon.jnvdocker(arguments).run();
+    }
+
+    /** Returns the live lease of a container, as {@code gpu leases --json} prints it. */
+    public JsonNode lease(String container) {
+        for (JsonNode lease : jnvdocker("gpu", "leases", "--json").json()) {
+            if (lease.path("container_name").asText().equals(container)) {
+                return lease;
+            }
+        }
+        throw new AssertionError(container + " has no lease");
+    }
+
+    /** Returns how long the lease of a container may last; empty if its time is not limited. */
+    public Optional<Duration> timeOf(String container) {
+        JsonNode lease = lease(container);
+        Instant since = Instant.parse(lease.path("since").asText());
+        return Optional.of(lease.path("due"))
+                .filter(due -> !due.isNull())
+                .map(due -> Duration.between(since, Instant.parse(due.asText())));
     }
 
     /** The same typed by a user who has become root: leases belong to that user. */

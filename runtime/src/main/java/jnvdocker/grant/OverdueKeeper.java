@@ -1,0 +1,135 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+
+/**
+ * Watches the leases whose time is limited. It reports when the end is near, and when it has
+ * passed; then, if the configuration wants that, it has the holder stopped, as its user could do.
+ * The lease ends when the holder is gone, as any other. A thread of its own checks every few
+ * seconds, and each holder is stopped on another thread: an engine may take long.
+ */
+public final class OverdueKeeper {
+    private static final Logger LOG = LoggerFactory.getLogger(OverdueKeeper.class);
+
+    private static final Duration PERIOD = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    /** How soon a holder is stopped once more that goes on. */
+    private static final Duration AGAIN = Duration.ofMinutes(5);
+
+    /** How long before the end a warning is given, the longest first. */
+    private static final List<Duration> WARNINGS =
+            List.of(Duration.ofMinutes(30), Duration.ofMinutes(5), Duration.ZERO);
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final ContainerEngine engine;
+    private final DecisionLog log;
+    private final Pace pace;
+
+    /**
+     * What is known of a lease: how many warnings were given for its end, and when it was stopped.
+     */
+    private record Known(Instant due, int warnings, long stopped) {}
+
+    private final Map<Long, Known> known = new HashMap<>();
+
+    OverdueKeeper(
+            LeaseRegistry registry,
+            Evidence evidence,
+            ContainerEngine engine,
+            DecisionLog log,
+            Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.engine = engine;
+        this.log = log;
+        this.pace = pace;
+    }
+
+    /** Checks all leases once. */
+    void tick(boolean stops) throws IOException {
+        Instant now = registry.now();
+        List<Lease> limited =
+                registry.live().stream().filter(lease -> lease.due().isPresent()).toList();
+        known.keySet().retainAll(limited.stream().map(Lease::id).collect(Collectors.toSet()));
+        for (Lease lease : limited) {
+            Known next = warned(lease, now);
+            if (stops
+                    && lease.isOverdue(now)
+                    && !lease.isOfClient()
+                    && pace.nanos() - next.stopped() >= 0) {
+                next = new Known(next.due(), next.warnings(), pace.nanos() + AGAIN.toNanos());
+                Thread.ofVirtual().start(() -> stop(lease));
+            }
+            known.put(lease.id(), next);
+        }
+    }
+
+    /**
+     * Gives the latest warning that is due and was not given; an extended lease gets them again.
+     */
+    private Known warned(Lease lease, Instant now) {
+        Instant due = lease.due().orElseThrow();
+        Known before = known.get(lease.id());
+        Duration left = Duration.between(now, due);
+        int passed = (int) WARNINGS.stream().filter(time -> left.compareTo(time) <= 0).count();
+        boolean isNew = before == null || !before.due().equals(due);
+        // A daemon that has just started, or a lease that is shorter, needs no warning in advance.
+        boolean first = isNew && passed < WARNINGS.size();
+        if (passed > (isNew ? 0 : before.warnings()) && !first) {
+            log.due(lease, left);
+        }
+        return new Known(due, passed, isNew ? pace.nanos() : before.stopped());
+    }
+
+    private void stop(Lease lease) {
+        try {
+            if (evidence.kind(lease).stop(lease, engine)) {
+                log.stopped(lease);
+            }
+        } catch (IOException e) {
+            LOG.warn("lease {} is overdue: {}", lease.id(), FileErrors.describe(e));
+        }
+    }
+
+    /**
+     * Does all of that by itself, until it is closed.
+     *
+     * @param stops whether holders are stopped, as the configuration says at each moment
+     */
+    public AutoCloseable start(BooleanSupplier stops) {
+        Thread thread = PermanentThread.platform("overdue", () -> repeat(stops));
+        thread.start();
+        return () -> {
+            thread.interrupt();
+            thread.join(PATIENCE);
+        };
+    }
+
+    private void repeat(BooleanSupplier stops) {
+        while (!Thread.currentThread().isInterrupted()) {
+            try {
+                tick(stops.getAsBoolean());
+            } catch (IOException e) {
+                LOG.warn("leases whose time is over: {}", FileErrors.describe(e));
+            }
+            pace.sleep(PERIOD);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuResolver;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * What one owner may have: of each kind of limit the rule that counts, empty if there is none.
+ *
+ * @param isKnown false when the host has not told the owner's groups, on which the rules depend
+ * @param spent the GPU-hours that are used up
+ */
+public record Allowance(
+        Optional<Rule<Integer>> gpus,
+        Optional<Rule<Duration>> perDay,
+        Optional<Rule<Duration>> perWeek,
+        Optional<Rule<Duration>> hold,
+        Optional<Rule<Duration>> waits,
+        Optional<Rule<List<String>>> allowed,
+        boolean isKnown,
+        Optional<Spent> spent) {
+    /** That of an owner whose groups are not known: nothing, until they are. */
+    public static final Allowance UNKNOWN =
+            new Allowance(
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.empty(),
+                    false,
+                    Optional.empty());
+
+    /**
+     * GPU-hours that are used up.
+     *
+     * @param day whether of a day, else of a week
+     * @param until when the next day or week begins
+     */
+    public record Spent(Rule<Duration> rule, boolean day, Instant until) {}
+
+    /** Whether the owner's past use matters. */
+    public boolean countsHours() {
+        return perDay.isPresent() || perWeek.isPresent();
+    }
+
+    /** A copy that knows what is used up. */
+    public Allowance with(Optional<Spent> used) {
+        return new Allowance(gpus, perDay, perWeek, hold, waits, allowed, isKnown, used);
+    }
+
+    /** Whether the owner may have a GPU, whoever has it now. */
+    public boolean allows(Gpu gpu) {
+        return allowed.isEmpty()
+                || allowed.get().limit().stream().anyMatch(id -> GpuResolver.covers(id, gpu));
+    }
+
+    /**
+     * How long a lease may last.
+     *
+     * @param wanted by its user
+     */
+    public Optional<Duration> time(Optional<Duration> wanted) {
+        return Stream.concat(wanted.stream(), hold.map(Rule::limit).stream())
+                .min(Comparator.naturalOrder());
+    }
+
+    /** How many GPUs at a time. */
+    int most() {
+        return gpus.map(Rule::limit).orElse(Integer.MAX_VALUE);
+    }
+}

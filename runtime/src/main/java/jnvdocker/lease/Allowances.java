@@ -1,0 +1,46 @@
+package jnvdocker.lease;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What owners may have, found out before a choice is made: the groups of users and their past use
+ * are not looked up while others wait for it.
+ *
+ * @param known of those owners that may be asked about
+ */
+public record Allowances(Limits limits, Map<Owner, Allowance> known) {
+    public Allowances {
+        known = Map.copyOf(known);
+    }
+
+    /** Those of owners about whom nothing need be found out. */
+    public static Allowances of(Limits limits) {
+        return new Allowances(limits, Map.of());
+    }
+
+    /** Those of a holder that goes on, whatever was used up meanwhile. */
+    public Allowances ignoringHours() {
+        Map<Owner, Allowance> ignoring = new HashMap<>(known);
+        ignoring.replaceAll((_, allowance) -> allowance.with(Optional.empty()));
+        return new Allowances(limits, ignoring);
+    }
+
+    /** Whether it matters who asks. */
+    boolean areLimited() {
+        return limits.areAny();
+    }
+
+    /** That of an owner. */
+    public Allowance of(Owner owner) {
+        Allowance found = known.get(owner);
+        if (found != null) {
+            return found;
+        }
+        Allowance own = limits.of(owner, Set.of());
+        boolean open = owner.uid() != Owner.UNKNOWN.uid() && !limits.groups().isEmpty();
+        return open || own.countsHours() ? Allowance.UNKNOWN : own;
+    }
+}

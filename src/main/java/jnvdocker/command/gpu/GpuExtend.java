@@ -1,0 +1,77 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.HoldTime;
+import jnvdocker.grant.Leases;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.TimeText;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "extend",
+        description = {
+            "Extend the time of a lease (its owner and root only), within the limits of its owner.",
+            "Root may extend it beyond them."
+        })
+final class GpuExtend implements Callable<Integer> {
+    private final Leases leases;
+    private final ClientRequest request;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            index = "0",
+            paramLabel = "CLAIM",
+            description = "A claim's id or the beginning of it, or its container's name or id.")
+    private String claim;
+
+    @Parameters(
+            index = "1",
+            paramLabel = "DURATION",
+            description =
+                    "By how much (30m, 2h, 1d12h), from its end on, or from now on if that has"
+                            + " passed.")
+    private String duration;
+
+    GpuExtend(Leases leases, ClientRequest request) {
+        this.leases = leases;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        Duration more = HoldTime.of("DURATION", Optional.of(duration)).orElseThrow();
+        Lease lease = LiveClaim.find(claim, leases.live());
+        boolean isOwner = Caller.owner(request).uid() == lease.claim().owner().uid();
+        if (!Caller.isRoot(request) && !isOwner) {
+            throw new RefusedException(
+                    "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s",
+                    "only " + Holding.user(lease) + " and root may extend it, ask one of them");
+        }
+        // Whoever has become root by sudo is still the user, within the user's limits.
+        boolean asRoot = Caller.isRoot(request) && Caller.owner(request).uid() == 0;
+        Lease longer = leases.extend(lease, more, asRoot || Caller.isRoot(request) && !isOwner);
+        spec.commandLine()
+                .getOut()
+                .println(
+                        Holding.gpus(longer)
+                                + " of "
+                                + LeaseText.holder(longer)
+                                + ": "
+                                + TimeText.due(longer).orElseThrow());
+        return ExitCode.OK.code();
+    }
+}

@@ -1,0 +1,129 @@
+package jnvdocker.daemon;
+
+import jnvdocker.lease.Limits;
+import jnvdocker.lease.Rule;
+import jnvdocker.lease.Subject;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.Span;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * The limits of users in the configuration: those of the table {@code [limits]}, in order, and
+ * after them those for everybody, which have keys of their own.
+ */
+final class ConfiguredLimits {
+    /** The value that lifts a limit. */
+    private static final String ANY = "any";
+
+    private static final Span.Limits WAITS = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
+    private static final Span.Limits HOLDS = new Span.Limits(Duration.ofSeconds(1), Span.LONGEST);
+    private static final String LEAVE_OUT = "or leave the key out";
+
+    private final List<Rule<Integer>> gpus = new ArrayList<>();
+    private final List<Rule<Duration>> perDay = new ArrayList<>();
+    private final List<Rule<Duration>> perWeek = new ArrayList<>();
+    private final List<Rule<Duration>> hold = new ArrayList<>();
+    private final List<Rule<Duration>> wait = new ArrayList<>();
+    private final List<Rule<List<String>>> allowed = new ArrayList<>();
+
+    private ConfiguredLimits() {}
+
+    static Limits read(ConfigFile written, Path file) throws StartException {
+        ConfiguredLimits limits = new ConfiguredLimits();
+        // It fits nobody whom a name could fit, and nobody but those few.
+        limits.number(
+                written.at("max_gpus_unknown"),
+                Subject.UNKNOWN,
+                "how many GPUs containers of unknown users may have in all",
+                ", for max_gpus_per_user",
+                file);
+        ConfigFile table = written.in("limits");
+        for (String name : table.keys()) {
+            limits.add(Subject.parse(name), table.in(name));
+        }
+        limits.number(
+                written.at("max_gpus_per_user"),
+                Subject.EVERYBODY,
+                "how many GPUs a user may have at a time",
+                "",
+                file);
+        limits.number(
+                written.at("max_gpus_per_namespace"),
+                Subject.NAMESPACES,
+                "how many GPUs the pods of a namespace may have in all",
+                "",
+                file);
+        Config.span(written.at("max_wait"), WAITS, LEAVE_OUT)
+                .ifPresent(it ->
+                        limits.wait.add(new Rule<>(Subject.EVERYBODY, it, "max_wait in " + file)));
+        return new Limits(
+                limits.gpus,
+                limits.perDay,
+                limits.perWeek,
+                limits.hold,
+                limits.wait,
+                limits.allowed);
+    }
+
+    private void number(
+            ConfigFile.Entry entry, Subject subject, String what, String otherwise, Path file)
+            throws StartException {
+        Config.oneOrMore(entry, what, otherwise)
+                .ifPresent(it -> gpus.add(new Rule<>(subject, it, entry.key() + " in " + file)));
+    }
+
+    private void add(Subject subject, ConfigFile its) throws StartException {
+        add(gpus, subject, its.at("gpus"), entry -> number(entry, 0));
+        add(perDay, subject, its.at("hours_per_day"), ConfiguredLimits::hours);
+        add(perWeek, subject, its.at("hours_per_week"), ConfiguredLimits::hours);
+        add(hold, subject, its.at("max_hold"), entry -> Config.span(entry, HOLDS, LEAVE_OUT));
+        add(wait, subject, its.at("max_wait"), entry -> Config.span(entry, WAITS, LEAVE_OUT));
+        add(
+                allowed,
+                subject,
+                its.at("allowed"),
+                entry -> Optional.of(Config.gpuIds(entry)).filter(ids -> !ids.isEmpty()));
+    }
+
+    private interface Reader<T> {
+        Optional<T> read(ConfigFile.Entry entry) throws StartException;
+    }
+
+    private static <T> void add(
+            List<Rule<T>> rules, Subject subject, ConfigFile.Entry entry, Reader<T> reader)
+            throws StartException {
+        if (entry.is(ANY)) {
+            rules.add(new Rule<>(subject, Optional.empty(), entry.name()));
+        } else {
+            reader.read(entry)
+                    .ifPresent(value -> rules.add(new Rule<>(subject, value, entry.name())));
+        }
+    }
+
+    private static Optional<Duration> hours(ConfigFile.Entry entry) throws StartException {
+        return number(entry, 1).map(Duration::ofHours);
+    }
+
+    private static Optional<Integer> number(ConfigFile.Entry entry, int least)
+            throws StartException {
+        OptionalInt number = entry.number();
+        if (number.isPresent() && number.getAsInt() < least) {
+            throw entry.refusal(
+                    Refusal.of(
+                            number.getAsInt()
+                                    + " is too few: write "
+                                    + least
+                                    + " or more, or "
+                                    + Quote.quoted(ANY)),
+                    null);
+        }
+        return number.stream().boxed().findAny();
+    }
+}

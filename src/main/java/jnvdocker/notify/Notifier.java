@@ -1,0 +1,192 @@
+package jnvdocker.notify;
+
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
+import jnvdocker.screen.Json;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+
+/**
+ * Runs the programs of some directories for each event, one after the other, with the event in JSON
+ * on standard input. Decisions only put theirs into a queue: a thread of its own runs the programs,
+ * and scans the GPUs every half minute for those that are sick or used without a lease. When the
+ * queue is full, events are dropped.
+ */
+public final class Notifier implements DecisionLog.Lines, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Notifier.class);
+
+    private static final int QUEUED = 256;
+    private static final Duration BETWEEN_SCANS = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofSeconds(12);
+
+    private final Supplier<List<Path>> folders;
+    private final GpuInventory inventory;
+    private final Leases leases;
+    private final File file;
+    private final BlockingQueue<Event> events = new ArrayBlockingQueue<>(QUEUED);
+    private final AtomicLong dropped = new AtomicLong();
+    private final Thread thread = PermanentThread.platform("notify", this::repeat);
+
+    /** The GPUs that were sick or used without a lease at the last scan, by UUID. */
+    private Map<String, GpuStatus.State> before = Map.of();
+
+    /** Warnings that were logged: each is logged once. */
+    private final Set<String> warned = new HashSet<>();
+
+    private long scanned = System.nanoTime() - BETWEEN_SCANS.toNanos();
+
+    private Notifier(
+            Supplier<List<Path>> folders, GpuInventory inventory, Leases leases, Path run) {
+        this.folders = folders;
+        this.inventory = inventory;
+        this.leases = leases;
+        file = run.resolve("event.json").toFile();
+    }
+
+    /**
+     * Notifies from now on.
+     *
+     * @param folders of the programs, as the configuration has them at each moment
+     * @param run the daemon's directory in /run
+     */
+    public static Notifier start(
+            Supplier<List<Path>> folders,
+            DecisionLog log,
+            GpuInventory inventory,
+            Leases leases,
+            Path run) {
+        Notifier notifier = new Notifier(folders, inventory, leases, run);
+        log.read(notifier);
+        notifier.thread.start();
+        return notifier;
+    }
+
+    @Override
+    public void hear(String decision, String line, Map<String, String> fields) {
+        if (!folders.get().isEmpty()) {
+            add(Event.of(decision, Instant.now(), line, fields));
+        }
+    }
+
+    private void add(Event event) {
+        if (!events.offer(event) && dropped.getAndIncrement() == 0) {
+            LOG.warn("events come faster than the programs of notify end: some are dropped");
+        }
+    }
+
+    private void repeat() {
+        while (!Thread.currentThread().isInterrupted()) {
+            try {
+                Event event = events.poll(1, TimeUnit.SECONDS);
+                if (event != null) {
+                    runAll(event);
+                } else if (dropped.getAndSet(0) > 0) {
+                    LOG.info("the programs of notify have caught up");
+                }
+                if (System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos()
+                        && !folders.get().isEmpty()) {
+                    findTroubles();
+                    scanned = System.nanoTime();
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } catch (IOException e) {
+                warnOnce(FileErrors.describe(e));
+            }
+        }
+    }
+
+    private void runAll(Event event) throws IOException {
+        Files.deleteIfExists(file.toPath());
+        Files.writeString(file.toPath(), Json.line(event) + "\n");
+        for (Path folder : folders.get()) {
+            for (Path program : Programs.in(folder)) {
+                run(program);
+            }
+        }
+    }
+
+    private void run(Path program) {
+        try {
+            Programs.run(program, file);
+        } catch (RefusedException e) {
+            warnOnce(e.getMessage());
+        } catch (IOException e) {
+            warnOnce(Quote.shown(FileErrors.describe(e)));
+        }
+    }
+
+    private void warnOnce(String why) {
+        if (warned.size() < QUEUED && warned.add(why)) {
+            LOG.warn(why);
+        }
+    }
+
+    /** Finds the troubles of GPUs, which are no decisions. */
+    private void findTroubles() throws IOException {
+        Map<String, GpuStatus.State> now = new HashMap<>();
+        for (GpuStatus status : leases.status(inventory.read().gpus())) {
+            Gpu gpu = status.gpu();
+            boolean counts =
+                    switch (status.state()) {
+                        case SICK, UNMANAGED -> true;
+                        default -> false;
+                    };
+            if (counts) {
+                now.put(gpu.uuid(), status.state());
+            }
+            if (counts && status.state() != before.get(gpu.uuid())) {
+                String state = status.state().toString().toLowerCase(Locale.ROOT);
+                String why = status.note().isEmpty() ? "" : ": " + status.note();
+                add(
+                        Event.of(
+                                state,
+                                Instant.now(),
+                                LeaseText.name(gpu.number(), gpu.uuid())
+                                        + (status.state() == GpuStatus.State.SICK
+                                                ? " is sick"
+                                                : " is used without a lease")
+                                        + why,
+                                Map.of("JNVDOCKER_GPUS", gpu.uuid())));
+            }
+        }
+        before = now;
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+        try {
+            thread.join(PATIENCE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** How long GPUs may be held: the end is shown, and holders are stopped if the lab wants that. */
+class HoldTimeTest extends OneEngineTest {
+    private static final int ALICE = 61001;
+    private static final int BOB = 61002;
+
+    @AfterEach
+    void nothingIsLimited() {
+        lab.configure("");
+    }
+
+    private static Command hold(int user, int gpu, String name, String... options) {
+        List<Object> words = new ArrayList<>(List.of("run", "-d", "--stop-signal", "KILL"));
+        words.addAll(List.of("--gpus", "device=" + gpu, "--name", name));
+        words.addAll(List.of(options));
+        words.addAll(List.of("plain", "sleep", "1000"));
+        return lab.as(user, words.toArray());
+    }
+
+    private static void assertRefused(String pattern, Command.Result result) {
+        assertEquals(125, result.exitCode(), result::toString);
+        EachEngineTest.assertMatches("jnvdocker: " + pattern + "\n", result.err());
+    }
+
+    @Test
+    void everybodySeesWhenALeaseEndsAndItsUserExtendsItWithinTheLimit() {
+        lab.configure("[limits]\n61001 = { max_hold = '8h' }\n");
+        hold(ALICE, 0, "train", "--gpu-time", "2h").run().ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        assertEquals(Optional.of(Duration.ofHours(2)), lab.timeOf("train"));
+        assertFalse(lab.lease("train").path("overdue").asBoolean());
+        String until = "until (\\S+ )?\\d\\d:\\d\\d";
+        String shown = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(shown.lines().anyMatch(line -> line.matches(".*train .* " + until)), shown);
+        assertRefused(
+                "GPU 0 \\(GPU-5c1a0000\\) is held by .*, " + until + "; wait with --gpu-wait.*",
+                lab.as(BOB, "run", "--gpus", "device=0", "plain", "true").run());
+        EachEngineTest.assertMatches(
+                "GPU 0 \\(GPU-5c1a0000\\) of uid 61001's container train: " + until + "\n",
+                lab.as(ALICE, "gpu", "extend", "train", "3h").run().ok().out());
+        assertEquals(Optional.of(Duration.ofHours(5)), lab.timeOf("train"));
+        lab.docker("restart", "train").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(5)) <= 0);
+        assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(4)) > 0);
+        assertRefused(
+                "claim \\S+ has held its GPUs since .*, and 61001 may hold GPUs for 8h at most"
+                        + " \\(limits.61001.max_hold in .*:2\\); extend it until .* at most, or ask"
+                        + " root, who may extend it further",
+                lab.as(ALICE, "gpu", "extend", "train", "4h").run());
+        lab.jnvdocker("gpu", "extend", "train", "10h").ok();
+        assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(14)) > 0);
+    }
+
+    @Test
+    void timeIsLimitedToThatOfTheUser() {
+        lab.configure("[limits]\n61001 = { max_hold = '8h' }\n");
+        assertRefused(
+                "9h requested, but 61001 may hold GPUs for 8h at most \\(limits.61001.max_hold in"
+                        + " .*:2\\); request a shorter time",
+                hold(ALICE, 0, "long", "--gpu-time=9h").run());
+        hold(ALICE, 0, "train").run().ok();
+        hold(BOB, 1, "free").run().ok();
+        lab.awaitHolders(Map.of(0, "train", 1, "free"));
+        assertEquals(Optional.of(Duration.ofHours(8)), lab.timeOf("train"));
+        assertEquals(Optional.empty(), lab.timeOf("free"));
+        assertRefused(
+                "claim \\S+ may hold its GPUs as long as it runs; there is nothing to extend",
+                lab.jnvdocker("gpu", "extend", "free", "1h"));
+        assertRefused(
+                "--gpu-time: 'soon' is not a duration; write one as in 90s, 30m or 1d12h",
+                hold(BOB, 1, "soon", "--gpu-time", "soon").run());
+    }
+
+    /** A created container has its time at each start. */
+    @Test
+    void holderOfAnOverdueLeaseIsStoppedOnlyIfTheLabWantsThat() {
+        String create =
+                "create --restart always --gpu-time 1s --stop-signal KILL --gpus device=0 --name"
+                        + " train plain sleep 1000";
+        lab.as(ALICE, (Object[]) create.split(" ")).run().ok();
+        lab.docker("start", "train").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        Lab.await(() ->
+                lab.lease("train").path("overdue").asBoolean()
+                        ? List.of()
+                        : List.of("it is not overdue"));
+        String why = lab.jnvdocker("gpu", "why", "0").ok().out();
+        assertTrue(why.contains("It is overdue since "), why);
+        assertTrue(lab.jnvdocker("gpu", "ls").ok().out().contains("overdue since "));
+        Lab.await(() -> log().contains("the time of the lease is over") ? List.of() : List.of("-"));
+        lab.awaitHolders(Map.of(0, "train"));
+        lab.configure("stop_overdue = true\n");
+        lab.awaitHolders(Map.of());
+        assertEquals("exited\n", state("train"));
+        assertTrue(log().contains("the lease is overdue"));
+    }
+
+    @Test
+    void processesOfAnOverdueProgramAreEnded() throws Exception {
+        lab.configure("stop_overdue = true\n");
+        Process program =
+                lab.daemon()
+                        .jnvdocker(
+                                "gpu",
+                                "run",
+                                "--gpu-time",
+                                "1s",
+                                "--",
+                                "sh",
+                                "-c",
+                                "trap '' TERM; sleep 1000 & sleep 1000; wait")
+                        .start();
+        assertEquals(137, program.waitFor());
+        lab.awaitHolders(Map.of());
+    }
+
+    private static String log() {
+        try {
+            return Files.readString(lab.daemon().log());
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static String state(String container) {
+        return lab.docker("inspect", "--format", "{{.State.Status}}", container).ok().out();
+    }
+}

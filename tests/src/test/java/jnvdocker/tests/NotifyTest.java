@@ -1,0 +1,120 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Programs of an administrator's that are run for each event. */
+class NotifyTest extends OneEngineTest {
+    private static final int ALICE = 61001;
+    private static final int BOB = 61002;
+
+    private Path folder;
+    private Path heard;
+
+    @BeforeEach
+    void makeFolder() throws IOException {
+        folder = Files.createDirectory(Path.of("/root/notify-" + System.nanoTime()));
+        heard = folder.resolve("heard.txt");
+    }
+
+    @AfterEach
+    void removeFolder() {
+        lab.configure("");
+        Folders.remove(folder);
+    }
+
+    private void program(String name, String mode, String script) throws IOException {
+        Path file = folder.resolve(name);
+        Files.writeString(file, "#!/bin/sh\n" + script + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(mode));
+    }
+
+    /** Those of alice alone: events of another test may still wait for a slow program. */
+    private List<JsonNode> events(String name) {
+        try {
+            List<JsonNode> events = new ArrayList<>();
+            for (String line :
+                    Files.exists(heard) ? Files.readAllLines(heard) : List.<String>of()) {
+                JsonNode event = new ObjectMapper().readTree(line);
+                if (event.path("event").asText().equals(name)
+                        && event.path("uid").asInt(ALICE) == ALICE) {
+                    events.add(event);
+                }
+            }
+            return events;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private JsonNode await(String event) {
+        Lab.await(() -> events(event).isEmpty() ? List.of("no " + event + " event") : List.of());
+        return events(event).getFirst();
+    }
+
+    @Test
+    void programsHearOfEachEventInOrder() throws IOException {
+        program("20-write", "rwxr-xr-x", "cat >> " + heard);
+        program("30-open", "rwxr-xrwx", "echo '{\"event\":\"open\"}' >> " + heard);
+        program("40.bak", "rwxr-xr-x", "echo '{\"event\":\"backup\"}' >> " + heard);
+        String notify = "notify = ['" + folder + "']\n";
+        lab.configure(notify);
+        String hold =
+                "run -d --gpus device=0 --gpu-time 1s --stop-signal KILL --name train plain sleep"
+                        + " 1000";
+        lab.as(ALICE, (Object[]) hold.split(" ")).run().ok();
+        JsonNode granted = await("granted");
+        assertEquals(ALICE, granted.path("uid").asInt());
+        assertTrue(
+                granted.path("gpus").path(0).asText().startsWith("GPU-5c1a0000"),
+                granted::toString);
+        lab.as(ALICE, "run", "--gpus", "device=0", "plain", "true").run();
+        assertTrue(await("refused").path("reason").asText().contains("is held by"));
+        assertEquals("train", await("overdue").path("container").asText());
+        lab.configure(notify + "stop_overdue = true\n");
+        assertEquals("train", await("stopped").path("container").asText());
+        lab.awaitHolders(Map.of());
+        await("released");
+        assertTrue(events("open").isEmpty() && events("backup").isEmpty());
+        assertTrue(log().contains("users other than root can write to " + folder + "/30-open"));
+    }
+
+    private static String log() {
+        try {
+            return Files.readString(lab.daemon().log());
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void slowProgramIsEndedAndNobodyWaitsForIt() throws IOException {
+        program("10-slow", "rwxr-xr-x", "echo '{\"event\":\"begun\"}' >> " + heard + "; sleep 100");
+        program("20-next", "rwxr-xr-x", "echo '{\"event\":\"next\"}' >> " + heard);
+        lab.configure("notify = ['" + folder + "']\n");
+        for (int i = 0; i < 3; i++) {
+            lab.as(BOB, "run", "--rm", "--gpus", "1", "plain", "true").run().ok();
+        }
+        await("begun");
+        await("next");
+        assertTrue(log().contains("does not end within 10000 ms"));
+    }
+}
