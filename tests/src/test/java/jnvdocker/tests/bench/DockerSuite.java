@@ -11,8 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -29,7 +27,7 @@ public final class DockerSuite {
             List.of("registry:5000/alpine:frozen", "registry:5000/busybox:frozen");
 
     private static final Pattern OUTCOME =
-            Pattern.compile(" *--- (PASS|FAIL|SKIP): (\\S+) \\(.*\\)");
+            Pattern.compile(" *--- (?<outcome>PASS|FAIL|SKIP): (?<test>\\S+) \\(.*\\)");
 
     private final Lab lab;
     private final Path folder;
@@ -108,14 +106,7 @@ public final class DockerSuite {
                         .with("PATH", path)
                         .in(sources.resolve("e2e/" + name))
                         .run();
-        Map<String, String> outcomes = new TreeMap<>();
-        Matcher matcher = OUTCOME.matcher(result.out());
-        while (matcher.find()) {
-            outcomes.put(matcher.group(2), matcher.group(1));
-        }
-        if (outcomes.isEmpty()) {
-            throw new IllegalStateException(name + " has run no test: " + result);
-        }
+        Map<String, String> outcomes = Outcomes.read(result, OUTCOME);
         lab.engine().removeContainers();
         return outcomes;
     }

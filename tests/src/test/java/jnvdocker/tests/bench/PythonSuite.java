@@ -8,8 +8,6 @@ import jnvdocker.tests.world.TestEngine;
 
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -19,7 +17,8 @@ import java.util.regex.Pattern;
  */
 public final class PythonSuite {
     private static final Pattern OUTCOME =
-            Pattern.compile("(?m)^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\\S+)");
+            Pattern.compile(
+                    "(?m)^(?<outcome>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (?<test>\\S+)");
 
     private final Lab lab;
     private final Path sources;
@@ -58,14 +57,7 @@ public final class PythonSuite {
                         .with("PYTHONPATH", sources + ":" + System.getenv("PYTHONPATH"))
                         .in(sources)
                         .run();
-        Map<String, String> outcomes = new TreeMap<>();
-        Matcher matcher = OUTCOME.matcher(result.out());
-        while (matcher.find()) {
-            outcomes.put(matcher.group(2), matcher.group(1));
-        }
-        if (outcomes.isEmpty()) {
-            throw new IllegalStateException("no test was run: " + result);
-        }
+        Map<String, String> outcomes = Outcomes.read(result, OUTCOME);
         lab.engine().removeContainers();
         return outcomes;
     }
