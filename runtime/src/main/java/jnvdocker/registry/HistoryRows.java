@@ -231,9 +231,8 @@ final class HistoryRows {
                         + from
                         + " WHERE lease.id IN "
                         + those
-                        + " ON CONFLICT DO UPDATE SET owner = excluded.owner,"
-                        + " leases = leases + 1, millis = millis + excluded.millis,"
-                        + " last = max(last, excluded.last)");
+                        + " ON CONFLICT DO UPDATE SET leases = leases + 1, millis = millis +"
+                        + " excluded.millis, last = max(last, excluded.last)");
     }
 
     private static void deleteAlone(Transaction transaction, String claim) throws SQLException {

@@ -160,13 +160,13 @@ CREATE TABLE idle_now (
 -- history. For the whole of a user's, gpu is ''.
 CREATE TABLE reserved (
   uid INTEGER NOT NULL,
+  owner TEXT NOT NULL,               -- tells apart the namespaces of Kubernetes, whose uid is the same
   gpu TEXT NOT NULL,
   hour INTEGER NOT NULL,             -- since 1970
-  owner TEXT NOT NULL,
   leases INTEGER NOT NULL,
   millis INTEGER NOT NULL,
   last INTEGER NOT NULL,
-  PRIMARY KEY (uid, gpu, hour)
+  PRIMARY KEY (uid, owner, gpu, hour)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX reserved_hour ON reserved (hour);

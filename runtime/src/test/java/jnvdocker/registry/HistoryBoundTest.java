@@ -63,6 +63,21 @@ class HistoryBoundTest extends OneRegistryTest {
     }
 
     @Test
+    void sumsOfNamespacesStayApart() throws Exception {
+        Owner one = new Owner(Owner.KUBERNETES.uid(), "kubernetes:one");
+        Owner two = new Owner(Owner.KUBERNETES.uid(), "kubernetes:two");
+        abandoned(one, A);
+        abandoned(two, A, B);
+        abandoned(one, B);
+        now = now.plus(Duration.ofHours(2));
+        GpuTime before = registry.history().gpuTime(START, Optional.empty());
+        assertEquals(3, fold());
+        GpuTime after = registry.history().gpuTime(START, Optional.empty());
+        assertEquals(before, after);
+        assertEquals(2, after.users().size());
+    }
+
+    @Test
     void sumsAreDeletedWithTheRest() throws Exception {
         abandoned(ALICE, A);
         now = now.plus(Duration.ofHours(2));
