@@ -24,6 +24,7 @@ final class ConfiguredLimits {
 
     private static final Span.Limits WAITS = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
     private static final Span.Limits HOLDS = new Span.Limits(Duration.ofSeconds(1), Span.LONGEST);
+    private static final Span.Limits IDLES = new Span.Limits(Duration.ofMinutes(10), Span.LONGEST);
     private static final String LEAVE_OUT = "or leave the key out";
 
     private final List<Rule<Integer>> gpus = new ArrayList<>();
@@ -31,6 +32,7 @@ final class ConfiguredLimits {
     private final List<Rule<Duration>> perWeek = new ArrayList<>();
     private final List<Rule<Duration>> hold = new ArrayList<>();
     private final List<Rule<Duration>> wait = new ArrayList<>();
+    private final List<Rule<Duration>> idle = new ArrayList<>();
     private final List<Rule<List<String>>> allowed = new ArrayList<>();
 
     private ConfiguredLimits() {}
@@ -69,6 +71,7 @@ final class ConfiguredLimits {
                 limits.perWeek,
                 limits.hold,
                 limits.wait,
+                limits.idle,
                 limits.allowed);
     }
 
@@ -85,6 +88,7 @@ final class ConfiguredLimits {
         add(perWeek, subject, its.at("hours_per_week"), ConfiguredLimits::hours);
         add(hold, subject, its.at("max_hold"), entry -> Config.span(entry, HOLDS, LEAVE_OUT));
         add(wait, subject, its.at("max_wait"), entry -> Config.span(entry, WAITS, LEAVE_OUT));
+        add(idle, subject, its.at("idle_stop"), entry -> Config.span(entry, IDLES, LEAVE_OUT));
         add(
                 allowed,
                 subject,

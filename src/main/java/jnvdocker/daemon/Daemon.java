@@ -209,8 +209,7 @@ final class Daemon implements AutoCloseable {
                                         config, pods, injection, kubernetes::registrations),
                                 folders.facts(installation)));
         started.push(monitor.start());
-        IdleKeeper idle =
-                IdleKeeper.start(parts.registry(), world, monitor::known, config::idleWarn);
+        IdleKeeper idle = IdleKeeper.start(parts, world, monitor::known, config::idleWarn);
         started.push(idle);
         GpuCommand gpu =
                 new GpuCommand(

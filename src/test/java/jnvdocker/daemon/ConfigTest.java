@@ -122,6 +122,7 @@ class ConfigTest {
                                                         Subject.EVERYBODY,
                                                         Duration.ofHours(12),
                                                         "max_wait")),
+                                        List.of(),
                                         List.of()),
                                 10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
@@ -735,7 +736,7 @@ class ConfigTest {
         assertEquals(
                 FILE
                         + ":2: unknown key 'limits.alice.gpu'; known are [allowed, gpus,"
-                        + " hours_per_day, hours_per_week, max_hold, max_wait]",
+                        + " hours_per_day, hours_per_week, idle_stop, max_hold, max_wait]",
                 refusal("[limits]\nalice = { gpu = 1 }"));
     }
 

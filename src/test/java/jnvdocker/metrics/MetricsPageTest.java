@@ -310,6 +310,7 @@ class MetricsPageTest {
                 IdleSource.NODES,
                 Instant.ofEpochSecond(1_800_000_000),
                 false,
+                Optional.empty(),
                 OptionalLong.empty());
     }
 

@@ -82,14 +82,18 @@ final class AllowanceReader {
     }
 
     private Allowance of(Limits limits, Owner owner) throws IOException {
-        Allowance allowance;
+        Allowance allowance = rules(limits, owner);
+        Optional<Allowance.Spent> spent = spent(allowance.perWeek(), owner, false);
+        return allowance.with(spent.isPresent() ? spent : spent(allowance.perDay(), owner, true));
+    }
+
+    /** The rules that count for an owner, whatever is used up, as far as they are known at once. */
+    Allowance rules(Limits limits, Owner owner) {
         try {
-            allowance = limits.of(owner, groups(limits, owner, Duration.ZERO));
+            return limits.of(owner, groups(limits, owner, Duration.ZERO));
         } catch (NoAnswerException e) {
             return Allowance.UNKNOWN;
         }
-        Optional<Allowance.Spent> spent = spent(allowance.perWeek(), owner, false);
-        return allowance.with(spent.isPresent() ? spent : spent(allowance.perDay(), owner, true));
     }
 
     private static Set<String> groups(Limits limits, Owner owner, Duration patience)

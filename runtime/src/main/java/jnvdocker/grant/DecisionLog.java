@@ -173,12 +173,15 @@ public final class DecisionLog implements LeaseEvents {
                 fields);
     }
 
-    /** The holder of an overdue lease was told to end. */
-    void stopped(Lease lease) {
-        write(
-                "stopped",
-                "stopped " + LeaseText.holder(lease) + claim(lease) + ": the lease is overdue",
-                fields(lease));
+    /**
+     * The holder of a lease was stopped.
+     *
+     * @param why for people: {@code the lease is overdue}
+     */
+    void stopped(Lease lease, String why) {
+        Map<String, String> fields = fields(lease);
+        fields.put("JNVDOCKER_REASON", why);
+        write("stopped", "stopped " + LeaseText.holder(lease) + claim(lease) + ": " + why, fields);
     }
 
     /**

@@ -26,6 +26,7 @@ public record LeaseParts(
         Keeper keeper,
         QueueKeeper queueKeeper,
         RefusedStarts refusedStarts,
+        HolderStops stops,
         OverdueKeeper overdue,
         ClaimPrune prune,
         Unleased unleased,
@@ -126,6 +127,8 @@ public record LeaseParts(
                             queue,
                             world.pace(),
                             world.volumeDriver());
+            HolderStops stops =
+                    new HolderStops(evidence, world.engine(), world.log(), world.pace());
             Cancellation cancellation = new Cancellation(registry, remover);
             QueueKeeper queueKeeper =
                     new QueueKeeper(
@@ -178,8 +181,8 @@ public record LeaseParts(
                     keeper,
                     queueKeeper,
                     refusedStarts,
-                    new OverdueKeeper(
-                            registry, evidence, world.engine(), world.log(), world.pace()),
+                    stops,
+                    new OverdueKeeper(registry, stops, world.log(), world.pace()),
                     new ClaimPrune(
                             registry, files, remover, evidence, keeper, world.engine(), reconciler),
                     unleased,
@@ -205,6 +208,7 @@ public record LeaseParts(
     public Keeper keep() {
         LostGroups groups = new LostGroups(registry);
         keeper.after(_ -> groups.removeInTurn());
+        keeper.after(stops::retain);
         return keeper.start();
     }
 

@@ -19,9 +19,8 @@ import java.util.stream.Collectors;
 
 /**
  * Watches the leases whose time is limited. It reports when the end is near, and when it has
- * passed; then, if the configuration wants that, it has the holder stopped, as its user could do.
- * The lease ends when the holder is gone, as any other. A thread of its own checks every few
- * seconds, and each holder is stopped on another thread: an engine may take long.
+ * passed; then, if the configuration wants that, it has the holder stopped. The lease ends when the
+ * holder is gone, as any other. A thread of its own checks every few seconds.
  */
 public final class OverdueKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(OverdueKeeper.class);
@@ -29,55 +28,42 @@ public final class OverdueKeeper {
     private static final Duration PERIOD = Duration.ofSeconds(5);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    /** How soon a holder is stopped once more that goes on. */
-    private static final Duration AGAIN = Duration.ofMinutes(5);
-
     /** How long before the end a warning is given, the longest first. */
     private static final List<Duration> WARNINGS =
             List.of(Duration.ofMinutes(30), Duration.ofMinutes(5), Duration.ZERO);
 
     private final LeaseRegistry registry;
-    private final Evidence evidence;
-    private final ContainerEngine engine;
+    private final HolderStops stops;
     private final DecisionLog log;
     private final Pace pace;
 
-    /**
-     * What is known of a lease: how many warnings were given for its end, and when it was stopped.
-     */
-    private record Known(Instant due, int warnings, long stopped) {}
+    /** How many warnings were given for the end of a lease. */
+    private record Known(Instant due, int warnings) {}
 
     private final Map<Long, Known> known = new HashMap<>();
 
-    OverdueKeeper(
-            LeaseRegistry registry,
-            Evidence evidence,
-            ContainerEngine engine,
-            DecisionLog log,
-            Pace pace) {
+    OverdueKeeper(LeaseRegistry registry, HolderStops stops, DecisionLog log, Pace pace) {
         this.registry = registry;
-        this.evidence = evidence;
-        this.engine = engine;
+        this.stops = stops;
         this.log = log;
         this.pace = pace;
     }
 
-    /** Checks all leases once. */
-    void tick(boolean stops) throws IOException {
+    /**
+     * Checks all leases once.
+     *
+     * @param stopping whether holders of overdue leases are stopped
+     */
+    void tick(boolean stopping) throws IOException {
         Instant now = registry.now();
         List<Lease> limited =
                 registry.live().stream().filter(lease -> lease.due().isPresent()).toList();
         known.keySet().retainAll(limited.stream().map(Lease::id).collect(Collectors.toSet()));
         for (Lease lease : limited) {
-            Known next = warned(lease, now);
-            if (stops
-                    && lease.isOverdue(now)
-                    && !lease.isOfClient()
-                    && pace.nanos() - next.stopped() >= 0) {
-                next = new Known(next.due(), next.warnings(), pace.nanos() + AGAIN.toNanos());
-                Thread.ofVirtual().start(() -> stop(lease));
+            known.put(lease.id(), warned(lease, now));
+            if (stopping && lease.isOverdue(now) && !lease.isOfClient()) {
+                stops.stop(lease, "the lease is overdue");
             }
-            known.put(lease.id(), next);
         }
     }
 
@@ -95,26 +81,16 @@ public final class OverdueKeeper {
         if (passed > (isNew ? 0 : before.warnings()) && !first) {
             log.due(lease, left);
         }
-        return new Known(due, passed, isNew ? pace.nanos() : before.stopped());
-    }
-
-    private void stop(Lease lease) {
-        try {
-            if (evidence.kind(lease).stop(lease, engine)) {
-                log.stopped(lease);
-            }
-        } catch (IOException e) {
-            LOG.warn("lease {} is overdue: {}", lease.id(), FileErrors.describe(e));
-        }
+        return new Known(due, passed);
     }
 
     /**
      * Does all of that by itself, until it is closed.
      *
-     * @param stops whether holders are stopped, as the configuration says at each moment
+     * @param stopping whether holders are stopped, as the configuration says at each moment
      */
-    public AutoCloseable start(BooleanSupplier stops) {
-        Thread thread = PermanentThread.platform("overdue", () -> repeat(stops));
+    public AutoCloseable start(BooleanSupplier stopping) {
+        Thread thread = PermanentThread.platform("overdue", () -> repeat(stopping));
         thread.start();
         return () -> {
             thread.interrupt();
@@ -122,10 +98,10 @@ public final class OverdueKeeper {
         };
     }
 
-    private void repeat(BooleanSupplier stops) {
+    private void repeat(BooleanSupplier stopping) {
         while (!Thread.currentThread().isInterrupted()) {
             try {
-                tick(stops.getAsBoolean());
+                tick(stopping.getAsBoolean());
             } catch (IOException e) {
                 LOG.warn("leases whose time is over: {}", FileErrors.describe(e));
             }

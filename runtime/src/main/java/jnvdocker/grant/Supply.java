@@ -7,8 +7,10 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Rule;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.use.GpuUse;
@@ -18,6 +20,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -102,6 +105,17 @@ public final class Supply {
                 new Quota(allowances, holdings.held()).has(owner),
                 users.hours(owner, true),
                 users.hours(owner, false));
+    }
+
+    /**
+     * How long a user's GPUs may be idle before their holder is stopped; empty for as long as the
+     * holder likes, and while it is not known which groups the user is in.
+     */
+    public Optional<Duration> longestIdle(Owner owner) {
+        Limits limits = policy.get().limits();
+        return limits.idle().isEmpty()
+                ? Optional.empty()
+                : users.rules(limits, owner).idle().map(Rule::limit);
     }
 
     /**

@@ -6,6 +6,7 @@ import jnvdocker.lease.Lease;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -14,6 +15,7 @@ import java.util.OptionalLong;
  * @param lease under which it is held
  * @param since when it was last in use, or its container began
  * @param atLeast whether it may have been idle before that: nobody looked
+ * @param longest for how long it may be idle before its holder is stopped; empty for ever
  * @param memory bytes that the GPU's processes have of it meanwhile; empty where NVML does not tell
  */
 public record IdleHolder(
@@ -22,6 +24,7 @@ public record IdleHolder(
         IdleSource source,
         Instant since,
         boolean atLeast,
+        Optional<Duration> longest,
         OptionalLong memory) {
 
     /** Returns for how long it has been idle. */

@@ -5,12 +5,14 @@ import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.IdleStore;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.words.Span;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +34,8 @@ import java.util.function.Supplier;
 /**
  * Watches the GPUs that are held, and knows since when each is idle. It has a thread of its own,
  * which spends some percent of its time on that, and none while no GPU is held. What it knows goes
- * to the registry once a minute: the next daemon goes on from there. It takes nothing away.
+ * to the registry once a minute: the next daemon goes on from there. Where the limits of users want
+ * that, it has a holder stopped none of whose GPUs has been used for long.
  */
 public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(IdleKeeper.class);
@@ -45,6 +48,9 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** However long a look takes: half of what is believed. */
     private static final Duration LONGEST = Stretch.GAP.dividedBy(2);
 
+    /** How long before a holder is stopped that is announced. */
+    private static final Duration GRACE = Duration.ofMinutes(5);
+
     private static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -52,6 +58,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private final ClaimVolumes.Inventory inventory;
     private final IdleSampler sampler;
     private final Supplier<Optional<Duration>> warn;
+    private final Stops stops;
     private final IdleWarning warning;
     private final HostClock clock;
     private final Pace pace;
@@ -60,6 +67,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     private final Map<Key, HeldGpu> held = new HashMap<>();
     private final Set<Key> warned = new HashSet<>();
+    private final Set<Long> announced = new HashSet<>();
     private final IdleTime time = new IdleTime();
     private Optional<Long> looked = Optional.empty();
     private long written;
@@ -71,11 +79,25 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** A GPU as others may see it. */
     private record Watched(Gpu gpu, Lease lease, HeldGpu held) {}
 
+    /** What becomes of holders whose GPUs are idle for long. */
+    interface Stops {
+        /** For how long the GPUs of a user may be idle; empty for ever. */
+        Optional<Duration> longest(Owner owner);
+
+        /**
+         * Has a holder stopped, without waiting for that.
+         *
+         * @param why for people: {@code its GPUs have been idle for 2h}
+         */
+        void stop(Lease lease, String why);
+    }
+
     IdleKeeper(
             LeaseRegistry registry,
             ClaimVolumes.Inventory inventory,
             IdleSampler sampler,
             Supplier<Optional<Duration>> warn,
+            Stops stops,
             IdleWarning.Log log,
             HostClock clock,
             Pace pace) {
@@ -83,6 +105,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         this.inventory = inventory;
         this.sampler = sampler;
         this.warn = warn;
+        this.stops = stops;
         this.warning = new IdleWarning(log);
         this.clock = clock;
         this.pace = pace;
@@ -96,16 +119,29 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
      * @param warn for how long a GPU is idle when that is logged; empty if it never is
      */
     public static IdleKeeper start(
-            LeaseRegistry registry,
+            LeaseParts parts,
             LeaseParts.World world,
             Supplier<Map<String, Reading>> readings,
             Supplier<Optional<Duration>> warn) {
+        Stops stops =
+                new Stops() {
+                    @Override
+                    public Optional<Duration> longest(Owner owner) {
+                        return parts.supply().longestIdle(owner);
+                    }
+
+                    @Override
+                    public void stop(Lease lease, String why) {
+                        parts.stops().stop(lease, why);
+                    }
+                };
         IdleKeeper keeper =
                 new IdleKeeper(
-                        registry,
+                        parts.registry(),
                         world.inventory(),
                         new IdleSampler(world.uses(), readings),
                         warn,
+                        stops,
                         world.log()::idle,
                         world.clock(),
                         world.pace());
@@ -126,7 +162,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 .toList();
     }
 
-    private static Optional<IdleHolder> holder(Watched gpu, long now, Instant time) {
+    private Optional<IdleHolder> holder(Watched gpu, long now, Instant time) {
         HeldGpu held = gpu.held();
         return held.idle(now).stream()
                 .findFirst()
@@ -138,6 +174,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                             source,
                             time.minusMillis(now - stretch.since()),
                             stretch.atLeast(),
+                            stops.longest(gpu.lease().claim().owner()),
                             held.memory(now));
                 });
     }
@@ -203,6 +240,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         looked = Optional.of(now);
         watched = List.copyOf(seen);
         warn(seen, now);
+        stopIdle(seen, now);
         if (now - written >= BETWEEN_WRITES.toMillis()) {
             write(now);
         }
@@ -267,7 +305,37 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
             }
         }
         warned.retainAll(still);
-        late.values().forEach(gpus -> warning.log(gpus, time));
+        late.values().forEach(gpus -> warning.log(gpus, time, ""));
+    }
+
+    /** Stops holders all of whose GPUs have been idle for as long as they may, after a warning. */
+    private void stopIdle(List<Watched> seen, long now) {
+        Instant time = registry.now();
+        Map<Lease, List<IdleHolder>> idle = new HashMap<>();
+        for (Watched each : seen) {
+            holder(each, now, time)
+                    .filter(it -> it.longest().isPresent())
+                    .ifPresent(it ->
+                            idle.computeIfAbsent(each.lease(), _ -> new ArrayList<>()).add(it));
+        }
+        Set<Long> near = new HashSet<>();
+        idle.forEach((lease, gpus) -> {
+            Duration longest = gpus.getFirst().longest().orElseThrow();
+            Duration least =
+                    gpus.stream().map(it -> it.time(time)).min(Duration::compareTo).orElseThrow();
+            if (gpus.size() < lease.claim().gpus().size()
+                    || least.compareTo(longest.minus(GRACE)) < 0) {
+                return;
+            }
+            near.add(lease.id());
+            if (least.compareTo(longest) >= 0) {
+                String its = gpus.size() == 1 ? "its GPU has" : "its GPUs have";
+                stops.stop(lease, its + " been idle for " + Span.text(least));
+            } else if (announced.add(lease.id())) {
+                warning.log(gpus, time, "; it is stopped after " + Span.text(longest));
+            }
+        });
+        announced.retainAll(near);
     }
 
     private void write(long now) throws IOException {

@@ -11,9 +11,16 @@ public final class IdleText {
 
     private IdleText() {}
 
-    /** Returns {@code no process has had it open for 3h}, or {@code idle for 3h, 12.0 GiB held}. */
+    /**
+     * Returns {@code no process has had it open for 3h}, or {@code idle for 3h of at most 4h, 12.0
+     * GiB held}.
+     */
     public static String note(IdleHolder idle, Instant now) {
-        String time = "for " + (idle.atLeast() ? "at least " : "") + age(idle, now);
+        String time =
+                "for "
+                        + (idle.atLeast() ? "at least " : "")
+                        + age(idle, now)
+                        + idle.longest().map(it -> " of at most " + Span.text(it)).orElse("");
         return switch (idle.source()) {
             case NODES -> "no process has had it open " + time;
             case NVML -> "idle " + time + held(idle);

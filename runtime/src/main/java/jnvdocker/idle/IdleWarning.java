@@ -27,8 +27,9 @@ final class IdleWarning {
 
     /**
      * @param idle GPUs of one lease
+     * @param remark that follows the reason
      */
-    void log(List<IdleHolder> idle, Instant now) {
+    void log(List<IdleHolder> idle, Instant now, String remark) {
         Map<IdleSource, List<IdleHolder>> bySource =
                 idle.stream()
                         .collect(
@@ -40,7 +41,7 @@ final class IdleWarning {
                     lease.claim().gpus().stream().filter(gpu -> isAmong(gpus, gpu)).toList();
             Duration time =
                     gpus.stream().map(it -> it.time(now)).min(Duration::compareTo).orElseThrow();
-            log.idle(lease, its, time, reason(source, gpus));
+            log.idle(lease, its, time, reason(source, gpus) + remark);
         });
     }
 

@@ -22,12 +22,14 @@ public record Allowance(
         Optional<Rule<Duration>> perWeek,
         Optional<Rule<Duration>> hold,
         Optional<Rule<Duration>> waits,
+        Optional<Rule<Duration>> idle,
         Optional<Rule<List<String>>> allowed,
         boolean isKnown,
         Optional<Spent> spent) {
     /** That of an owner whose groups are not known: nothing, until they are. */
     public static final Allowance UNKNOWN =
             new Allowance(
+                    Optional.empty(),
                     Optional.empty(),
                     Optional.empty(),
                     Optional.empty(),
@@ -52,7 +54,7 @@ public record Allowance(
 
     /** A copy that knows what is used up. */
     public Allowance with(Optional<Spent> used) {
-        return new Allowance(gpus, perDay, perWeek, hold, waits, allowed, isKnown, used);
+        return new Allowance(gpus, perDay, perWeek, hold, waits, idle, allowed, isKnown, used);
     }
 
     /** Whether the owner may have a GPU, whoever has it now. */

@@ -46,6 +46,7 @@ public record LeasePolicy(
                         List.of(),
                         List.of(),
                         everybody(maxWait, key("max_wait", file)),
+                        List.of(),
                         List.of()),
                 WAITS_PER_USER,
                 cordon,

@@ -16,6 +16,7 @@ import java.util.stream.Stream;
  * @param perWeek GPU-hours in a week, which begins on Monday
  * @param hold how long a lease may last before it is overdue
  * @param waits how long a request may wait
+ * @param idle how long a holder may leave its GPUs idle before it is stopped
  * @param allowed ids of the only GPUs, as {@code --gpus} spells them
  */
 public record Limits(
@@ -24,9 +25,10 @@ public record Limits(
         List<Rule<Duration>> perWeek,
         List<Rule<Duration>> hold,
         List<Rule<Duration>> waits,
+        List<Rule<Duration>> idle,
         List<Rule<List<String>>> allowed) {
     public static final Limits NONE =
-            new Limits(List.of(), List.of(), List.of(), List.of(), List.of(), List.of());
+            new Limits(List.of(), List.of(), List.of(), List.of(), List.of(), List.of(), List.of());
 
     public Limits {
         gpus = List.copyOf(gpus);
@@ -34,6 +36,7 @@ public record Limits(
         perWeek = List.copyOf(perWeek);
         hold = List.copyOf(hold);
         waits = List.copyOf(waits);
+        idle = List.copyOf(idle);
         allowed = List.copyOf(allowed);
     }
 
@@ -51,7 +54,7 @@ public record Limits(
     }
 
     private Stream<Rule<?>> all() {
-        return Stream.of(gpus, perDay, perWeek, hold, waits, allowed).flatMap(List::stream);
+        return Stream.of(gpus, perDay, perWeek, hold, waits, idle, allowed).flatMap(List::stream);
     }
 
     /**
@@ -66,6 +69,7 @@ public record Limits(
                 first(perWeek, owner, groups),
                 first(hold, owner, groups),
                 first(waits, owner, groups),
+                first(idle, owner, groups),
                 first(allowed, owner, groups),
                 true,
                 Optional.empty());

@@ -79,7 +79,13 @@ class AllowanceReaderTest {
     private Optional<Instant> until(Owner owner, int perDay, int perWeek) throws IOException {
         Limits limits =
                 new Limits(
-                        List.of(), hours(perDay), hours(perWeek), List.of(), List.of(), List.of());
+                        List.of(),
+                        hours(perDay),
+                        hours(perWeek),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of());
         return new AllowanceReader(registry, Pace.REAL)
                 .of(limits, List.of(owner))
                 .of(owner)
@@ -127,6 +133,7 @@ class AllowanceReaderTest {
         Limits limits =
                 new Limits(
                         List.of(none, group),
+                        List.of(),
                         List.of(),
                         List.of(),
                         List.of(),

@@ -169,7 +169,7 @@ final class SimulatedLab {
     private LeasePolicy withLimits(List<Rule<Integer>> gpus) {
         List<Rule<Duration>> wait = policy.limits().waits();
         return new LeasePolicy(
-                new Limits(gpus, List.of(), List.of(), List.of(), wait, List.of()),
+                new Limits(gpus, List.of(), List.of(), List.of(), wait, List.of(), List.of()),
                 policy.maxWaitsPerUser(),
                 policy.cordon(),
                 policy.allowUnmanaged(),

@@ -16,6 +16,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuMonitor.Reading;
@@ -55,6 +56,8 @@ class IdleKeeperTest {
     private boolean knowsContainers = true;
     private final List<String> log = new ArrayList<>();
     private Optional<Duration> warn = Optional.empty();
+    private Optional<Duration> longest = Optional.empty();
+    private final List<String> stopped = new ArrayList<>();
     private LeaseRegistry registry;
     private IdleKeeper keeper;
     private int claims;
@@ -76,6 +79,18 @@ class IdleKeeperTest {
         }
     }
 
+    private final class Stops implements IdleKeeper.Stops {
+        @Override
+        public Optional<Duration> longest(Owner owner) {
+            return longest;
+        }
+
+        @Override
+        public void stop(Lease lease, String why) {
+            stopped.add(lease.id() + ": " + why);
+        }
+    }
+
     @BeforeEach
     void start() throws IOException {
         registry = LeaseRegistry.open(folder, "boot", clock);
@@ -85,6 +100,7 @@ class IdleKeeperTest {
                         () -> List.of(A, B),
                         new IdleSampler(new Seen(), () -> readings),
                         () -> warn,
+                        new Stops(),
                         this::log,
                         clock,
                         Pace.REAL);
@@ -373,6 +389,47 @@ class IdleKeeperTest {
         long both = hold(A, B).id();
         pass(Duration.ofHours(1));
         assertEquals(List.of(both + ": [0, 1] 30m no process has had its node open"), log);
+    }
+
+    @Test
+    void holderIsStoppedWhenAllItsGpusHaveBeenIdleForLong() throws Exception {
+        longest = Optional.of(Duration.ofHours(2));
+        tick();
+        long both = hold(A, B).id();
+        opens(B);
+        pass(Duration.ofHours(3));
+        assertEquals(List.of(), log);
+        open.clear();
+        pass(Duration.ofMinutes(114));
+        assertEquals(List.of(), log);
+        pass(Duration.ofMinutes(3));
+        String announcement =
+                ": [0, 1] 1h55m no process has had its node open; it is stopped after 2h";
+        assertEquals(List.of(both + announcement), log);
+        assertEquals(List.of(), stopped);
+        pass(Duration.ofMinutes(4));
+        assertEquals(both + ": its GPUs have been idle for 2h", stopped.getFirst());
+        assertEquals(1, log.size(), log::toString);
+    }
+
+    @Test
+    void useBeforeTheEndKeepsAHolderFromBeingStopped() throws Exception {
+        longest = Optional.of(Duration.ofHours(2));
+        tick();
+        hold(A);
+        opens(A);
+        tells(A, 0, GIB);
+        pass(Duration.ofMinutes(118));
+        assertEquals("0 idle for 1h57m of at most 2h, 1.0 GiB held", idle());
+        tells(A, 5, GIB);
+        pass(Duration.ofSeconds(30));
+        tells(A, 0, GIB);
+        pass(Duration.ofMinutes(118));
+        assertEquals(2, log.size(), log::toString);
+        assertEquals(List.of(), stopped);
+        longest = Optional.empty();
+        pass(Duration.ofHours(2));
+        assertEquals(List.of(), stopped);
     }
 
     @Test

@@ -34,7 +34,7 @@ class LimitedChoiceTest {
     }
 
     private static Limits limits(List<Rule<Integer>> gpus, List<Rule<List<String>>> allowed) {
-        return new Limits(gpus, List.of(), List.of(), List.of(), List.of(), allowed);
+        return new Limits(gpus, List.of(), List.of(), List.of(), List.of(), List.of(), allowed);
     }
 
     private static GpuChoice choice(Limits limits, Allowances allowances, Lease... held) {
@@ -135,7 +135,14 @@ class LimitedChoiceTest {
                                                 false,
                                                 Instant.parse("2024-01-08T12:00:00Z"))));
         Limits limits =
-                new Limits(List.of(), List.of(), List.of(week), List.of(), List.of(), List.of());
+                new Limits(
+                        List.of(),
+                        List.of(),
+                        List.of(week),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of());
         GpuChoice choice = choice(limits, new Allowances(limits, Map.of(ALICE, spent)));
         String refusal = refusal(choice.of(count(1), ALICE));
         assertTrue(

@@ -116,7 +116,7 @@ final class GpuLimits implements Callable<Integer> {
         private String shown() {
             return switch (limit) {
                 case "allowed" -> Quote.shown(Indices.typed(gpus));
-                case "max_hold", "max_wait" -> Span.spelled(Duration.ofSeconds(max));
+                case "max_hold", "max_wait", "idle_stop" -> Span.spelled(Duration.ofSeconds(max));
                 default -> max.toString();
             };
         }
@@ -162,6 +162,9 @@ final class GpuLimits implements Callable<Integer> {
                         allowance
                                 .waits()
                                 .map(rule -> Limit.of("max_wait", rule, rule.limit().toSeconds())),
+                        allowance
+                                .idle()
+                                .map(rule -> Limit.of("idle_stop", rule, rule.limit().toSeconds())),
                         allowance
                                 .allowed()
                                 .map(rule ->

@@ -35,6 +35,7 @@ class GpuIdleTest {
                 source,
                 Samples.AT_NINE,
                 atLeast,
+                Optional.empty(),
                 switch (source) {
                     case NODES -> OptionalLong.empty();
                     case NVML -> OptionalLong.of(12 * GIB);

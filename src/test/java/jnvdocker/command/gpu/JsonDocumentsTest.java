@@ -474,6 +474,7 @@ class JsonDocumentsTest {
                                     IdleSource.NVML,
                                     idleSince,
                                     false,
+                                    Optional.empty(),
                                     OptionalLong.of(1 << 30)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);

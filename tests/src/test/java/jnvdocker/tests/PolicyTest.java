@@ -193,7 +193,7 @@ class PolicyTest extends OneEngineTest {
                 [limits]
                 61001 = { gpus = 1, allowed = ["1-2"] }
                 "@games" = { gpus = 2 }
-                "*" = { gpus = 3, max_wait = "1h" }
+                "*" = { gpus = 3, max_wait = "1h", idle_stop = "2h" }
                 """);
         assertRefused(
                 "2 GPUs requested, but 61001 may have 1 at a time \\(limits.61001.gpus in "
@@ -221,6 +221,7 @@ class PolicyTest extends OneEngineTest {
                 "LIMIT +MAX +USED +UNTIL +RULE\n"
                         + "gpus +1 +1 +- +limits.61001.gpus in .*:2\n"
                         + "max_wait +1h +- +- +limits.\\*.max_wait in .*:4\n"
+                        + "idle_stop +2h +- +- +limits.\\*.idle_stop in .*:4\n"
                         + "allowed +1,2 +- +- +limits.61001.allowed in .*:2\n",
                 as(ALICE, "gpu", "limits").run().ok().out());
         String games = lab.jnvdocker("gpu", "limits", "games", "--json").ok().out();
