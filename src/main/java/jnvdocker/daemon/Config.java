@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.posix.RegularFile;
@@ -23,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -157,7 +159,18 @@ public record Config(
                 written.at("busy_restart").oneOf(List.of("retry", "refuse")).equals("retry"),
                 absolute(written.at("real"), "that of runc or crun"),
                 written.at("cdi_nvidia").choiceUnlessSaid(),
+                trusted(written.at("trust_owner")),
                 swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm));
+    }
+
+    private static Set<ContainerOwner.Trust> trusted(ConfigFile.Entry entry) throws StartException {
+        Set<ContainerOwner.Trust> trusted = EnumSet.noneOf(ContainerOwner.Trust.class);
+        List<ContainerOwner.Trust> all = List.of(ContainerOwner.Trust.values());
+        for (ConfigFile.Entry each : entry.list()) {
+            String word = each.oneOf(all.stream().map(ContainerOwner.Trust::word).toList());
+            all.stream().filter(it -> it.word().equals(word)).forEach(trusted::add);
+        }
+        return trusted;
     }
 
     private static KubernetesPolicy kubernetes(ConfigFile written, List<String> gpus)

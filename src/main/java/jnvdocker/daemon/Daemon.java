@@ -37,6 +37,7 @@ import jnvdocker.idle.IdleKeeper;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.notify.Notifier;
@@ -248,6 +249,7 @@ final class Daemon implements AutoCloseable {
         started.push(parts.ociKeeper());
         Path refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
         GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName(), engine::standard);
+        ContainerOwner owners = new ContainerOwner(config::trustedOwners);
         RuntimeHost runtimeHost =
                 new RuntimeHost(
                         installer,
@@ -273,6 +275,7 @@ final class Daemon implements AutoCloseable {
                                 parts.ociKeeper(),
                                 edited,
                                 wishes,
+                                owners,
                                 engine,
                                 new RuntimeCreate.Retries(config::busyRetries, refused),
                                 folders.state().resolve(ClaimFiles.FOLDER),
@@ -289,6 +292,7 @@ final class Daemon implements AutoCloseable {
                                 parts.oci(),
                                 parts.ociKeeper(),
                                 wishes,
+                                owners,
                                 folders.state().resolve(ClaimFiles.FOLDER)));
         Commands commands =
                 new Commands(

@@ -4,6 +4,7 @@ import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.request.GpuRequest;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The configuration in force, in the parts that others need. It can be read again: each decision is
@@ -143,6 +145,11 @@ final class LiveConfig {
     /** The real runtime, unless an installer is to look for it. */
     Optional<Path> realRuntime() {
         return config.runtime().real();
+    }
+
+    /** The evidence of a container's owner that counts. */
+    Set<ContainerOwner.Trust> trustedOwners() {
+        return config.runtime().trustedOwners();
     }
 
     /** Whether our CDI devices have NVIDIA's names as well. */

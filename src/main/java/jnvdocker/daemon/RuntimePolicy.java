@@ -1,5 +1,6 @@
 package jnvdocker.daemon;
 
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.request.GpuRequest;
 
 import java.nio.file.Path;
@@ -17,6 +18,7 @@ import java.util.Set;
  *     and no user has typed its start; else the start is refused for good
  * @param real the real runtime; empty when the installer looks for it
  * @param cdiNvidia whether our CDI devices have NVIDIA's names as well
+ * @param trustedOwners the evidence of a container's owner that counts; other evidence is a guess
  * @param swarmResources names of Swarm's generic resources that are GPUs
  */
 record RuntimePolicy(
@@ -25,11 +27,13 @@ record RuntimePolicy(
         boolean busyRetries,
         Optional<Path> real,
         boolean cdiNvidia,
+        Set<ContainerOwner.Trust> trustedOwners,
         Set<String> swarmResources) {
     /** The names in docker's own documentation and in NVIDIA's. */
     static final Set<String> SWARM_RESOURCES = Set.of("NVIDIA-GPU", "GPU");
 
     RuntimePolicy {
+        trustedOwners = Set.copyOf(trustedOwners);
         swarmResources = Set.copyOf(swarmResources);
     }
 }

@@ -13,6 +13,7 @@ import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Subject;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.web.ListenAddress;
@@ -63,6 +64,7 @@ class ConfigTest {
                             true,
                             Optional.empty(),
                             true,
+                            Set.of(),
                             Set.of("NVIDIA-GPU", "GPU")),
                     new WebPolicy(Optional.empty(), false),
                     new KubernetesPolicy(
@@ -143,6 +145,7 @@ class ConfigTest {
                                 false,
                                 Optional.of(Path.of("/usr/bin/crun")),
                                 false,
+                                Set.of(ContainerOwner.Trust.FOLDER),
                                 Set.of("A100")),
                         new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true),
                         new KubernetesPolicy(
@@ -185,6 +188,7 @@ class ConfigTest {
                         real = "/usr/bin/crun"
                         swarm_resources = ["A100"]
                         cdi_nvidia = false
+                        trust_owner = ["folder"]
 
                         [kubernetes]
                         enabled = true

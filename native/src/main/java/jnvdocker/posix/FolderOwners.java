@@ -11,15 +11,19 @@ import java.util.Optional;
 /** Finds the owners of directories that others have named; their file systems may never answer. */
 public final class FolderOwners {
     private static final int THREADS = 4;
+
+    /** Limits may depend on an owner: a change counts soon. */
+    private static final Duration KNOWN = Duration.ofSeconds(5);
+
     private static final Duration PATIENCE = Duration.ofMillis(200);
     private static final FolderOwners OF_THIS_HOST = new FolderOwners();
 
     private final SlowQueries<String, Integer> questions =
-            new SlowQueries<>("folder-owner", THREADS, FolderOwners::read, System::nanoTime);
+            new SlowQueries<>("folder-owner", THREADS, FolderOwners::read, System::nanoTime, KNOWN);
 
     private FolderOwners() {}
 
-    /** Returns those of this host; earlier answers are remembered. */
+    /** Returns those of this host; earlier answers are remembered for seconds. */
     public static FolderOwners ofThisHost() {
         return OF_THIS_HOST;
     }

@@ -17,12 +17,13 @@ import jnvdocker.words.Quote;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /** Formats leases for display. Names come from users and engines, so they are quoted. */
 final class Holding {
     private static final int SHORT_ID = 12;
-    private static final ContainerOwner OWNERS = new ContainerOwner();
+    private static final ContainerOwner OWNERS = new ContainerOwner(Set::of);
 
     private Holding() {}
 
@@ -49,7 +50,7 @@ final class Holding {
     static Optional<String> guess(GpuUse use) {
         return use.container()
                 .map(RunningContainer::labels)
-                .map(OWNERS::guess)
+                .map(OWNERS::of)
                 .filter(owner -> !owner.equals(Owner.UNKNOWN))
                 .map(Owner::name)
                 .map(Quote::shown);

@@ -74,11 +74,11 @@ public final class RuntimeCreate {
     private final OciKeeper keeper;
     private final EditedContainers edited;
     private final GpuWishes wishes;
+    private final ContainerOwner owners;
     private final RefusedCreation refusedCreation;
     private final PodContainers pods;
     private final Path claims;
     private final ImageFiles images = new ImageFiles();
-    private final ContainerOwner owners = new ContainerOwner();
 
     /**
      * @param engine the engine, whose containers start by themselves while it starts
@@ -97,6 +97,7 @@ public final class RuntimeCreate {
             OciKeeper keeper,
             EditedContainers edited,
             GpuWishes wishes,
+            ContainerOwner owners,
             ContainerEngine engine,
             Retries retries,
             Path claims,
@@ -112,6 +113,7 @@ public final class RuntimeCreate {
         this.keeper = keeper;
         this.edited = edited;
         this.wishes = wishes;
+        this.owners = owners;
         this.refusedCreation =
                 new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
         this.claims = claims;
@@ -142,9 +144,7 @@ public final class RuntimeCreate {
                 create(call, seen);
             } catch (RefusedException e) {
                 leases.refused(
-                        owners.guess(call.usersLabels()),
-                        "container " + Quote.shown(call.name()),
-                        e);
+                        owners.of(call.usersLabels()), "container " + Quote.shown(call.name()), e);
                 refuse(call, words.get(5), e.getMessage());
             }
         } catch (RefusedException e) {
@@ -330,7 +330,7 @@ public final class RuntimeCreate {
     }
 
     private OciCreation creation(CreateCall call, GpuRequest request) throws RefusedException {
-        return call.creation(owners.guess(call.usersLabels()), request);
+        return call.creation(owners.of(call.usersLabels()), request);
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */

@@ -61,9 +61,9 @@ public final class RuntimeHook {
     private final OciContainers containers;
     private final OciKeeper keeper;
     private final GpuWishes wishes;
+    private final ContainerOwner owners;
     private final Path claims;
     private final ImageFiles images = new ImageFiles();
-    private final ContainerOwner owners = new ContainerOwner();
 
     /**
      * @param claims the directory of the claims
@@ -78,6 +78,7 @@ public final class RuntimeHook {
             OciContainers containers,
             OciKeeper keeper,
             GpuWishes wishes,
+            ContainerOwner owners,
             Path claims) {
         this.host = host;
         this.inventory = inventory;
@@ -88,6 +89,7 @@ public final class RuntimeHook {
         this.containers = containers;
         this.keeper = keeper;
         this.wishes = wishes;
+        this.owners = owners;
         this.claims = claims;
     }
 
@@ -121,9 +123,7 @@ public final class RuntimeHook {
                 client.exit(ExitCode.OK);
             } catch (RefusedException e) {
                 leases.refused(
-                        owners.guess(call.usersLabels()),
-                        "container " + Quote.shown(call.name()),
-                        e);
+                        owners.of(call.usersLabels()), "container " + Quote.shown(call.name()), e);
                 client.refuseContainer(e.getMessage());
             }
         } catch (RefusedException e) {
@@ -169,7 +169,7 @@ public final class RuntimeHook {
                                         call.docker().map(DockerContainer::imageName),
                                         Caller.process(call.request()),
                                         Optional.empty(),
-                                        owners.guess(call.usersLabels()),
+                                        owners.of(call.usersLabels()),
                                         request,
                                         Optional.empty()),
                                 init)

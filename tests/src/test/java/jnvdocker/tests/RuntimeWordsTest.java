@@ -185,6 +185,27 @@ class RuntimeWordsTest {
     }
 
     @Test
+    void ownerIsKnownByTheEvidenceThatTheLabTrusts() throws IOException {
+        String limits = "max_gpus_unknown = 1\n[limits]\nnobody = { gpus = 1 }\n";
+        lab.configure(limits + "[runtime]\ntrust_owner = ['label']\n");
+        start("one", "--gpus=device=0", "--label=jnvdocker.owner=nobody").ok();
+        assertRefused(
+                start("two", "--gpus=1", "--label=jnvdocker.owner=nobody"),
+                "nobody has 1 of the 1 that nobody may have at a time");
+        start("three", "--gpus=device=1", "--label=devcontainer.local_folder=" + folder).ok();
+        assertRefused(
+                start("four", "--gpus=1", "--label=jnvdocker.owner=no-such-user"),
+                "max_gpus_unknown");
+        String table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(table.matches("(?s).*HELD +nobody +one .*"), table);
+        assertTrue(table.matches("(?s).*HELD +root\\? +three .*"), table);
+        lab.configure(limits + "[runtime]\ntrust_owner = ['folder']\n");
+        start("five", "--gpus=device=2", "--label=devcontainer.local_folder=" + folder).ok();
+        table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(table.matches("(?s).*HELD +root +five .*"), table);
+    }
+
+    @Test
     void imageThatTheDriverCannotRunIsRefused() throws IOException {
         lab.engine().image("newer", "--small", "--env", "NVIDIA_REQUIRE_CUDA=cuda>=99.0");
         Command.Result refused =

@@ -4,14 +4,18 @@ import jnvdocker.lease.Owner;
 import jnvdocker.posix.FolderOwners;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Guesses the owner of a container that only an engine has reported, by its labels, which its maker
- * can set freely. So a guess neither grants nor removes any right.
+ * Finds out the owner of a container that only an engine has reported, by its labels, which its
+ * maker can set freely. So it is a guess, which neither grants nor removes any right, unless the
+ * configuration trusts such evidence.
  */
 public final class ContainerOwner {
     private static final String OWNER = "jnvdocker.owner";
@@ -28,24 +32,54 @@ public final class ContainerOwner {
     static final List<String> LABELS = List.of(OWNER, FOLDERS.getFirst(), FOLDERS.getLast());
 
     private final FolderOwners folders = FolderOwners.ofThisHost();
+    private final Supplier<Set<Trust>> trusted;
+
+    /** The kinds of evidence. */
+    public enum Trust {
+        /** The label that names the owner. */
+        LABEL,
+        /** The owner of the directory that compose or a devcontainer was started in. */
+        FOLDER;
+
+        /** As the configuration spells it. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
 
     /**
-     * @param labels the labels that the container's user has set
-     * @return {@link Owner#UNKNOWN} if they name nobody; else an owner without a number
+     * @param trusted the evidence that counts, as the configuration says at each moment
      */
-    public Owner guess(Map<String, String> labels) {
+    public ContainerOwner(Supplier<Set<Trust>> trusted) {
+        this.trusted = trusted;
+    }
+
+    /**
+     * Returns the owner of a container.
+     *
+     * @param labels the labels that the container's user has set
+     * @return {@link Owner#UNKNOWN} if they name nobody; an owner without a number if they are not
+     *     trusted, or name a user whom the host does not know
+     */
+    public Owner of(Map<String, String> labels) {
         return Optional.ofNullable(labels.get(OWNER))
                 .filter(name -> NAME.matcher(name).matches())
-                .or(() -> ofFolder(labels))
-                .map(name -> Owner.guessed(name))
+                .map(name -> trusted(Trust.LABEL, Owners.named(name)))
+                .or(() -> ofFolder(labels).map(owner -> trusted(Trust.FOLDER, owner)))
                 .orElse(Owner.UNKNOWN);
     }
 
-    private Optional<String> ofFolder(Map<String, String> labels) {
+    private Owner trusted(Trust evidence, Owner owner) {
+        return owner.isUnknown() || !trusted.get().contains(evidence)
+                ? Owner.guessed(owner.name())
+                : owner;
+    }
+
+    private Optional<Owner> ofFolder(Map<String, String> labels) {
         return FOLDERS.stream()
                 .flatMap(label -> Stream.ofNullable(labels.get(label)))
                 .findFirst()
                 .flatMap(folders::of)
-                .map(uid -> Owners.of(uid).name());
+                .map(Owners::of);
     }
 }
