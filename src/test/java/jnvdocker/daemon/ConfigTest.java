@@ -609,7 +609,8 @@ class ConfigTest {
             delimiter = '|',
             value = {
                 "[runtime]\\nimage_neds = 1 | :2: unknown key 'runtime.image_neds'; known are"
-                    + " [all_means, busy_restart, cdi_nvidia, image_need, real, swarm_resources]",
+                    + " [all_means, busy_restart, cdi_nvidia, image_need, real, swarm_resources,"
+                    + " trust_owner]",
                 "[runtime]\\nimage_need = 'all' | :2: runtime.image_need = 'all' is not a valid"
                         + " value: write default_gpus or none",
                 "[runtime]\\nall_means = 'none' | :2: runtime.all_means = 'none' is not a valid"
