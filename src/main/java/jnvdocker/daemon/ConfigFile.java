@@ -279,6 +279,11 @@ final class ConfigFile {
             return new StartException(why.precededBy(place + ": " + key + " = "), cause);
         }
 
+        /** The refusal of a key, whatever its value is. */
+        StartException refusal(String why, String remedy) {
+            return new StartException(place + ": " + Quote.quoted(key) + " " + why, remedy);
+        }
+
         private StartException isNo(String kind) {
             return new StartException(
                     place + ": the value of " + Quote.quoted(key) + " is of the wrong kind",

@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.lease.Limits;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Subject;
 import jnvdocker.words.Quote;
@@ -48,7 +49,9 @@ final class ConfiguredLimits {
                 file);
         ConfigFile table = written.in("limits");
         for (String name : table.keys()) {
-            limits.add(Subject.parse(name), table.in(name));
+            ConfigFile its = table.in(name);
+            refuseWithoutEffect(name, table.at(name), its);
+            limits.add(Subject.parse(name), its);
         }
         limits.number(
                 written.at("max_gpus_per_user"),
@@ -73,6 +76,21 @@ final class ConfiguredLimits {
                 limits.wait,
                 limits.idle,
                 limits.allowed);
+    }
+
+    private static void refuseWithoutEffect(String name, ConfigFile.Entry entry, ConfigFile its)
+            throws StartException {
+        if (name.isBlank() || name.equals("@")) {
+            throw entry.refusal("names nobody", "write a user's name or uid, @group or *");
+        }
+        Optional<String> other =
+                name.startsWith(Owner.NAMESPACE)
+                        ? its.keys().stream().filter(key -> !key.equals("gpus")).findFirst()
+                        : Optional.empty();
+        if (other.isPresent()) {
+            throw its.at(other.get())
+                    .refusal("has no effect for a namespace", "leave it out: pods have gpus only");
+        }
     }
 
     private void number(

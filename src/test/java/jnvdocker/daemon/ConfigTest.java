@@ -736,6 +736,17 @@ class ConfigTest {
                 FILE + ":2: limits.alice.gpus = -1 is too few: write 0 or more, or 'any'",
                 refusal("[limits]\nalice = { gpus = -1 }"));
         assertEquals(
+                FILE + ":2: 'limits.@' names nobody; write a user's name or uid, @group or *",
+                refusal("[limits]\n'@' = { gpus = 1 }"));
+        assertEquals(
+                FILE + ":2: 'limits.' names nobody; write a user's name or uid, @group or *",
+                refusal("[limits]\n'' = { gpus = 1 }"));
+        assertEquals(
+                FILE
+                        + ":2: 'limits.kubernetes:a.max_hold' has no effect for a namespace; leave"
+                        + " it out: pods have gpus only",
+                refusal("[limits]\n'kubernetes:a' = { gpus = 1, max_hold = '1h' }"));
+        assertEquals(
                 FILE + ":2: limits.alice.hours_per_day = 0 is too few: write 1 or more, or 'any'",
                 refusal("[limits]\nalice = { hours_per_day = 0 }"));
         assertEquals(

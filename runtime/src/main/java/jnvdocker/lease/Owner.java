@@ -13,7 +13,7 @@ public record Owner(int uid, String name) {
     public static final Owner KUBERNETES = new Owner(-1, "kubernetes");
 
     /** Before the name of a namespace. A guess has a question mark at its end. */
-    private static final String NAMESPACE = KUBERNETES.name() + ":";
+    public static final String NAMESPACE = KUBERNETES.name() + ":";
 
     /** Of the pods of a namespace of Kubernetes: {@code kubernetes:team-a}. */
     static Owner ofNamespace(String namespace) {

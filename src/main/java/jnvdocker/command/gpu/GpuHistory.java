@@ -218,7 +218,7 @@ final class GpuHistory implements Callable<Integer> {
     /** The beginning of the month, or of one that many months later. */
     private Instant month(int later) {
         try {
-            return Moment.month(month, later, timeZone);
+            return Moment.month(month, later, Instant.now(), timeZone);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--month: " + e.getMessage(), e);
         }

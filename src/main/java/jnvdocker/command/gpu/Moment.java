@@ -59,19 +59,26 @@ final class Moment {
      *
      * @param text {@code 2026-11}
      * @param later that many months later
-     * @throws IllegalArgumentException quoting the text and naming the valid form
+     * @throws IllegalArgumentException quoting the text and naming the valid form, also when the
+     *     month itself has not begun
      */
-    static Instant month(String text, int later, String timeZone) {
+    static Instant month(String text, int later, Instant now, String timeZone) {
+        YearMonth month;
         try {
-            return YearMonth.parse(text)
-                    .plusMonths(later)
-                    .atDay(1)
-                    .atStartOfDay(zone(timeZone))
-                    .toInstant();
+            month = YearMonth.parse(text);
         } catch (DateTimeException e) {
             throw new IllegalArgumentException(
                     Quote.quoted(text) + " is no month; write one as in 2026-11", e);
         }
+        if (start(month, timeZone).isAfter(now)) {
+            throw new IllegalArgumentException(
+                    Quote.quoted(text) + " has not begun; take an earlier month");
+        }
+        return start(month.plusMonths(later), timeZone);
+    }
+
+    private static Instant start(YearMonth month, String timeZone) {
+        return month.atDay(1).atStartOfDay(zone(timeZone)).toInstant();
     }
 
     private static Duration span(String text) {

@@ -35,6 +35,20 @@ class MomentTest {
         assertEquals(moment, Moment.parse(text, NOW, BERLIN));
     }
 
+    @Test
+    void monthIsOneThatHasBegun() {
+        assertEquals(
+                Instant.parse("2026-10-31T23:00:00Z"), Moment.month("2026-11", 0, NOW, BERLIN));
+        assertEquals(
+                Instant.parse("2026-11-30T23:00:00Z"), Moment.month("2026-11", 1, NOW, BERLIN));
+        for (String month : List.of("2026-13", "2026-12", "november")) {
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> Moment.month(month, 0, NOW, BERLIN),
+                    month);
+        }
+    }
+
     /** The clocks are put forward past it: the time after that is meant. */
     @Test
     void aTimeThatWasNotIsTheOneAfterIt() {
