@@ -162,11 +162,7 @@ public final class HostNames {
     }
 
     private static Optional<String> nameOf(int uid) throws PosixException {
-        return entry(
-                "getpwuid_r " + Integer.toUnsignedString(uid),
-                (entry, buffer, size, found) ->
-                        LibC.INSTANCE.getpwuid_r(uid, entry, buffer, size, found),
-                entry -> entry.getPointer(0).getString(0));
+        return login(uid).map(Login::name);
     }
 
     private static Optional<Integer> userCalled(String name) throws PosixException {

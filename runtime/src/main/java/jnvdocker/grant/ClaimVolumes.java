@@ -35,7 +35,6 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -489,9 +488,8 @@ public final class ClaimVolumes implements PluginVolumes {
 
         /** A restart goes on with the time of the last start. */
         private Optional<Duration> time(boolean again, LeaseWriter leases) {
-            Instant now = leases.holdings().now();
             return again && past instanceof Past.Over(Lease lease, _)
-                    ? lease.due().map(due -> Duration.between(now, due))
+                    ? lease.left(leases.holdings().now())
                     : allowances.of(claim.owner()).time(leases.time(claim));
         }
 

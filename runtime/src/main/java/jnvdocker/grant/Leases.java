@@ -603,7 +603,8 @@ public final class Leases {
         Instant from = lease.isOverdue(now) ? now : lease.due().get();
         Duration time = Duration.between(lease.since(), from.plus(more));
         Owner owner = lease.claim().owner();
-        Allowance allowance = standing(owner).allowance();
+        supply.learn(owner, Reservations.NAMES_LIMIT);
+        Allowance allowance = supply.allowance(owner);
         if (!byRoot && !allowance.isKnown()) {
             Quota.Unsure unsure = new Quota.Unsure(owner);
             throw new RefusedException(QuotaText.why(unsure), QuotaText.remedy(unsure));

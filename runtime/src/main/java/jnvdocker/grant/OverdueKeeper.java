@@ -73,7 +73,7 @@ public final class OverdueKeeper {
     private Known warned(Lease lease, Instant now) {
         Instant due = lease.due().orElseThrow();
         Known before = known.get(lease.id());
-        Duration left = Duration.between(now, due);
+        Duration left = lease.left(now).orElseThrow();
         int passed = (int) WARNINGS.stream().filter(time -> left.compareTo(time) <= 0).count();
         boolean isNew = before == null || !before.due().equals(due);
         // A daemon that has just started, or a lease that is shorter, needs no warning in advance.

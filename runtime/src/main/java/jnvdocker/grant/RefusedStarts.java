@@ -6,7 +6,6 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
-import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.UnmanagedUses;
@@ -21,7 +20,6 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -212,9 +210,7 @@ public final class RefusedStarts {
 
     /** Nobody has or uses any of the claim's GPUs, nobody waits for one, and no rule is against. */
     private boolean canHaveAll(Claim claim) throws IOException {
-        List<Owner> owners = new ArrayList<>(List.of(claim.owner()));
-        queue.all().forEach(ticket -> owners.add(ticket.owner()));
-        Supply.Terms terms = supply.terms(owners);
+        Supply.Terms terms = supply.terms(claim.owner(), queue.all());
         List<Gpu> gpus = terms.gpus();
         try {
             ClaimedNodes.refuseOthers(claim, gpus);

@@ -8,7 +8,6 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
-import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
@@ -27,7 +26,6 @@ import jnvdocker.words.Span;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -453,9 +451,8 @@ final class Reservations {
         }
     }
 
-    private void refuseTooMuchTime(LeaseRequest request) throws RefusedException, IOException {
-        Optional<Rule<Duration>> longest =
-                supply.allowances(request.owner()).of(request.owner()).hold();
+    private void refuseTooMuchTime(LeaseRequest request) throws RefusedException {
+        Optional<Rule<Duration>> longest = supply.allowance(request.owner()).hold();
         boolean restart = request.creation().flatMap(LeaseRequest.Creation::earlier).isPresent();
         if (!restart
                 && longest.isPresent()
@@ -470,12 +467,11 @@ final class Reservations {
         }
     }
 
-    private Optional<Rule<Duration>> longestWait(LeaseRequest request) throws IOException {
-        return supply.allowances(request.owner()).of(request.owner()).waits();
+    private Optional<Rule<Duration>> longestWait(LeaseRequest request) {
+        return supply.allowance(request.owner()).waits();
     }
 
-    private void refuseTooLong(LeaseRequest request, Waiting waiting)
-            throws RefusedException, IOException {
+    private void refuseTooLong(LeaseRequest request, Waiting waiting) throws RefusedException {
         Optional<Rule<Duration>> longest = longestWait(request);
         if (longest.isPresent()
                 && waiting.limit()
@@ -544,12 +540,8 @@ final class Reservations {
                 throws IOException {
             this.request = request;
             this.before = before;
-            List<Owner> owners = new ArrayList<>(List.of(request.owner()));
-            before.forEach(ticket -> owners.add(ticket.owner()));
-            terms =
-                    scan.isPresent()
-                            ? supply.terms(scan.get().gpus(), owners)
-                            : supply.terms(owners);
+            List<Gpu> gpus = scan.isPresent() ? scan.get().gpus() : supply.gpus();
+            terms = supply.terms(gpus, request.owner(), before);
             if (scan.isPresent()) {
                 uses = Optional.of(scan.get().uses());
             } else if (request.waiting().isEmpty()) {
@@ -667,7 +659,7 @@ final class Reservations {
         /** How long the lease may last: a restart goes on with the time of its last start. */
         private Optional<Duration> time(Optional<LeaseRequest.Over> earlier, Holdings holdings) {
             return earlier.isPresent()
-                    ? earlier.get().lease().due().map(due -> Duration.between(holdings.now(), due))
+                    ? earlier.get().lease().left(holdings.now())
                     : terms.allowances().of(request.owner()).time(request.time());
         }
 

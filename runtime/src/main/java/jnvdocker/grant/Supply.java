@@ -1,13 +1,13 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
-import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Rule;
@@ -17,6 +17,7 @@ import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -82,8 +83,24 @@ public final class Supply {
     }
 
     /** The terms of this moment, for the users whom the choice concerns. */
-    public Terms terms(Collection<Owner> owners) throws IOException {
+    Terms terms(Collection<Owner> owners) throws IOException {
         return terms(gpus(), owners);
+    }
+
+    /**
+     * The terms of this moment for a request of a user.
+     *
+     * @param before the clients that come first
+     */
+    public Terms terms(Owner owner, List<Ticket> before) throws IOException {
+        return terms(gpus(), owner, before);
+    }
+
+    /** The terms likewise, for GPUs that were read before. */
+    Terms terms(List<Gpu> gpus, Owner owner, List<Ticket> before) throws IOException {
+        List<Owner> owners = new ArrayList<>(List.of(owner));
+        before.forEach(ticket -> owners.add(ticket.owner()));
+        return terms(gpus, owners);
     }
 
     /** The terms of this moment for GPUs that were read before. */
@@ -107,15 +124,19 @@ public final class Supply {
                 users.hours(owner, false));
     }
 
+    /** The rules that count for a user, whatever is used up, as far as they are known at once. */
+    Allowance allowance(Owner owner) {
+        return users.rules(policy.get().limits(), owner);
+    }
+
     /**
      * How long a user's GPUs may be idle before their holder is stopped; empty for as long as the
      * holder likes, and while it is not known which groups the user is in.
      */
     public Optional<Duration> longestIdle(Owner owner) {
-        Limits limits = policy.get().limits();
-        return limits.idle().isEmpty()
+        return policy.get().limits().idle().isEmpty()
                 ? Optional.empty()
-                : users.rules(limits, owner).idle().map(Rule::limit);
+                : allowance(owner).idle().map(Rule::limit);
     }
 
     /**

@@ -191,9 +191,7 @@ public final class PodLeases implements PodGrants {
 
     private Rules rules(Owner owner) throws IOException {
         List<Ticket> waiting = parts.queue().all();
-        List<Owner> owners = new ArrayList<>(List.of(owner));
-        waiting.forEach(ticket -> owners.add(ticket.owner()));
-        return new Rules(parts.supply().terms(owners), waiting);
+        return new Rules(parts.supply().terms(owner, waiting), waiting);
     }
 
     @Override

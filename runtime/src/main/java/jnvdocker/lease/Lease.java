@@ -44,6 +44,11 @@ public record Lease(
         return time.map(since::plus);
     }
 
+    /** How much of its time is left; negative when that is over, empty when it is not limited. */
+    public Optional<Duration> left(Instant now) {
+        return due().map(due -> Duration.between(now, due));
+    }
+
     /** Whether it lives longer than it may: it stays its holder's all the same. */
     public boolean isOverdue(Instant now) {
         return end.isEmpty() && due().filter(due -> !now.isBefore(due)).isPresent();

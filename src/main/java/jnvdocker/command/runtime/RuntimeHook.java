@@ -1,12 +1,10 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.command.caller.Caller;
 import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
-import jnvdocker.grant.OciCreation;
 import jnvdocker.grant.OciKeeper;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
@@ -17,7 +15,6 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.spec.ContainerState;
 import jnvdocker.oci.spec.ContainerTexts;
-import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.oci.spec.ImageFiles;
 import jnvdocker.oci.spec.Majors;
@@ -162,17 +159,7 @@ public final class RuntimeHook {
         DriverVolume volume = volumes.volume(host, driver.version());
         Lease lease =
                 containers
-                        .claim(
-                                new OciCreation(
-                                        call.container(),
-                                        call.name(),
-                                        call.docker().map(DockerContainer::imageName),
-                                        Caller.process(call.request()),
-                                        Optional.empty(),
-                                        owners.of(call.usersLabels()),
-                                        request,
-                                        Optional.empty()),
-                                init)
+                        .claim(call.creation(owners.of(call.usersLabels()), request), init)
                         .orElseThrow();
         if (!keeper.begin(lease, init)) {
             containers.cancel(lease);
