@@ -7,6 +7,7 @@ import jnvdocker.grant.Reconciler;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.oci.install.EngineKind;
@@ -29,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -38,6 +40,10 @@ import java.util.stream.Stream;
  */
 public final class Uninstall {
     private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final Duration INTERVAL = Duration.ofMillis(50);
+
+    /** How often containers are removed that were created during the removal of the volumes. */
+    private static final int PASSES = 3;
 
     /** The number of past claims whose volumes the engine may still remember. */
     private static final int LATELY = 100;
@@ -84,34 +90,34 @@ public final class Uninstall {
     public record Wish(boolean containers, boolean engine) {}
 
     /**
-     * All that stands in the way, each with what to do about it; empty when nothing does. Changes
-     * nothing.
+     * The result of an uninstallation.
      *
-     * @throws RefusedException when that cannot be found out
+     * @param obstacles all that stands in the way, each with what to do about it; nothing is
+     *     removed when there are any
      */
-    public List<Refusal> obstacles(Wish wish) throws RefusedException {
-        try {
-            return obstacles(wish, wish.engine() ? containers() : List.of());
-        } catch (IOException e) {
-            throw new RefusedException(FileErrors.refusal(e));
-        }
-    }
+    public record Outcome(List<Refusal> obstacles, Removed removed) {}
 
     /**
      * Removes every volume of ours, their mounts, and our OCI runtime. After that no claim is
      * granted and no volume made any more; after a failure, both are possible again.
      *
-     * @throws RefusedException naming an obstacle, such as an engine that does not answer
+     * @throws RefusedException when it fails halfway, or when the obstacles cannot be found out,
+     *     such as for an engine that does not answer
      */
-    public synchronized Removed run(Wish wish) throws RefusedException {
+    public synchronized Outcome run(Wish wish) throws RefusedException {
         Removed removed = new Removed(new ArrayList<>(), new ArrayList<>());
         boolean done = false;
         leases.stop();
         plugin.stop();
         try {
-            remove(wish, removed);
-            done = true;
-            return removed;
+            awaitCreations();
+            List<Listed> containers = wish.engine() ? containers() : List.of();
+            List<Refusal> obstacles = obstacles(wish, containers);
+            if (obstacles.isEmpty()) {
+                remove(wish, containers, removed);
+                done = true;
+            }
+            return new Outcome(obstacles, removed);
         } catch (RefusedException e) {
             throw new RefusedException(e.refusal().followedBy(before(removed)));
         } catch (IOException e) {
@@ -125,11 +131,22 @@ public final class Uninstall {
         }
     }
 
-    private void remove(Wish wish, Removed removed) throws RefusedException, IOException {
-        List<Listed> containers = wish.engine() ? containers() : List.of();
-        refuse(obstacles(wish, containers).stream());
+    /**
+     * On a busy host there is always a container that is being created, but no new one begins once
+     * leases are stopped.
+     */
+    private void awaitCreations() throws IOException {
+        long deadline = System.nanoTime() + LIMIT.toNanos();
+        while (leases.live().stream().anyMatch(Lease::isReservation)
+                && System.nanoTime() - deadline < 0) {
+            LockSupport.parkNanos(INTERVAL.toNanos());
+        }
+    }
+
+    private void remove(Wish wish, List<Listed> containers, Removed removed)
+            throws RefusedException, IOException {
         if (wish.engine()) {
-            removeFromEngine(containers, removed);
+            removeFromEngine(wish, containers, removed);
         }
         for (Registration each : runtimes.registered()) {
             runtimes.removeName(each);
@@ -139,7 +156,27 @@ public final class Uninstall {
         served.releaseAll();
     }
 
-    private void removeFromEngine(List<Listed> containers, Removed removed)
+    private void removeFromEngine(Wish wish, List<Listed> containers, Removed removed)
+            throws RefusedException, IOException {
+        Optional<String> used = removeOnce(containers, removed);
+        for (int pass = 1; used.isPresent() && pass < PASSES; pass++) {
+            List<Listed> created = containers();
+            refuse(obstacles(wish, created).stream());
+            used = removeOnce(created, removed);
+        }
+        if (used.isPresent()) {
+            throw new RefusedException(
+                    "a container was just created that uses the volume " + used.get(), "try again");
+        }
+        forgetRemoved();
+        refuse(inTheWay(engine.withVolumesOf(pluginName, LIMIT)).stream());
+    }
+
+    /**
+     * Returns a volume that could not be removed, since a container without a lease uses it that
+     * was being created when leases were stopped.
+     */
+    private Optional<String> removeOnce(List<Listed> containers, Removed removed)
             throws RefusedException, IOException {
         SortedSet<String> volumes = new TreeSet<>(engine.volumesOf(pluginName, LIMIT));
         for (Listed container : containers) {
@@ -152,13 +189,11 @@ public final class Uninstall {
         refuse(holders(List.of()).stream());
         for (String volume : volumes) {
             if (!engine.removeVolume(volume, LIMIT)) {
-                throw new RefusedException(
-                        "a container was just created that uses the volume " + volume, "try again");
+                return Optional.of(volume);
             }
             removed.volumes().add(volume);
         }
-        forgetRemoved();
-        refuse(inTheWay(engine.withVolumesOf(pluginName, LIMIT)).stream());
+        return Optional.empty();
     }
 
     private static void refuse(Stream<Refusal> obstacles) throws RefusedException {

@@ -65,16 +65,15 @@ final class GpuUninstall implements Callable<Integer> {
     public Integer call() throws RefusedException {
         Caller.refuseUnlessRoot(request, "uninstall jnvdocker");
         Uninstall.Wish wish = new Uninstall.Wish(removeContainers, !withoutEngine);
-        List<Refusal> obstacles = uninstall.obstacles(wish);
-        if (!obstacles.isEmpty()) {
-            print(obstacles, spec.commandLine().getErr());
+        Uninstall.Outcome outcome = uninstall.run(wish);
+        if (!outcome.obstacles().isEmpty()) {
+            print(outcome.obstacles(), spec.commandLine().getErr());
             return ExitCode.REFUSED.code();
         }
-        Uninstall.Removed removed = uninstall.run(wish);
         done = true;
         PrintWriter out = spec.commandLine().getOut();
-        tell(out, "containers", removed.containers());
-        tell(out, "volumes", removed.volumes());
+        report(out, "containers", outcome.removed().containers());
+        report(out, "volumes", outcome.removed().volumes());
         List<String> left = installation.leftByHand(packaged, wish.engine());
         out.println("the daemon stops" + (left.isEmpty() ? "" : "; do the rest yourself:"));
         left.forEach(command -> out.println("    " + command));
@@ -90,7 +89,7 @@ final class GpuUninstall implements Callable<Integer> {
         }
     }
 
-    private static void tell(PrintWriter out, String what, List<String> names) {
+    private static void report(PrintWriter out, String what, List<String> names) {
         if (!names.isEmpty()) {
             out.println(
                     "removed the "
