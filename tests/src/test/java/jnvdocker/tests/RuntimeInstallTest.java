@@ -32,6 +32,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /** What an administrator sees of {@code jnvdocker runtime}, with an engine that obeys it. */
 @Tag("docker")
@@ -143,6 +144,33 @@ class RuntimeInstallTest {
         lab.jnvdocker("runtime", "status").ok();
         assertEquals("all\n", lab.docker("ps", "-a", "--format={{.Names}}").ok().out());
         assertEquals("", lab.docker("images", "-q", "jnvdocker-check").ok().out());
+    }
+
+    /** A user's own things may have such names; a daemon may be killed during a trial. */
+    @Test
+    void trialRemovesWhatTrialsHaveMadeAndNothingElse() {
+        lab.engine().restart();
+        for (String tag : List.of("latest", "killed")) {
+            lab.docker("tag", "plain", "jnvdocker-check:" + tag).ok();
+        }
+        lab.docker("create", "--name=jnvdocker-check", "plain").ok();
+        lab.docker("create", "--name=jnvdocker-check-1", "plain").ok();
+        String label = "--label=jnvdocker.check=gone";
+        lab.docker("run", "-d", label, "--name=jnvdocker-check-2", "plain", "sleep", "99").ok();
+        lab.docker("run", label, "--name=jnvdocker-check-3", "jnvdocker-check:killed", "true").ok();
+        assertTrue(runtime.install().ok().out().contains(" got a GPU\n"));
+        assertEquals(
+                "jnvdocker-check\njnvdocker-check-1\njnvdocker-check-2\n",
+                lab.docker("ps", "-a", "--format={{.Names}}")
+                        .ok()
+                        .out()
+                        .lines()
+                        .sorted()
+                        .collect(Collectors.joining("\n", "", "\n")));
+        assertEquals(
+                "latest\n",
+                lab.docker("images", "--format={{.Tag}}", "jnvdocker-check").ok().out());
+        lab.docker("rmi", "jnvdocker-check:latest").ok();
     }
 
     @Test

@@ -2,7 +2,6 @@ package jnvdocker.docker.engine;
 
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.DockerException;
-import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.HostConfig;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.transport.DockerHttpClient;
@@ -13,16 +12,15 @@ import jnvdocker.lease.ClaimNames;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.UUID;
 
 /**
  * A container that an engine starts with our runtime and one GPU, of an image that is made for it
  * and holds one program, which ends at once: our runtime gives it a GPU, or fails its start.
  */
 final class StartedContainer {
-    /** Of the container and of its image. */
-    private static final String NAME = "jnvdocker-check";
-
     private static final String PROGRAM = "check";
     private static final int OK = 200;
 
@@ -30,29 +28,40 @@ final class StartedContainer {
 
     /** Starts and removes it, and before that what a daemon has left that was killed meanwhile. */
     static void start(DockerClient docker, String runtime, byte[] program) {
-        remove(docker);
+        TrialContainer.removeLeft(docker);
+        String tag = UUID.randomUUID().toString();
+        String image = TrialContainer.REPOSITORY + ":" + tag;
+        String container = TrialContainer.NAME + tag;
+        Map<String, String> labels = new HashMap<>(TrialContainer.ownLabels());
+        labels.put(ClaimNames.GPUS_LABEL, "1");
         try {
-            makeImage(docker, FolderArchive.of(PROGRAM, program));
-            docker.createContainerCmd(NAME)
-                    .withName(NAME)
+            makeImage(docker, tag, FolderArchive.of(PROGRAM, program));
+            docker.createContainerCmd(image)
+                    .withName(container)
                     .withCmd("/" + PROGRAM)
                     .withNetworkDisabled(true)
-                    .withLabels(Map.of(ClaimNames.GPUS_LABEL, "1"))
+                    .withLabels(labels)
                     .withHostConfig(HostConfig.newHostConfig().withRuntime(runtime))
                     .exec();
-            docker.startContainerCmd(NAME).exec();
+            docker.startContainerCmd(container).exec();
         } finally {
-            remove(docker);
+            TrialContainer.unlessAbsent(
+                    () -> docker.removeContainerCmd(container).withForce(true).exec());
+            TrialContainer.unlessAbsent(() -> docker.removeImageCmd(image).exec());
         }
     }
 
     /** docker-java's own command for it sends JSON in the place of the archive. */
-    private static void makeImage(DockerClient docker, byte[] archive) {
+    private static void makeImage(DockerClient docker, String tag, byte[] archive) {
         DockerHttpClient http = ((DockerClientImpl) docker).getHttpClient();
         DockerHttpClient.Request request =
                 DockerHttpClient.Request.builder()
                         .method(DockerHttpClient.Request.Method.POST)
-                        .path("/images/create?fromSrc=-&repo=" + NAME)
+                        .path(
+                                "/images/create?fromSrc=-&repo="
+                                        + TrialContainer.REPOSITORY
+                                        + "&tag="
+                                        + tag)
                         .putHeader("Content-Type", "application/x-tar")
                         .bodyBytes(archive)
                         .build();
@@ -63,19 +72,6 @@ final class StartedContainer {
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    private static void remove(DockerClient docker) {
-        unlessAbsent(() -> docker.removeContainerCmd(NAME).withForce(true).exec());
-        unlessAbsent(() -> docker.removeImageCmd(NAME).withForce(true).exec());
-    }
-
-    private static void unlessAbsent(Runnable removal) {
-        try {
-            removal.run();
-        } catch (NotFoundException e) {
-            // Nothing was left.
         }
     }
 }

@@ -4,6 +4,7 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.command.CreateContainerCmd;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.exception.NotFoundException;
+import com.github.dockerjava.api.model.Container;
 import com.github.dockerjava.api.model.Device;
 import com.github.dockerjava.api.model.Driver;
 import com.github.dockerjava.api.model.HostConfig;
@@ -46,7 +47,11 @@ public record TrialContainer(
         Optional<String> runtime,
         Map<String, String> labels) {
 
-    private static final String NAME = "jnvdocker-check-";
+    /** Of the images that are made for trials; each has a tag of its own. */
+    static final String REPOSITORY = "jnvdocker-check";
+
+    /** The beginning of each trial container's name. */
+    static final String NAME = REPOSITORY + "-";
 
     /** Tells it from a user's container of such a name, and names the daemon that has made it. */
     private static final String LABEL = "jnvdocker.check";
@@ -89,7 +94,7 @@ public record TrialContainer(
     private <T> T examine(DockerClient docker, Function<String, T> examination) {
         removeLeft(docker);
         Map<String, String> all = new HashMap<>(labels);
-        all.put(LABEL, THIS_DAEMON);
+        all.putAll(ownLabels());
         CreateContainerCmd create =
                 docker.createContainerCmd(image)
                         .withName(NAME + UUID.randomUUID())
@@ -105,18 +110,41 @@ public record TrialContainer(
         }
     }
 
-    /** Removes those of a daemon that was killed meanwhile. */
-    private static void removeLeft(DockerClient docker) {
-        docker
-                .listContainersCmd()
-                .withShowAll(true)
-                .withLabelFilter(List.of(LABEL))
-                .withStatusFilter(List.of("created"))
-                .exec()
-                .stream()
-                .filter(left -> !THIS_DAEMON.equals(left.getLabels().get(LABEL)))
-                .filter(left -> left.getNames()[0].startsWith("/" + NAME))
-                .forEach(left -> docker.removeContainerCmd(left.getId()).exec());
+    /** The labels of every trial container. */
+    static Map<String, String> ownLabels() {
+        return Map.of(LABEL, THIS_DAEMON);
+    }
+
+    /**
+     * Removes those of a daemon that was killed meanwhile, each with the image that was made for
+     * it. One that runs is not ours: none runs for longer than a moment.
+     */
+    static void removeLeft(DockerClient docker) {
+        List<Container> left =
+                docker
+                        .listContainersCmd()
+                        .withShowAll(true)
+                        .withLabelFilter(List.of(LABEL))
+                        .withStatusFilter(List.of("created", "exited"))
+                        .exec()
+                        .stream()
+                        .filter(each -> !THIS_DAEMON.equals(each.getLabels().get(LABEL)))
+                        .filter(each -> each.getNames()[0].startsWith("/" + NAME))
+                        .toList();
+        for (Container each : left) {
+            unlessAbsent(() -> docker.removeContainerCmd(each.getId()).exec());
+            if (each.getImage().startsWith(REPOSITORY + ":")) {
+                unlessAbsent(() -> docker.removeImageCmd(each.getImage()).exec());
+            }
+        }
+    }
+
+    static void unlessAbsent(Runnable removal) {
+        try {
+            removal.run();
+        } catch (NotFoundException e) {
+            // It was not made, or another has removed it.
+        }
     }
 
     private static Map<String, String> labels(InspectContainerResponse container) {
