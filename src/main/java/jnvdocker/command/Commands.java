@@ -101,7 +101,7 @@ public final class Commands {
 
     private void gpu(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        if (Completion.isAsked(arguments)) {
+        if (Completion.isRequested(arguments)) {
             completion.run(arguments, request, client);
         } else {
             gpu.run(arguments, request, client);

@@ -25,7 +25,7 @@ import java.util.function.Supplier;
 final class KubernetesParts implements AutoCloseable {
 
     /** For the first look at the GPUs, and at the driver's files. */
-    private static final Duration LOOK = Duration.ofSeconds(5);
+    private static final Duration SCAN_LIMIT = Duration.ofSeconds(5);
 
     /** For its thread to end, in which an open socket may still be closed. */
     private static final Duration END = Duration.ofSeconds(5);
@@ -144,9 +144,9 @@ final class KubernetesParts implements AutoCloseable {
                                         edits,
                                         its))) {
             link = Optional.of(opened);
-            edits.awaitFirstLook(LOOK);
+            edits.awaitFirstScan(SCAN_LIMIT);
             opened.serve(
-                    pods.plugins(LOOK).entrySet().stream()
+                    pods.plugins(SCAN_LIMIT).entrySet().stream()
                             .map(it -> new Resource(it.getKey(), it.getValue()))
                             .toList());
             awaitOtherThan(now);

@@ -16,13 +16,13 @@ import java.util.function.Supplier;
 /**
  * What this daemon does for pods, for whoever examines it.
  *
- * @param told what has become of each resource
+ * @param registered what has become of each resource
  */
 record KubernetesState(
         LiveConfig live,
         PodLeases leases,
         PodInjection injection,
-        Supplier<List<Registration>> told)
+        Supplier<List<Registration>> registered)
         implements KubernetesFacts {
     @Override
     public boolean enabled() {
@@ -51,7 +51,7 @@ record KubernetesState(
 
     @Override
     public List<Registration> registrations() {
-        return told.get();
+        return registered.get();
     }
 
     @Override

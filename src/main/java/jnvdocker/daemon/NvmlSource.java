@@ -69,7 +69,7 @@ final class NvmlSource implements GpuMonitor.Source {
     }
 
     @Override
-    public void hear(String pciAddress, Mig mig) {
+    public void report(String pciAddress, Mig mig) {
         List<MigMemory.Instance> instances =
                 mig.instances().stream()
                         .map(instance ->
@@ -80,6 +80,6 @@ final class NvmlSource implements GpuMonitor.Source {
                                         instance.computeInstance(),
                                         instance.model()))
                         .toList();
-        host.mig().hear(pciAddress, new MigMemory.Mode(mig.enabled(), instances));
+        host.mig().report(pciAddress, new MigMemory.Mode(mig.enabled(), instances));
     }
 }

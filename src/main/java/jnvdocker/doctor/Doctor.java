@@ -112,12 +112,12 @@ public final class Doctor {
     /** Returns the findings of all checks, in their order. */
     public List<Diagnosis> examine() {
         long deadline = System.nanoTime() + limit.toNanos();
-        List<CompletableFuture<List<Finding>>> looks =
+        List<CompletableFuture<List<Finding>>> pending =
                 examinations.stream().map(Examination::start).toList();
         List<Diagnosis> all = new ArrayList<>();
-        for (int i = 0; i < looks.size(); i++) {
+        for (int i = 0; i < pending.size(); i++) {
             Duration left = Duration.ofNanos(deadline - System.nanoTime());
-            all.addAll(examinations.get(i).result(looks.get(i), left));
+            all.addAll(examinations.get(i).result(pending.get(i), left));
         }
         return all;
     }

@@ -42,15 +42,15 @@ final class Examination {
     }
 
     /** Returns the findings once the check ends, or at the limit. */
-    List<Diagnosis> result(CompletableFuture<List<Finding>> look, Duration limit) {
-        return found(look, limit).stream()
+    List<Diagnosis> result(CompletableFuture<List<Finding>> future, Duration limit) {
+        return found(future, limit).stream()
                 .map(finding -> new Diagnosis(check.name(), finding))
                 .toList();
     }
 
-    private static List<Finding> found(CompletableFuture<List<Finding>> look, Duration limit) {
+    private static List<Finding> found(CompletableFuture<List<Finding>> future, Duration limit) {
         try {
-            return look.get(Math.max(0, limit.toMillis()), TimeUnit.MILLISECONDS);
+            return future.get(Math.max(0, limit.toMillis()), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             return List.of(Finding.unknown("this check did not end in time"));
         } catch (ExecutionException e) {

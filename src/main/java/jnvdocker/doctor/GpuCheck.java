@@ -63,10 +63,10 @@ final class GpuCheck implements Check {
         List<Finding> found = new ArrayList<>();
         found.add(Finding.ok(count(all)));
         all.forEach(gpu -> trouble(gpu).ifPresent(found::add));
-        Map<String, Health> told = health.get();
+        Map<String, Health> known = health.get();
         for (GpuStatus status : all) {
-            if (status.gpu().isSound() && told.containsKey(status.gpu().uuid())) {
-                found.addAll(hints(status.gpu(), told.get(status.gpu().uuid()), Instant.now()));
+            if (status.gpu().isSound() && known.containsKey(status.gpu().uuid())) {
+                found.addAll(hints(status.gpu(), known.get(status.gpu().uuid()), Instant.now()));
             }
         }
         return found;
@@ -110,7 +110,7 @@ final class GpuCheck implements Check {
                             "look for it in dmesg and in NVIDIA's list of Xids"));
         }
         Optional<Instant> late =
-                health.toldAt().filter(at -> Duration.between(at, now).compareTo(LATE) > 0);
+                health.reportedAt().filter(at -> Duration.between(at, now).compareTo(LATE) > 0);
         if (late.isPresent()) {
             hints.add(
                     Finding.hint(

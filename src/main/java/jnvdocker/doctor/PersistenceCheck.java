@@ -59,7 +59,7 @@ final class PersistenceCheck implements Check {
             ShortProcess.Result result = ShortProcess.run(question(volume.get().path()), LIMIT);
             return List.of(judge(result.exitCode(), result.output()));
         } catch (IOException e) {
-            return List.of(notTold(Finding.failure(e)));
+            return List.of(unanswered(Finding.failure(e)));
         }
     }
 
@@ -92,7 +92,7 @@ final class PersistenceCheck implements Check {
     static Finding judge(int exitCode, String output) {
         List<String> lines = output.lines().filter(line -> !line.isBlank()).toList();
         if (exitCode != 0 || lines.isEmpty()) {
-            return notTold(Quote.quoted(output.strip()));
+            return unanswered(Quote.quoted(output.strip()));
         }
         List<Integer> asleep =
                 lines.stream()
@@ -110,10 +110,10 @@ final class PersistenceCheck implements Check {
         }
         return lines.stream().allMatch(line -> line.endsWith(", Enabled"))
                 ? Finding.ok("all GPUs have persistence mode")
-                : notTold(Quote.quoted(output.strip()));
+                : unanswered(Quote.quoted(output.strip()));
     }
 
-    private static Finding notTold(String why) {
+    private static Finding unanswered(String why) {
         return Finding.unknown(DAEMON + " does not run, and nvidia-smi does not tell: " + why);
     }
 }

@@ -64,13 +64,13 @@ final class UnitCheck implements Check {
             ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
             return result.exitCode() == 0
                     ? judge(parse(result.output()))
-                    : notTold(Quote.quoted(result.output().strip()));
+                    : unanswered(Quote.quoted(result.output().strip()));
         } catch (IOException e) {
-            return notTold(Finding.failure(e));
+            return unanswered(Finding.failure(e));
         }
     }
 
-    private static List<Finding> notTold(String why) {
+    private static List<Finding> unanswered(String why) {
         return List.of(Finding.unknown("systemctl show does not tell: " + why));
     }
 

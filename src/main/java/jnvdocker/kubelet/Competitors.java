@@ -54,7 +54,7 @@ final class Competitors {
      * @param ids of its GPUs; empty as long as they are not known
      */
     private record Plugin(Object socket, long seen, int tries, Optional<Set<String>> ids) {
-        boolean isToAsk() {
+        boolean isToQuery() {
             return ids.isEmpty() && tries < TRIES;
         }
 
@@ -66,7 +66,7 @@ final class Competitors {
     /** Whether there is none that is new and is still to be asked. */
     boolean isSettled() {
         long young = System.nanoTime() - BEGINNING.toNanos();
-        return known.values().stream().noneMatch(it -> it.isToAsk() && it.seen() - young > 0);
+        return known.values().stream().noneMatch(it -> it.isToQuery() && it.seen() - young > 0);
     }
 
     /** Asks those that are new, all at a time. */
@@ -77,15 +77,16 @@ final class Competitors {
                 known.put(path, new Plugin(socket, System.nanoTime(), 0, Optional.empty()));
             }
         });
-        Map<Path, Plugin> asked = new ConcurrentHashMap<>();
+        Map<Path, Plugin> queried = new ConcurrentHashMap<>();
         List<Thread> threads = new ArrayList<>();
         known.forEach((path, plugin) -> {
-            if (plugin.isToAsk()) {
-                threads.add(Thread.ofVirtual().start(() -> asked.put(path, asked(path, plugin))));
+            if (plugin.isToQuery()) {
+                threads.add(
+                        Thread.ofVirtual().start(() -> queried.put(path, queried(path, plugin))));
             }
         });
         await(threads);
-        known.putAll(asked);
+        known.putAll(queried);
     }
 
     /** They give up when we are to. */
@@ -106,7 +107,7 @@ final class Competitors {
         }
     }
 
-    private Plugin asked(Path path, Plugin plugin) {
+    private Plugin queried(Path path, Plugin plugin) {
         if (!PluginFolder.isServed(path)) {
             return plugin;
         }

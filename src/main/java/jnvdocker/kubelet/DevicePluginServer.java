@@ -89,19 +89,19 @@ final class DevicePluginServer implements AutoCloseable {
 
     private static ServerCallHandler<byte[], byte[]> unary(Answer answer) {
         return ServerCalls.asyncUnaryCall(
-                (request, asker) -> answer(answer, ByteString.copyFrom(request), asker));
+                (request, observer) -> answer(answer, ByteString.copyFrom(request), observer));
     }
 
-    private static void answer(Answer answer, ByteString request, StreamObserver<byte[]> asker) {
+    private static void answer(Answer answer, ByteString request, StreamObserver<byte[]> observer) {
         byte[] bytes;
         try {
             bytes = answer.answer(request).toByteArray();
         } catch (StatusException e) {
-            asker.onError(e);
+            observer.onError(e);
             return;
         }
-        asker.onNext(bytes);
-        asker.onCompleted();
+        observer.onNext(bytes);
+        observer.onCompleted();
     }
 
     /** Whether its socket still has its name: a kubelet removes all of them when it starts. */

@@ -70,7 +70,7 @@ final class GrpcKubelet implements Kubelet {
         }
         try {
             Duration left = Duration.ofNanos(Math.max(1, end - System.nanoTime()));
-            ByteString answer = grpc.ask(lister, Calls.LIST, ByteString.EMPTY, left);
+            ByteString answer = grpc.request(lister, Calls.LIST, ByteString.EMPTY, left);
             return PodResources.parse(answer).merged();
         } catch (IOException e) {
             throw new IOException(

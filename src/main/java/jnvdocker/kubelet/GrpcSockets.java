@@ -85,7 +85,7 @@ public final class GrpcSockets implements AutoCloseable {
      * @param limit for the whole answer
      * @throws GrpcException when there is none, or not in time
      */
-    public ByteString ask(
+    public ByteString request(
             Path socket, MethodDescriptor<byte[], byte[]> call, ByteString request, Duration limit)
             throws GrpcException {
         ManagedChannel channel = channel(socket);

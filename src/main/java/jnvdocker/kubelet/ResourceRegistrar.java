@@ -98,7 +98,7 @@ final class ResourceRegistrar implements AutoCloseable {
         if (present.isEmpty()) {
             kubelet = present;
             registered = false;
-            tell(new NoKubelet());
+            report(new NoKubelet());
             return poll;
         }
         boolean fresh = !present.equals(kubelet);
@@ -111,7 +111,7 @@ final class ResourceRegistrar implements AutoCloseable {
         try {
             serve(fresh);
         } catch (IOException e) {
-            tell(
+            report(
                     new Failed(
                             new Refusal(
                                     "cannot listen on "
@@ -125,7 +125,7 @@ final class ResourceRegistrar implements AutoCloseable {
         if (competitor.isPresent()) {
             overtaken = true;
             registered = false;
-            tell(new Competitor(competitor.get().getFileName().toString()));
+            report(new Competitor(competitor.get().getFileName().toString()));
             return poll;
         }
         if (overtaken) {
@@ -140,7 +140,7 @@ final class ResourceRegistrar implements AutoCloseable {
         closeServer();
         kubelet = Optional.empty();
         registered = false;
-        tell(new Failed(why));
+        report(new Failed(why));
     }
 
     private Duration registerIfDue(Duration poll) {
@@ -150,7 +150,7 @@ final class ResourceRegistrar implements AutoCloseable {
             }
             registered = false;
             if (!wasRead) {
-                tell(
+                report(
                         new Failed(
                                 new Refusal(
                                         "the kubelet has registered "
@@ -181,7 +181,7 @@ final class ResourceRegistrar implements AutoCloseable {
         long age = System.nanoTime() - registeredAt;
         if (server.orElseThrow().readers() > 0) {
             wasRead = true;
-            tell(new Registered());
+            report(new Registered());
             if (age > STEADY.toNanos()) {
                 delay = FIRST_DELAY;
             }
@@ -213,9 +213,9 @@ final class ResourceRegistrar implements AutoCloseable {
 
     private void register() {
         // It may have started since this review began; once registered, it is not a fresh one.
-        Optional<Object> asked = folder.kubeletNow();
+        Optional<Object> running = folder.kubeletNow();
         if (!PluginFolder.isServed(folder.kubelet())) {
-            tell(new NoKubelet());
+            report(new NoKubelet());
             retry();
             return;
         }
@@ -226,8 +226,8 @@ final class ResourceRegistrar implements AutoCloseable {
                         resource.name(),
                         PluginOptions.OURS);
         try {
-            grpc.ask(folder.kubelet(), Calls.REGISTER, request.bytes(), REGISTER_LIMIT);
-            kubelet = asked;
+            grpc.request(folder.kubelet(), Calls.REGISTER, request.bytes(), REGISTER_LIMIT);
+            kubelet = running;
             registered = true;
             wasRead = false;
             registeredAt = System.nanoTime();
@@ -235,7 +235,7 @@ final class ResourceRegistrar implements AutoCloseable {
             if (Thread.currentThread().isInterrupted()) {
                 return; // it is closing
             }
-            tell(
+            report(
                     new Failed(
                             new Refusal(
                                     "the kubelet does not register "
@@ -259,7 +259,7 @@ final class ResourceRegistrar implements AutoCloseable {
     }
 
     /** A failure may have another reason each time; the first one is logged. */
-    private void tell(Registration.State next) {
+    private void report(Registration.State next) {
         Registration.State before = state.state();
         if (next.equals(before)) {
             return;

@@ -16,7 +16,7 @@ import java.util.TreeMap;
  * restart.
  */
 final class UserTimes {
-    private final Map<String, Duration> told = new HashMap<>();
+    private final Map<String, Duration> reported = new HashMap<>();
 
     /**
      * Returns the times by user.
@@ -31,8 +31,8 @@ final class UserTimes {
             String user = DecisionCounts.user(lease.claim().owner());
             times.merge(user, counts.time(lease, now), Duration::plus);
         }
-        times.replaceAll((user, time) -> told.merge(user, time, UserTimes::more));
-        told.keySet().retainAll(times.keySet());
+        times.replaceAll((user, time) -> reported.merge(user, time, UserTimes::more));
+        reported.keySet().retainAll(times.keySet());
         return times;
     }
 

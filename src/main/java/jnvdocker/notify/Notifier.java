@@ -89,7 +89,7 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     }
 
     @Override
-    public void hear(String decision, String line, Map<String, String> fields) {
+    public void accept(String decision, String line, Map<String, String> fields) {
         if (!folders.get().isEmpty()) {
             add(Event.of(decision, Instant.now(), line, fields));
         }

@@ -144,8 +144,10 @@ public final class DeviceReport {
     }
 
     private static OptionalInt bus(GpuFacts facts, Optional<KnownChips.Model> model) {
-        OptionalInt told = facts.chip().memoryBus();
-        return told.isPresent() || model.isEmpty() ? told : OptionalInt.of(model.get().memoryBus());
+        OptionalInt known = facts.chip().memoryBus();
+        return known.isPresent() || model.isEmpty()
+                ? known
+                : OptionalInt.of(model.get().memoryBus());
     }
 
     private static DeviceInfo.Clocks clocks(Optional<Clocks> clocks) {

@@ -35,7 +35,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     /** More decisions at once are not told; readers begin anew then. */
     private static final int MOST_TASKS = 1024;
 
-    private final Look look;
+    private final Source source;
     private final Pace pace;
     private final EventLog log;
     private final BlockingQueue<Runnable> tasks = new ArrayBlockingQueue<>(MOST_TASKS);
@@ -47,21 +47,21 @@ final class EventFeed implements DecisionListener, AutoCloseable {
 
     /** Finds out what everything is like. */
     @FunctionalInterface
-    interface Look {
+    interface Source {
         Snapshot now() throws IOException;
     }
 
     /**
-     * @param looks the time between two looks
+     * @param interval the time between two looks
      * @param patience for how long events are kept for a reader that may come back
      * @param kept how many events
      */
-    record Pace(Duration looks, Duration patience, int kept) {
+    record Pace(Duration interval, Duration patience, int kept) {
         static final Pace USUAL = new Pace(Duration.ofSeconds(1), Duration.ofMinutes(1), 256);
     }
 
-    EventFeed(Look look, Pace pace) {
-        this.look = look;
+    EventFeed(Source source, Pace pace) {
+        this.source = source;
         this.pace = pace;
         this.log =
                 new EventLog(
@@ -106,17 +106,17 @@ final class EventFeed implements DecisionListener, AutoCloseable {
 
     private void serveUntilClosed() {
         long read = System.nanoTime();
-        long looked = System.nanoTime() - pace.looks().toNanos();
+        long polled = System.nanoTime() - pace.interval().toNanos();
         while (!closed && !isLeft(read)) {
             long now = System.nanoTime();
             if (log.hasReaders()) {
                 read = now;
             }
-            if (now - looked >= pace.looks().toNanos()) {
-                looked = now;
+            if (now - polled >= pace.interval().toNanos()) {
+                polled = now;
                 snapshot();
             }
-            perform(pace.looks().toNanos() - (System.nanoTime() - looked));
+            perform(pace.interval().toNanos() - (System.nanoTime() - polled));
         }
     }
 
@@ -157,7 +157,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     /** Returns what everything is like, once it has told what differs from before. */
     private Optional<Snapshot> snapshot() {
         try {
-            Snapshot now = look.now();
+            Snapshot now = source.now();
             before.ifPresent(it -> compare(it, now));
             before = Optional.of(now);
         } catch (IOException e) {

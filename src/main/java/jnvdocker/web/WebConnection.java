@@ -55,11 +55,11 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
     private final FrameMemory.Account memory;
     private Channel channel;
     private Future<?> deadline;
-    private State state = State.ASKING;
+    private State state = State.REQUESTING;
 
     /** How far it has come. */
     private enum State {
-        ASKING,
+        REQUESTING,
         ANSWERING,
         /** The answer is on its way, or has arrived. */
         ANSWERED,
@@ -71,12 +71,12 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
     record Setting(WebPages pages, WebThreads threads, Patience patience) {}
 
     /**
-     * @param asking in which the question must have come
+     * @param requesting in which the question must have come
      * @param answering in which its answer must be made
      * @param taking in which the asker must have taken the answer, or a part of a stream
      * @param ending in which the asker may close the connection
      */
-    record Patience(Duration asking, Duration answering, Duration taking, Duration ending) {
+    record Patience(Duration requesting, Duration answering, Duration taking, Duration ending) {
         static final Patience USUAL =
                 new Patience(
                         Duration.ofSeconds(10),
@@ -98,7 +98,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
     /** Whether it may be closed for another's sake: nobody waits for anything here. */
     boolean isIdle() {
         return switch (state) {
-            case ASKING, ENDING -> true;
+            case REQUESTING, ENDING -> true;
             case ANSWERING, ANSWERED -> false;
         };
     }
@@ -111,7 +111,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
     public void handlerAdded(ChannelHandlerContext context) {
         channel = context.channel();
         channel.closeFuture().addListener(_ -> memory.close());
-        within(setting.patience().asking(), this::close);
+        within(setting.patience().requesting(), this::close);
     }
 
     /** Sets the time limit of what comes next, in place of the last one. */
@@ -125,13 +125,13 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
     @Override
     protected void channelRead0(ChannelHandlerContext context, HttpObject message) {
         // What comes after it, nobody reads.
-        if (state == State.ASKING && message instanceof HttpRequest request) {
+        if (state == State.REQUESTING && message instanceof HttpRequest request) {
             state = State.ANSWERING;
-            ask(request);
+            handle(request);
         }
     }
 
-    private void ask(HttpRequest request) {
+    private void handle(HttpRequest request) {
         try {
             WebRequest question = Question.of(request, trusted);
             channel.config().setAutoRead(false);

@@ -102,8 +102,8 @@ class MetricsManualTest {
         while (labels.find()) {
             for (int group = 1; group <= labels.groupCount(); group++) {
                 if (labels.group(group) != null) {
-                    List<String> asked = List.of(labels.group(group).split(", "));
-                    assertTrue(told.containsAll(asked), asked + " of " + query);
+                    List<String> requested = List.of(labels.group(group).split(", "));
+                    assertTrue(told.containsAll(requested), requested + " of " + query);
                 }
             }
         }

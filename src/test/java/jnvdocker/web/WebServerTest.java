@@ -148,10 +148,10 @@ class WebServerTest {
         SocketAddress address = UnixDomainSocketAddress.of(folder.resolve("s" + System.nanoTime()));
         try (var listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             listening.bind(address);
-            SocketChannel asker = SocketChannel.open(address);
+            SocketChannel observer = SocketChannel.open(address);
             FrameMemory.Account account = memory.open(new Peer(1, 1000, 1000));
             server.take(listening.accept(), StandardCharsets.US_ASCII.encode("GET /"), account);
-            return asker;
+            return observer;
         }
     }
 
@@ -166,15 +166,15 @@ class WebServerTest {
         return new String(Channels.newInputStream(from).readAllBytes(), StandardCharsets.UTF_8);
     }
 
-    private String ask(String request) throws IOException {
-        try (SocketChannel asker = tcp()) {
-            send(asker, request);
-            return rest(asker);
+    private String query(String request) throws IOException {
+        try (SocketChannel observer = tcp()) {
+            send(observer, request);
+            return rest(observer);
         }
     }
 
     private String get(String path) throws IOException {
-        return ask("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        return query("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
 
     private static void assertAnswer(int status, String body, String answer) {
@@ -187,9 +187,9 @@ class WebServerTest {
         assertAnswer(200, "ok\n", get("/healthz"));
         assertAnswer(200, "false\n", get("/trusted"));
         assertAnswer(200, "0 1\n", get("/query?dev=0+1"));
-        try (SocketChannel asker = socket()) {
-            send(asker, "trusted HTTP/1.1\r\nHost: localhost\r\n\r\n");
-            assertAnswer(200, "true\n", rest(asker));
+        try (SocketChannel observer = socket()) {
+            send(observer, "trusted HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            assertAnswer(200, "true\n", rest(observer));
         }
         String whole = get("/long");
         assertEquals(5 << 20, whole.length() - whole.indexOf("\r\n\r\n") - 4);
@@ -198,12 +198,12 @@ class WebServerTest {
     @Test
     void answerIsForOneQuestionAndNotKept() throws IOException {
         String one = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        String answer = ask(one + one);
+        String answer = query(one + one);
         assertAnswer(200, "ok\n", answer);
         assertTrue(answer.contains("connection: close\r\n"));
         assertTrue(answer.contains("cache-control: no-store\r\n"));
-        assertAnswer(200, "ok\n", ask("GET /healthz HTTP/1.0\r\n\r\n"));
-        String head = ask("HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assertAnswer(200, "ok\n", query("GET /healthz HTTP/1.0\r\n\r\n"));
+        String head = query("HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assertAnswer(200, "", head);
         assertTrue(head.contains("content-length: 3\r\n"));
     }
@@ -221,11 +221,11 @@ class WebServerTest {
     @ValueSource(
             strings = {"localhost", "LOCALHOST:3476", "127.0.0.1", "127.0.0.2:80", "[::1]:3476"})
     void thisHostMayBeNamed(String host) throws IOException {
-        assertAnswer(200, "ok\n", ask("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\n\r\n"));
+        assertAnswer(200, "ok\n", query("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\n\r\n"));
         assertAnswer(
                 200,
                 "ok\n",
-                ask(
+                query(
                         "GET /healthz HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\n\r\n"
                                 .formatted(host, host)));
     }
@@ -246,7 +246,7 @@ class WebServerTest {
                 "Host: localhost\r\nOrigin: null"
             })
     void anotherSiteIsRefused(String headers) throws IOException {
-        String answer = ask("GET /healthz HTTP/1.1\r\n" + headers + "\r\n\r\n");
+        String answer = query("GET /healthz HTTP/1.1\r\n" + headers + "\r\n\r\n");
         assertTrue(answer.startsWith("HTTP/1.1 403 "), answer);
         assertFalse(answer.contains("ok"));
     }
@@ -254,14 +254,14 @@ class WebServerTest {
     @Test
     void socketHasNamesOfItsOwnAndRefusesOthers() throws IOException {
         for (String host : List.of("", "unix", "localhost")) {
-            try (SocketChannel asker = socket()) {
-                send(asker, "healthz HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
-                assertAnswer(200, "ok\n", rest(asker));
+            try (SocketChannel observer = socket()) {
+                send(observer, "healthz HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+                assertAnswer(200, "ok\n", rest(observer));
             }
         }
-        try (SocketChannel asker = socket()) {
-            send(asker, "healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n");
-            assertTrue(rest(asker).startsWith("HTTP/1.1 403 "));
+        try (SocketChannel observer = socket()) {
+            send(observer, "healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+            assertTrue(rest(observer).startsWith("HTTP/1.1 403 "));
         }
     }
 
@@ -276,7 +276,7 @@ class WebServerTest {
     })
     void nothingCanBeChanged(String request, int status) throws IOException {
         String answer =
-                ask(
+                query(
                         request
                                 + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 70000\r\n\r\n"
                                 + "x".repeat(70_000));
@@ -307,17 +307,17 @@ class WebServerTest {
                         "GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
                         400);
         for (Map.Entry<String, Integer> answer : answers.entrySet()) {
-            String got = ask(answer.getKey());
+            String got = query(answer.getKey());
             assertTrue(got.startsWith("HTTP/1.1 " + answer.getValue() + " "), got);
             assertEquals(1, got.substring(got.indexOf("\r\n\r\n") + 4).lines().count(), got);
         }
-        try (SocketChannel asker = tcp()) {
+        try (SocketChannel observer = tcp()) {
             // Far more than any request has: the connection ends.
             assertThrows(
                     IOException.class,
                     () -> {
                         while (true) {
-                            send(asker, "x".repeat(1 << 16));
+                            send(observer, "x".repeat(1 << 16));
                         }
                     });
         }
@@ -383,20 +383,20 @@ class WebServerTest {
     private String many(String slow) throws IOException {
         String answer = "";
         while (!answer.contains("too many")) {
-            answer = ask(slow);
+            answer = query(slow);
         }
         return answer;
     }
 
     @Test
     void streamArrivesAndEndsWithItsAsker() throws Exception {
-        try (SocketChannel asker = socket()) {
-            send(asker, "stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
-            assertEquals("data: 1", lineAfter(asker, "data"));
+        try (SocketChannel observer = socket()) {
+            send(observer, "stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            assertEquals("data: 1", lineAfter(observer, "data"));
         }
         assertTrue(streamEnded.await(10, TimeUnit.SECONDS));
         assertAnswer(200, "3\r\nü\n\r\n0\r\n\r\n", get("/short"));
-        assertAnswer(200, "ü\n", ask("GET /short HTTP/1.0\r\n\r\n"));
+        assertAnswer(200, "ü\n", query("GET /short HTTP/1.0\r\n\r\n"));
     }
 
     private static String lineAfter(SocketChannel from, String beginning) {
@@ -418,7 +418,7 @@ class WebServerTest {
             lineAfter(one, "data");
             send(two, request);
             lineAfter(two, "data");
-            assertTrue(ask(request).startsWith("HTTP/1.1 503 "));
+            assertTrue(query(request).startsWith("HTTP/1.1 503 "));
             send(other, "stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
             lineAfter(other, "data");
             server.close();
@@ -429,8 +429,8 @@ class WebServerTest {
     @Test
     void askerWhoDoesNotReadAStreamIsGivenUp() throws Exception {
         start(LIMITS, IMPATIENT);
-        try (SocketChannel asker = tcp()) {
-            send(asker, "GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        try (SocketChannel observer = tcp()) {
+            send(observer, "GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n");
             assertTrue(streamEnded.await(10, TimeUnit.SECONDS));
         }
     }

@@ -111,9 +111,9 @@ public final class DeviceNodes {
             check("nvidia-uvm", uvm, 0, faults);
             check("nvidia-uvm-tools", uvm, 1, faults);
         }
-        Set<Integer> looked = new HashSet<>();
+        Set<Integer> checked = new HashSet<>();
         for (Gpu gpu : gpus) {
-            if (gpu.isIdentified() && looked.add(gpu.minor())) {
+            if (gpu.isIdentified() && checked.add(gpu.minor())) {
                 check("nvidia" + gpu.minor(), major, gpu.minor(), faults);
             }
         }

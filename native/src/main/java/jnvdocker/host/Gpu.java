@@ -34,7 +34,7 @@ public record Gpu(
                     .thenComparingInt(gpu -> gpu.part().map(Part::number).orElse(-1));
 
     static final String UNKNOWN = "?";
-    private static final String LOOK = "look at the kernel log (dmesg | grep -i nvrm)";
+    private static final String REMEDY = "look at the kernel log (dmesg | grep -i nvrm)";
 
     /** A whole GPU. */
     public Gpu(
@@ -55,7 +55,7 @@ public record Gpu(
     /** One of which the driver does not say which it is. */
     static Gpu unknown(int index, String pciAddress, String trouble) {
         return new Gpu(
-                index, UNKNOWN, -1, pciAddress, UNKNOWN, Optional.of(new Refusal(trouble, LOOK)));
+                index, UNKNOWN, -1, pciAddress, UNKNOWN, Optional.of(new Refusal(trouble, REMEDY)));
     }
 
     /** A copy with a fault. */

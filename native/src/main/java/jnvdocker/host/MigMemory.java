@@ -32,7 +32,7 @@ public final class MigMemory {
             String uuid, int number, int gpuInstance, int computeInstance, String model) {}
 
     /** Replaces what is known of the GPU. */
-    public void hear(String pciAddress, Mode mode) {
+    public void report(String pciAddress, Mode mode) {
         modes.put(pciAddress, mode);
     }
 

@@ -28,7 +28,7 @@ final class MigParts {
     private static final Pattern MINOR =
             Pattern.compile("^DeviceFileMinor:\\s*([0-9]{1,7})\\s*$", Pattern.MULTILINE);
 
-    private static final String LOOK = "look at the kernel log (dmesg | grep -i nvrm)";
+    private static final String REMEDY = "look at the kernel log (dmesg | grep -i nvrm)";
 
     private final Host host;
 
@@ -69,7 +69,7 @@ final class MigParts {
                     gpu.with(
                             new Refusal(
                                     "its MIG instances cannot be read (" + e.getMessage() + ")",
-                                    LOOK)));
+                                    REMEDY)));
         }
         if (shown.instances().isEmpty()) {
             boolean whole = !shown.parted() && mode.filter(MigMemory.Mode::enabled).isEmpty();
@@ -103,7 +103,7 @@ final class MigParts {
                         "have root make one with 'nvidia-smi mig -cgi PROFILE -C'")
                 : new Refusal(
                         "it is in MIG mode, and the driver's files do not show its instances",
-                        LOOK);
+                        REMEDY);
     }
 
     private static Gpu instance(Gpu gpu, MigMemory.Instance known, Seen seen) {

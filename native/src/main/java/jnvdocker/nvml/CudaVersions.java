@@ -13,23 +13,23 @@ import java.util.function.Supplier;
  * driver's branch in {@link DriverBranches}. Nothing waits for NVML.
  */
 public final class CudaVersions {
-    private final Supplier<Optional<Told>> nvml;
+    private final Supplier<Optional<Reported>> nvml;
 
     /** NVML's word on the driver that it belongs to. */
-    public record Told(DriverVersion driver, CudaVersion cuda) {}
+    public record Reported(DriverVersion driver, CudaVersion cuda) {}
 
     /**
      * @param nvml its last word
      */
-    public CudaVersions(Supplier<Optional<Told>> nvml) {
+    public CudaVersions(Supplier<Optional<Reported>> nvml) {
         this.nvml = nvml;
     }
 
     /** The CUDA version of a driver; empty for one that NVML is not of and the table lacks. */
     public Optional<CudaVersion> of(DriverVersion driver) {
         return nvml.get()
-                .filter(told -> told.driver().equals(driver))
-                .map(Told::cuda)
+                .filter(reported -> reported.driver().equals(driver))
+                .map(Reported::cuda)
                 .or(() -> DriverBranches.cudaOf(driver));
     }
 

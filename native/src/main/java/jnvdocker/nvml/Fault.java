@@ -23,12 +23,12 @@ public sealed interface Fault {
     /**
      * It does not answer.
      *
-     * @param told NVML's reason: {@code GPU is lost}
+     * @param message NVML's reason: {@code GPU is lost}
      */
-    record NotResponding(String told, Instant since) implements Fault {
+    record NotResponding(String message, Instant since) implements Fault {
         @Override
         public String what() {
-            return "NVML says '" + told + "'";
+            return "NVML says '" + message + "'";
         }
 
         @Override

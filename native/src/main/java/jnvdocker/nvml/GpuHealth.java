@@ -52,7 +52,7 @@ public final class GpuHealth implements GpuTroubles {
         private Optional<Fault> worn = Optional.empty();
         private OptionalInt otherXid = OptionalInt.empty();
         private Optional<GpuFigures> figures = Optional.empty();
-        private Optional<Instant> toldAt = Optional.empty();
+        private Optional<Instant> reportedAt = Optional.empty();
 
         State(String uuid) {
             this.uuid = uuid;
@@ -66,14 +66,14 @@ public final class GpuHealth implements GpuTroubles {
      * @param uncorrected errors of its memory since the driver was loaded
      * @param throttling the reasons why it is slowed down, as a set of NVML's bits
      * @param otherXid the last that was reported and is neither serious nor a program's fault
-     * @param toldAt when NVML last told of it; empty when it never has
+     * @param reportedAt when NVML last told of it; empty when it never has
      */
     public record Health(
             List<Fault> faults,
             OptionalLong uncorrected,
             OptionalLong throttling,
             OptionalInt otherXid,
-            Optional<Instant> toldAt) {
+            Optional<Instant> reportedAt) {
         public Health {
             faults = List.copyOf(faults);
         }
@@ -92,7 +92,7 @@ public final class GpuHealth implements GpuTroubles {
                                     .orElse(OptionalLong.empty()),
                             state.figures.map(GpuFigures::throttling).orElse(OptionalLong.empty()),
                             state.otherXid,
-                            state.toldAt));
+                            state.reportedAt));
         }
         return all;
     }
@@ -195,7 +195,7 @@ public final class GpuHealth implements GpuTroubles {
                         ? since(state.worn, new Fault.OutOfSpareRows(Instant.now()))
                         : Optional.empty();
         state.figures = Optional.of(figures);
-        state.toldAt = Optional.of(Instant.now());
+        state.reportedAt = Optional.of(Instant.now());
     }
 
     /** What is not on the bus does not answer. */
@@ -214,14 +214,14 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     /** It does not answer, and will not before its next reset. */
-    void silent(String address, String told) {
+    void silent(String address, String message) {
         change(
                 address,
                 state -> {
                     state.silent =
-                            since(state.silent, new Fault.NotResponding(told, Instant.now()));
+                            since(state.silent, new Fault.NotResponding(message, Instant.now()));
                     state.figures = Optional.empty();
-                    state.toldAt = Optional.of(Instant.now());
+                    state.reportedAt = Optional.of(Instant.now());
                 });
     }
 

@@ -41,9 +41,9 @@ public final class GpuMonitor implements AutoCloseable {
     private final Map<String, Watcher> watchers = new HashMap<>();
     private String said = "";
     private volatile Interconnect interconnect = new Interconnect();
-    private volatile Optional<CudaVersions.Told> cuda = Optional.empty();
+    private volatile Optional<CudaVersions.Reported> cuda = Optional.empty();
     private volatile boolean closed;
-    private volatile long lookedAt = System.nanoTime();
+    private volatile long queriedAt = System.nanoTime();
 
     /** The host's driver and GPUs. */
     public interface Source {
@@ -64,7 +64,7 @@ public final class GpuMonitor implements AutoCloseable {
         }
 
         /** Is told what each GPU with MIG says of it, again and again. */
-        default void hear(String pciAddress, Mig mig) {}
+        default void report(String pciAddress, Mig mig) {}
     }
 
     /**
@@ -138,7 +138,7 @@ public final class GpuMonitor implements AutoCloseable {
      * Returns the last answers by PCI address; empty without a driver, or before the first answer.
      */
     public Map<String, Reading> readings() {
-        lookedAt = System.nanoTime();
+        queriedAt = System.nanoTime();
         return known();
     }
 
@@ -153,7 +153,7 @@ public final class GpuMonitor implements AutoCloseable {
     }
 
     /** The CUDA version that the driver supports which NVML has worked with last. */
-    public Optional<CudaVersions.Told> cuda() {
+    public Optional<CudaVersions.Reported> cuda() {
         return cuda;
     }
 
@@ -229,7 +229,7 @@ public final class GpuMonitor implements AutoCloseable {
     private void learnCuda(Nvml nvml) {
         try {
             DriverVersion driver = DriverVersion.parse(nvml.driverVersion());
-            cuda = nvml.cudaVersion().map(it -> new CudaVersions.Told(driver, it));
+            cuda = nvml.cudaVersion().map(it -> new CudaVersions.Reported(driver, it));
         } catch (NvmlException | IllegalArgumentException e) {
             LOG.debug("NVML reports no CUDA version: {}", e.getMessage());
         }
@@ -300,7 +300,7 @@ public final class GpuMonitor implements AutoCloseable {
     }
 
     private Duration period() {
-        boolean watched = System.nanoTime() - lookedAt < pace.patience().toNanos();
+        boolean watched = System.nanoTime() - queriedAt < pace.patience().toNanos();
         return watched ? pace.watched() : pace.idle();
     }
 
@@ -325,8 +325,8 @@ public final class GpuMonitor implements AutoCloseable {
 
         /** Hears of its errors, as long as it tells of them. */
         private void listen() {
-            boolean tells = true;
-            while (tells && isNeeded() && session.enter()) {
+            boolean reports = true;
+            while (reports && isNeeded() && session.enter()) {
                 if (source.isAsleep(address)) {
                     session.leave();
                     rest(pace.idle());
@@ -334,10 +334,10 @@ public final class GpuMonitor implements AutoCloseable {
                 }
                 try (GpuEvents events = session.nvml.gpu(address).events()) {
                     while (isNeeded()) {
-                        events.await(pace.watched()).ifPresent(this::hear);
+                        events.await(pace.watched()).ifPresent(this::report);
                     }
                 } catch (NvmlException e) {
-                    tells = !e.isNotSupported();
+                    reports = !e.isNotSupported();
                     LOG.debug("no errors are heard of the GPU at {}: {}", address, e.getMessage());
                 } finally {
                     session.leave();
@@ -346,7 +346,7 @@ public final class GpuMonitor implements AutoCloseable {
             }
         }
 
-        private void hear(int xid) {
+        private void report(int xid) {
             LOG.info("the driver reports Xid {} of the GPU at {}", xid, address);
             health.reported(address, xid);
             health.save();
@@ -427,7 +427,7 @@ public final class GpuMonitor implements AutoCloseable {
                 readings.put(address, reading);
                 reading.figures()
                         .flatMap(GpuFigures::mig)
-                        .ifPresent(mig -> source.hear(address, mig));
+                        .ifPresent(mig -> source.report(address, mig));
             }
         }
 

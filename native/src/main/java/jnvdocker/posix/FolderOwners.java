@@ -34,7 +34,7 @@ public final class FolderOwners {
             return Optional.empty();
         }
         try {
-            return questions.ask(path, PATIENCE);
+            return questions.query(path, PATIENCE);
         } catch (NoAnswerException e) {
             return Optional.empty();
         }

@@ -71,7 +71,7 @@ public final class HostNames {
      */
     public Optional<String> ofUser(int uid) {
         try {
-            return names.ask(uid, A_MOMENT);
+            return names.query(uid, A_MOMENT);
         } catch (NoAnswerException e) {
             return Optional.empty();
         }
@@ -83,12 +83,12 @@ public final class HostNames {
      * @throws NoAnswerException when the host does not answer within seconds
      */
     public Optional<Integer> user(String name) throws NoAnswerException {
-        return users.ask(name, LONGER);
+        return users.query(name, LONGER);
     }
 
     /** Returns the number of a group in the same way. */
     public Optional<Integer> group(String name) throws NoAnswerException {
-        return groups.ask(name, LONGER);
+        return groups.query(name, LONGER);
     }
 
     /**
@@ -99,10 +99,10 @@ public final class HostNames {
      */
     public Set<String> groupsOf(int uid, Set<String> among, Duration patience)
             throws NoAnswerException {
-        Set<Integer> numbers = groupsOfUsers.ask(uid, patience).orElse(Set.of());
+        Set<Integer> numbers = groupsOfUsers.query(uid, patience).orElse(Set.of());
         Set<String> its = new HashSet<>();
         for (String name : among) {
-            if (groups.ask(name, patience).filter(numbers::contains).isPresent()) {
+            if (groups.query(name, patience).filter(numbers::contains).isPresent()) {
                 its.add(name);
             }
         }
@@ -115,7 +115,7 @@ public final class HostNames {
      */
     public Optional<String> groupOf(int uid) {
         try {
-            return ownGroups.ask(uid, A_MOMENT);
+            return ownGroups.query(uid, A_MOMENT);
         } catch (NoAnswerException e) {
             return Optional.empty();
         }

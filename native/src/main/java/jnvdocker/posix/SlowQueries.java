@@ -33,7 +33,7 @@ final class SlowQueries<Q, A> {
     /** A question, asked on a thread that it may block. */
     interface Question<Q, A> {
         /** Empty when the thing in question does not exist. */
-        Optional<A> ask(Q about) throws PosixException;
+        Optional<A> query(Q about) throws PosixException;
     }
 
     /**
@@ -91,19 +91,19 @@ final class SlowQueries<Q, A> {
      * @throws NoAnswerException when no answer has come in that time, counted from the first
      *     caller's question
      */
-    Optional<A> ask(Q about, Duration patience) throws NoAnswerException {
-        Open<A> asked;
+    Optional<A> query(Q about, Duration patience) throws NoAnswerException {
+        Open<A> pending;
         synchronized (this) {
             Known<A> remembered = known.get(about);
             if (remembered != null && nanos.getAsLong() - remembered.until() < 0) {
                 return answer(remembered);
             }
-            asked = open(about);
+            pending = open(about);
         }
-        if (asked != null) {
-            long left = patience.toNanos() - (nanos.getAsLong() - asked.since());
+        if (pending != null) {
+            long left = patience.toNanos() - (nanos.getAsLong() - pending.since());
             try {
-                return answer(asked.future().get(Math.max(left, 0), TimeUnit.NANOSECONDS));
+                return answer(pending.future().get(Math.max(left, 0), TimeUnit.NANOSECONDS));
             } catch (TimeoutException e) {
                 // An earlier answer is more likely to hold than not.
             } catch (InterruptedException e) {
@@ -126,19 +126,19 @@ final class SlowQueries<Q, A> {
 
     /** Returns null when too many are open. */
     private Open<A> open(Q about) {
-        Open<A> asked = open.get(about);
-        if (asked == null && open.size() < OPEN) {
-            asked = new Open<>(new CompletableFuture<>(), nanos.getAsLong());
-            open.put(about, asked);
+        Open<A> pending = open.get(about);
+        if (pending == null && open.size() < OPEN) {
+            pending = new Open<>(new CompletableFuture<>(), nanos.getAsLong());
+            open.put(about, pending);
             threads.execute(() -> perform(about));
         }
-        return asked;
+        return pending;
     }
 
     private void perform(Q about) {
         Optional<A> answer = null;
         try {
-            answer = question.ask(about);
+            answer = question.query(about);
         } catch (PosixException e) {
             // Treated as no answer.
         } finally {

@@ -66,12 +66,12 @@ final class NamespaceScan {
         List<ProcessId> unread = new ArrayList<>();
         for (var namespace : otherNamespaces().entrySet()) {
             for (ProcessId process : namespace.getValue()) {
-                Optional<Look> look = search(process, namespace.getKey(), root);
-                if (look.isPresent()) {
-                    for (MountedFolder folder : look.get().found()) {
+                Optional<Result> result = search(process, namespace.getKey(), root);
+                if (result.isPresent()) {
+                    for (MountedFolder folder : result.get().found()) {
                         holders.computeIfAbsent(folder, _ -> new ArrayList<>()).add(process);
                     }
-                    if (!look.get().complete()) {
+                    if (!result.get().complete()) {
                         unread.add(process);
                     }
                     // The other processes of this namespace have the same mounts, and are younger.
@@ -90,8 +90,8 @@ final class NamespaceScan {
      */
     Set<MountedFolder> of(ProcessId process, Predicate<String> root) {
         String pid = String.valueOf(process.pid());
-        Optional<Look> look = namespace(pid).flatMap(its -> search(process, its, root));
-        if (look.filter(it -> !it.complete()).isPresent()) {
+        Optional<Result> result = namespace(pid).flatMap(its -> search(process, its, root));
+        if (result.filter(it -> !it.complete()).isPresent()) {
             throw new UncheckedIOException(
                     new IOException(
                             proc.resolve(pid).resolve("mountinfo")
@@ -99,7 +99,7 @@ final class NamespaceScan {
                                     + limits.bytes()
                                     + " bytes"));
         }
-        return look.map(Look::found).orElse(Set.of());
+        return result.map(Result::found).orElse(Set.of());
     }
 
     /**
@@ -107,16 +107,16 @@ final class NamespaceScan {
      *
      * @param complete whether all of its mountinfo was read
      */
-    private record Look(Set<MountedFolder> found, boolean complete) {
-        static final Look NOTHING = new Look(Set.of(), true);
+    private record Result(Set<MountedFolder> found, boolean complete) {
+        static final Result NOTHING = new Result(Set.of(), true);
     }
 
     /** Returns empty unless the process was in that namespace until its mounts were read. */
-    private Optional<Look> search(ProcessId process, String namespace, Predicate<String> root) {
+    private Optional<Result> search(ProcessId process, String namespace, Predicate<String> root) {
         String pid = String.valueOf(process.pid());
         try {
-            Look look = isRoots(pid) ? read(pid, root) : Look.NOTHING;
-            return isIn(process, namespace) ? Optional.of(look) : Optional.empty();
+            Result result = isRoots(pid) ? read(pid, root) : Result.NOTHING;
+            return isIn(process, namespace) ? Optional.of(result) : Optional.empty();
         } catch (IOException e) {
             if (isIn(process, namespace)) {
                 throw new UncheckedIOException(e);
@@ -125,11 +125,11 @@ final class NamespaceScan {
         }
     }
 
-    private Look read(String pid, Predicate<String> root) throws IOException {
+    private Result read(String pid, Predicate<String> root) throws IOException {
         MountScan scan = new MountScan(limits, root);
         try (InputStream mountinfo = Files.newInputStream(proc.resolve(pid).resolve("mountinfo"))) {
             Optional<Set<MountedFolder>> found = scan.read(mountinfo);
-            return new Look(found.orElse(Set.of()), found.isPresent());
+            return new Result(found.orElse(Set.of()), found.isPresent());
         } finally {
             bytesRead.addAndGet(scan.bytes());
         }

@@ -55,8 +55,8 @@ final class ProcFolder implements Processes {
     private static final int ANCESTORS = 64;
 
     private final Path proc;
-    private final NamespaceScan mountLook;
-    private final DeviceScan deviceLook;
+    private final NamespaceScan mountScan;
+    private final DeviceScan deviceScan;
 
     ProcFolder(Path proc) {
         this(proc, NamespaceScan.Owners.REAL, MountScan.Limits.USUAL, DescriptorLimits.USUAL);
@@ -68,18 +68,18 @@ final class ProcFolder implements Processes {
             MountScan.Limits mounts,
             DescriptorLimits descriptors) {
         this.proc = proc;
-        mountLook = new NamespaceScan(this, proc, owners, mounts);
-        deviceLook = new DeviceScan(this, proc, descriptors);
+        mountScan = new NamespaceScan(this, proc, owners, mounts);
+        deviceScan = new DeviceScan(this, proc, descriptors);
     }
 
     /** Returns the part that looks for mounts. */
-    NamespaceScan mountLook() {
-        return mountLook;
+    NamespaceScan mountScan() {
+        return mountScan;
     }
 
     /** Returns the part that looks for open devices. */
-    DeviceScan deviceLook() {
-        return deviceLook;
+    DeviceScan deviceScan() {
+        return deviceScan;
     }
 
     @Override
@@ -212,22 +212,22 @@ final class ProcFolder implements Processes {
 
     @Override
     public SeenMounts mounts(Predicate<String> root) {
-        return mountLook.everywhere(root);
+        return mountScan.everywhere(root);
     }
 
     @Override
     public Set<MountedFolder> mounts(ProcessId process, Predicate<String> root) {
-        return mountLook.of(process, root);
+        return mountScan.of(process, root);
     }
 
     @Override
     public OpenDevices usersOf(int major) {
-        return deviceLook.users(major);
+        return deviceScan.users(major);
     }
 
     @Override
     public Optional<SortedSet<Integer>> openBy(ProcessId process, int major) {
-        return deviceLook.openBy(process.pid(), major);
+        return deviceScan.openBy(process.pid(), major);
     }
 
     @Override

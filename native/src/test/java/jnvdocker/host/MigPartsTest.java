@@ -52,7 +52,7 @@ class MigPartsTest {
     }
 
     private void heard(boolean enabled, MigMemory.Instance... instances) {
-        host.mig().hear(ADDRESS, new MigMemory.Mode(enabled, List.of(instances)));
+        host.mig().report(ADDRESS, new MigMemory.Mode(enabled, List.of(instances)));
     }
 
     private List<Gpu> gpus() throws IOException {

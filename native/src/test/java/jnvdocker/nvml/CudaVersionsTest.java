@@ -15,7 +15,7 @@ class CudaVersionsTest {
     private static final CudaVersion TOLD = CudaVersion.parse("12.9");
 
     private static CudaVersions told(DriverVersion driver) {
-        return new CudaVersions(() -> Optional.of(new CudaVersions.Told(driver, TOLD)));
+        return new CudaVersions(() -> Optional.of(new CudaVersions.Reported(driver, TOLD)));
     }
 
     @Test

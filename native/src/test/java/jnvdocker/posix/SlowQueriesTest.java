@@ -19,7 +19,7 @@ class SlowQueriesTest {
     private static final Duration LONG = Duration.ofMinutes(1);
     private static final int THREADS = 2;
 
-    private final AtomicInteger asked = new AtomicInteger();
+    private final AtomicInteger requested = new AtomicInteger();
     private final AtomicLong nanos = new AtomicLong();
     private final Semaphore ended = new Semaphore(0);
     private final CountDownLatch back = new CountDownLatch(1);
@@ -27,10 +27,10 @@ class SlowQueriesTest {
     private volatile boolean fails;
     private volatile String name = "alice";
     private final SlowQueries<Integer, String> names =
-            new SlowQueries<>("test", THREADS, this::ask, nanos::get);
+            new SlowQueries<>("test", THREADS, this::query, nanos::get);
 
-    private Optional<String> ask(int uid) throws PosixException {
-        asked.incrementAndGet();
+    private Optional<String> query(int uid) throws PosixException {
+        requested.incrementAndGet();
         try {
             if (away) {
                 back.await();
@@ -52,11 +52,11 @@ class SlowQueriesTest {
     }
 
     private String name(int uid) throws NoAnswerException {
-        return names.ask(uid, LONG).orElse("none");
+        return names.query(uid, LONG).orElse("none");
     }
 
     private void assertNotTold(int uid) {
-        assertThrows(NoAnswerException.class, () -> names.ask(uid, NOT_AT_ALL));
+        assertThrows(NoAnswerException.class, () -> names.query(uid, NOT_AT_ALL));
     }
 
     @Test
@@ -65,7 +65,7 @@ class SlowQueriesTest {
             assertEquals("alice", name(1001));
             assertEquals("none", name(7));
         }
-        assertEquals(2, asked.get());
+        assertEquals(2, requested.get());
         nanos.addAndGet(Duration.ofMinutes(11).toNanos());
         name = "bob";
         assertEquals("bob", name(1001));
@@ -80,7 +80,7 @@ class SlowQueriesTest {
         // No more than 256 questions are queued.
         back.countDown();
         ended.acquire(256);
-        assertEquals(256, asked.get());
+        assertEquals(256, requested.get());
         assertEquals("alice", name(1000));
     }
 
@@ -107,7 +107,7 @@ class SlowQueriesTest {
         assertEquals("alice", name(1001));
         assertThrows(NoAnswerException.class, () -> name(1002));
         assertThrows(NoAnswerException.class, () -> name(1002));
-        assertEquals(3, asked.get());
+        assertEquals(3, requested.get());
     }
 
     @Test
@@ -115,6 +115,6 @@ class SlowQueriesTest {
         assertEquals("alice", name(1001));
         nanos.addAndGet(Duration.ofMinutes(11).toNanos());
         away = true;
-        assertEquals("alice", names.ask(1001, NOT_AT_ALL).orElseThrow());
+        assertEquals("alice", names.query(1001, NOT_AT_ALL).orElseThrow());
     }
 }

@@ -74,7 +74,7 @@ class DeviceScanTest {
             assertEquals(List.of(10, 11), pids(found));
             assertEquals(Set.of(7), found.users().getFirst().minors());
             assertEquals(List.of(), found.beyond());
-            assertEquals(2 * MANY * i, processes.deviceLook().descriptorsRead());
+            assertEquals(2 * MANY * i, processes.deviceScan().descriptorsRead());
         }
         assertEquals(List.of(), pids(processes.usersOf(MAJOR + 1)));
     }
@@ -100,7 +100,7 @@ class DeviceScanTest {
     void whoHasManyIsLookedThroughOnceAndThenInTheBackground() throws Exception {
         process(10, 1000, MANY);
         ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
-        DeviceScan look = processes.deviceLook();
+        DeviceScan look = processes.deviceScan();
         OpenDevices found = processes.usersOf(MAJOR);
         assertEquals(List.of(10), pids(found));
         assertEquals(List.of(), found.beyond());
@@ -128,7 +128,7 @@ class DeviceScanTest {
         process(51, 0, MANY);
         int user = 2 * MANY;
         ProcFolder processes = limited(100, user, 1 << 20, 1 << 20);
-        DeviceScan look = processes.deviceLook();
+        DeviceScan look = processes.deviceScan();
         OpenDevices found = processes.usersOf(MAJOR);
         long most = user + (long) hogs * DescriptorLimits.UNMETERED + 2 * MANY;
         assertTrue(look.descriptorsRead() <= most, () -> "read: " + look.descriptorsRead());

@@ -204,7 +204,7 @@ class ProcFolderTest {
         proc.process(9, 3).mounts(9, 4, "/state/claim\\040c");
         ProcFolder processes = proc.processes(MountScan.Limits.USUAL, DescriptorLimits.USUAL);
         assertEquals(Map.of("c", new ProcessId(9, 3)), processes.oldestWithMount(CLAIM));
-        assertEquals(Files.size(folder.resolve("9/mountinfo")), processes.mountLook().bytesRead());
+        assertEquals(Files.size(folder.resolve("9/mountinfo")), processes.mountScan().bytesRead());
         assertEquals(Set.of(), processes.mounted(new ProcessId(7, 1), CLAIM));
         assertEquals(Set.of("c"), processes.mounted(new ProcessId(9, 3), CLAIM));
     }

@@ -304,7 +304,7 @@ class ProcessesTest {
         ProcFolder look = new ProcFolder(Path.of("/proc"));
         Pattern none = Pattern.compile("/none(.*)");
         assertEquals(Map.of(), look.oldestWithMount(none));
-        long before = look.mountLook().bytesRead();
+        long before = look.mountScan().bytesRead();
         String script =
                 "mount -t tmpfs none /mnt && cd /mnt && set 1 2 3 4 5 6 7 8 9 10 11 12 &&"
                         + " mkdir -p $0/$0/$0/$0/$0/$0/$0/$0 deep $* &&"
@@ -315,7 +315,7 @@ class ProcessesTest {
         long size = Long.parseLong(firstLine(nobodys));
         assertTrue(size > 4 << 20, "only " + size + " bytes");
         assertEquals(Map.of(), look.oldestWithMount(none));
-        long read = look.mountLook().bytesRead() - before;
+        long read = look.mountScan().bytesRead() - before;
         assertTrue(read < before + (1 << 16), read + " bytes, and " + before + " before");
     }
 

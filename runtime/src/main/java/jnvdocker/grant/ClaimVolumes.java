@@ -192,7 +192,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 if (!files.hasLease(id)) {
                     // Docker does not take back what it was refused.
                     registry.unmounted(id, use);
-                    reconciler.lookAt(id);
+                    reconciler.recheck(id);
                     throw e;
                 }
                 LOG.warn(
@@ -212,7 +212,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 registry.unmounted(id, use);
             } finally {
                 keeper.unmounted(id);
-                reconciler.lookAt(id);
+                reconciler.recheck(id);
             }
             return null;
         });

@@ -103,8 +103,8 @@ final class Comebacks {
     /** A claim of whose container nothing runs. */
     private static final class Quiet {
         private final long since;
-        private boolean asking;
-        private int looks;
+        private boolean pending;
+        private int checks;
         private int answers;
         private int promptAnswers;
         private long last;
@@ -147,36 +147,36 @@ final class Comebacks {
     void find(String claim, Duration delay) {
         Quiet now = quiet.computeIfAbsent(claim, _ -> new Quiet(pace.nanos()));
         synchronized (now) {
-            if (!now.asking) {
-                now.asking = true;
+            if (!now.pending) {
+                now.pending = true;
                 pace.later(delay, () -> check(claim, now));
             }
         }
     }
 
     /** How many looks there have been, since something of the claim lived. */
-    int looks(String claim) {
+    int checks(String claim) {
         Quiet now = quiet.get(claim);
         if (now == null) {
             return 0;
         }
         synchronized (now) {
-            return now.looks;
+            return now.checks;
         }
     }
 
     /**
      * Whether it is not known yet whether a claim's container comes back.
      *
-     * @param looks that were known of before: the last of more looks says that it does, or not
+     * @param checks that were known of before: the last of more looks says that it does, or not
      */
-    boolean isOpen(String claim, int looks) {
+    boolean isOpen(String claim, int checks) {
         Quiet now = quiet.get(claim);
         if (now == null) {
             return false;
         }
         synchronized (now) {
-            return !(now.comesBack && now.looks > looks);
+            return !(now.comesBack && now.checks > checks);
         }
     }
 
@@ -218,9 +218,9 @@ final class Comebacks {
                             ? open.next()
                             : Optional.empty();
             synchronized (now) {
-                now.looks++;
+                now.checks++;
                 now.comesBack = outlook instanceof ComesBack;
-                now.asking = next.isPresent();
+                now.pending = next.isPresent();
             }
             next.ifPresent(delay -> pace.later(delay, () -> check(claim, now)));
         }

@@ -56,7 +56,7 @@ public final class DecisionLog implements LeaseEvents {
          * @param decision what was decided, or seen: {@code granted}
          * @param fields as the journal has them
          */
-        void hear(String decision, String line, Map<String, String> fields);
+        void accept(String decision, String line, Map<String, String> fields);
     }
 
     /** Has each line given to a reader from now on. */
@@ -69,7 +69,7 @@ public final class DecisionLog implements LeaseEvents {
         listeners.add(listener);
     }
 
-    void untell(DecisionListener listener) {
+    void removeListener(DecisionListener listener) {
         listeners.remove(listener);
     }
 
@@ -203,7 +203,7 @@ public final class DecisionLog implements LeaseEvents {
     }
 
     private void write(String decision, String line, Map<String, String> fields) {
-        lines.hear(decision, line, Map.copyOf(fields));
+        lines.accept(decision, line, Map.copyOf(fields));
         fields.put("MESSAGE", line);
         fields.put("PRIORITY", INFORMATIONAL);
         fields.put("SYSLOG_IDENTIFIER", "jnvdockerd");

@@ -365,7 +365,7 @@ public final class Keeper implements AutoCloseable {
     }
 
     /** Finds out in the background whether the claim's container is gone. */
-    void lookAt(String claim) {
+    void recheck(String claim) {
         if (!isMountedUnwritten(claim)) {
             comebacks.find(claim, Comebacks.STEP);
         }
@@ -391,8 +391,8 @@ public final class Keeper implements AutoCloseable {
         if (leases.isEmpty()) {
             return false;
         }
-        Map<String, Integer> looks = new HashMap<>();
-        leases.forEach(it -> looks.put(it.claim().id(), comebacks.looks(it.claim().id())));
+        Map<String, Integer> checks = new HashMap<>();
+        leases.forEach(it -> checks.put(it.claim().id(), comebacks.checks(it.claim().id())));
         awaitCheck(leases);
         long begun = pace.nanos();
         while (true) {
@@ -410,7 +410,7 @@ public final class Keeper implements AutoCloseable {
                                     isInGrace(lease)
                                             || comebacks.isOpen(
                                                     lease.claim().id(),
-                                                    looks.get(lease.claim().id())));
+                                                    checks.get(lease.claim().id())));
             if (!open
                     || pace.nanos() - begun >= patience.toNanos()
                     || Thread.currentThread().isInterrupted()) {

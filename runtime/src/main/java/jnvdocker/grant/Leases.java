@@ -154,8 +154,8 @@ public final class Leases {
     }
 
     /** Has it told of none any more. */
-    public void untell(DecisionListener listener) {
-        log.untell(listener);
+    public void removeListener(DecisionListener listener) {
+        log.removeListener(listener);
     }
 
     /** Cancels the reservation of a client that does not become docker. */

@@ -72,9 +72,9 @@ final class Leftovers {
 
     /** These are all processes that have one of these GPUs open. */
     synchronized void opened(Collection<Gpu> gpus, Collection<GpuUse> uses) {
-        Set<String> looked = gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
+        Set<String> scanned = gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
         Set<Opened> now = new HashSet<>(opened);
-        now.removeIf(each -> looked.contains(each.gpu()));
+        now.removeIf(each -> scanned.contains(each.gpu()));
         for (GpuUse use : uses) {
             if (use.kind().isOpen()) {
                 use.process().ifPresent(user -> now.add(new Opened(use.gpu().uuid(), user.id())));

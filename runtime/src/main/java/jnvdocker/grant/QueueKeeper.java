@@ -63,8 +63,8 @@ public final class QueueKeeper {
     private volatile Optional<Refusal> stopped = Optional.empty();
     private Optional<Sight> last = Optional.empty();
     private long changesSeen = -1;
-    private long looked;
-    private long lookedAfter;
+    private long scanned;
+    private long swept;
 
     /** The uses of GPUs without a lease, by the last scan. */
     private List<GpuUse> seen = List.of();
@@ -89,9 +89,9 @@ public final class QueueKeeper {
         this.unmanagedScan = unmanagedScan;
         this.log = log;
         this.pace = pace;
-        looked = pace.nanos() - PERIOD.toNanos();
+        scanned = pace.nanos() - PERIOD.toNanos();
         scannedForUses = pace.nanos() - PERIOD.toNanos();
-        lookedAfter = pace.nanos() - PERIOD.toNanos();
+        swept = pace.nanos() - PERIOD.toNanos();
     }
 
     /** All that decides which client is served. As long as it is the same, so is the outcome. */
@@ -121,20 +121,20 @@ public final class QueueKeeper {
             last = Optional.empty();
             return;
         }
-        if (pace.nanos() - lookedAfter >= PERIOD.toNanos()) {
-            lookedAfter = pace.nanos();
+        if (pace.nanos() - swept >= PERIOD.toNanos()) {
+            swept = pace.nanos();
             queue.checkClients();
         }
         keeper.wake(waitedFor.stream().filter(lease -> !lease.isOfContainer()).toList());
         long changes = registry.changes().count();
         if (changes != changesSeen
-                || pace.nanos() - looked >= PERIOD.toNanos()
+                || pace.nanos() - scanned >= PERIOD.toNanos()
                 || stopped.isPresent()) {
             changesSeen = changes;
-            if (pace.nanos() - looked >= PERIOD.toNanos()) {
+            if (pace.nanos() - scanned >= PERIOD.toNanos()) {
                 keeper.wake(waitedFor);
             }
-            looked = pace.nanos();
+            scanned = pace.nanos();
             serve();
         }
     }

@@ -285,8 +285,8 @@ public final class Reconciler {
     }
 
     /** Finds out in the background whether the claim's container is gone. */
-    public void lookAt(String claim) {
-        keeper.lookAt(claim);
+    public void recheck(String claim) {
+        keeper.recheck(claim);
     }
 
     /** Restores all claims that containers carry, as far as the engine tells in that time. */

@@ -85,7 +85,7 @@ final class Wait {
                 throw new ClientGoneException(request.client());
             }
             if (place.standing().isPresent()) {
-                tell(place.standing().get());
+                report(place.standing().get());
             }
             Duration left = limit.map(it -> it.minus(waited())).orElse(LONGEST);
             if (!left.isPositive()) {
@@ -110,10 +110,10 @@ final class Wait {
         throw gaveUp();
     }
 
-    private void tell(Place.Standing standing) throws IOException {
+    private void report(Place.Standing standing) throws IOException {
         String text =
                 "waiting for "
-                        + LeaseText.asked(request.request())
+                        + LeaseText.requested(request.request())
                         + ", "
                         + (standing.number() == 1 ? "next" : "number " + standing.number())
                         + " in the queue"
@@ -129,7 +129,7 @@ final class Wait {
                                 .orElse("");
         if (!text.equals(said)) {
             said = text;
-            waiting.listener().hear(text);
+            waiting.listener().report(text);
         }
     }
 
@@ -168,7 +168,11 @@ final class Wait {
     private void reportTheEnd(Claim claim) throws IOException {
         if (!said.isEmpty()) {
             waiting.listener()
-                    .hear("got " + LeaseText.names(claim.gpus()) + " after " + Span.text(waited()));
+                    .report(
+                            "got "
+                                    + LeaseText.names(claim.gpus())
+                                    + " after "
+                                    + Span.text(waited()));
         }
     }
 

@@ -18,6 +18,6 @@ public record Waiting(Optional<Duration> limit, Listener listener) {
          * @param text the holders of the requested GPUs, and the place in the queue
          * @throws IOException when nobody listens any more
          */
-        void hear(String text) throws IOException;
+        void report(String text) throws IOException;
     }
 }

@@ -35,13 +35,13 @@ record HeldGpu(Map<IdleSource, Stretch> stretches, long counted, OptionalLong me
      * Returns it after another look. A GPU that works has a process, though that may have ended by
      * the time that processes were looked at.
      */
-    HeldGpu after(GpuSample look, long now) {
-        Use nodes = look.nvml() == Use.USED ? Use.USED : look.nodes();
+    HeldGpu after(GpuSample sample, long now) {
+        Use nodes = sample.nvml() == Use.USED ? Use.USED : sample.nodes();
         Map<IdleSource, Stretch> next = new EnumMap<>(IdleSource.class);
         next.putAll(stretches);
         put(next, IdleSource.NODES, nodes, now);
-        put(next, IdleSource.NVML, look.nvml(), now);
-        return new HeldGpu(next, counted, look.memory());
+        put(next, IdleSource.NVML, sample.nvml(), now);
+        return new HeldGpu(next, counted, sample.memory());
     }
 
     private static void put(
@@ -71,11 +71,11 @@ record HeldGpu(Map<IdleSource, Stretch> stretches, long counted, OptionalLong me
 
     /** Returns its memory; empty when NVML has not told that lately. */
     OptionalLong memory(long now) {
-        boolean told =
+        boolean known =
                 Optional.ofNullable(stretches.get(IdleSource.NVML))
                         .filter(it -> it.isKnown(now))
                         .isPresent();
-        return told ? memory : OptionalLong.empty();
+        return known ? memory : OptionalLong.empty();
     }
 
     HeldGpu with(IdleSource source, Stretch stretch) {

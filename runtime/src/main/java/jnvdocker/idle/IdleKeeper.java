@@ -69,7 +69,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private final Set<Key> warned = new HashSet<>();
     private final Set<Long> announced = new HashSet<>();
     private final IdleTime time = new IdleTime();
-    private Optional<Long> looked = Optional.empty();
+    private Optional<Long> sampled = Optional.empty();
     private long written;
     private volatile List<Watched> watched = List.of();
 
@@ -214,7 +214,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 warned.add(key);
             }
             held.put(key, gpu);
-            looked = Optional.of(Math.max(looked.orElse(0L), idle.last()));
+            sampled = Optional.of(Math.max(sampled.orElse(0L), idle.last()));
         }
         written = now();
     }
@@ -237,7 +237,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 seen.add(watch(each.getKey(), lease, each.getValue(), now));
             }
         }
-        looked = Optional.of(now);
+        sampled = Optional.of(now);
         watched = List.copyOf(seen);
         warn(seen, now);
         stopIdle(seen, now);
@@ -266,10 +266,10 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         return lease != null && lease.id() == key.lease();
     }
 
-    private Watched watch(Gpu gpu, Lease lease, GpuSample look, long now) {
+    private Watched watch(Gpu gpu, Lease lease, GpuSample figures, long now) {
         Key key = new Key(lease.id(), gpu.uuid());
         long begin = now - Duration.between(lease.since(), registry.now()).toMillis();
-        HeldGpu next = held.computeIfAbsent(key, _ -> begun(begin, now)).after(look, now);
+        HeldGpu next = held.computeIfAbsent(key, _ -> begun(begin, now)).after(figures, now);
         Optional<Stretch> idle = next.longest(now).filter(IdleKeeper::isLong);
         if (idle.isPresent()) {
             long from = Math.max(idle.get().since(), next.counted());
@@ -282,7 +282,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     /** One that was not there at the last look has begun since. */
     private HeldGpu begun(long begin, long now) {
-        return looked.filter(it -> now - it <= Stretch.GAP.toMillis())
+        return sampled.filter(it -> now - it <= Stretch.GAP.toMillis())
                 .map(it -> HeldGpu.begun(Math.max(begin, it)))
                 .orElse(HeldGpu.UNKNOWN);
     }

@@ -49,12 +49,12 @@ final class IdleSampler {
         // Until the containers are known, so are not the images whose use does not count.
         Use ifUsed = uses.knowsContainers() ? Use.USED : Use.UNKNOWN;
         Map<String, Reading> read = readings.get();
-        Map<Gpu, GpuSample> looks = new HashMap<>();
+        Map<Gpu, GpuSample> samples = new HashMap<>();
         for (Gpu gpu : gpus) {
             Optional<Reading> reading =
                     Optional.ofNullable(read.get(gpu.pciAddress())).map(it -> it.of(gpu));
             Use nodes = used.contains(gpu) ? ifUsed : Use.IDLE;
-            looks.put(
+            samples.put(
                     gpu,
                     new GpuSample(
                             gpu.isIdentified() ? nodes : Use.UNKNOWN,
@@ -68,7 +68,7 @@ final class IdleSampler {
                                     .map(IdleSampler::memory)
                                     .orElse(OptionalLong.empty())));
         }
-        return looks;
+        return samples;
     }
 
     /** A process that may have a node open counts like one that has. */

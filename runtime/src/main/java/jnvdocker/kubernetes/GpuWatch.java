@@ -35,13 +35,13 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     /** For uses without a lease, which nobody tells of. */
     private static final Duration PERIOD = Duration.ofSeconds(3);
 
-    private final Look look;
+    private final Source source;
     private final Changes changes;
     private final List<Consumer<Leases.Board>> listeners = new CopyOnWriteArrayList<>();
     private final List<Thread> threads;
 
     private Optional<Leases.Board> board = Optional.empty();
-    private long told;
+    private long published;
     private long count;
 
     /** Leases that the last look need not have seen. */
@@ -51,7 +51,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
 
     /** A look at all GPUs. */
     @FunctionalInterface
-    interface Look {
+    interface Source {
         Leases.Board board() throws IOException;
     }
 
@@ -63,8 +63,8 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     /**
      * @param changes after which it looks again at once
      */
-    GpuWatch(Look look, Changes changes) {
-        this.look = look;
+    GpuWatch(Source source, Changes changes) {
+        this.source = source;
         this.changes = changes;
         threads =
                 List.of(
@@ -144,7 +144,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
             long seen = changes.count();
             long before = count();
             try {
-                seen(look.board(), before);
+                seen(source.board(), before);
             } catch (IOException e) {
                 if (!Thread.currentThread().isInterrupted()) {
                     failed(FileErrors.describe(e));
@@ -185,14 +185,14 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         try {
             while (true) {
                 Leases.Board now = next();
-                listeners.forEach(listener -> tell(listener, now));
+                listeners.forEach(listener -> report(listener, now));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private static void tell(Consumer<Leases.Board> listener, Leases.Board now) {
+    private static void report(Consumer<Leases.Board> listener, Leases.Board now) {
         try {
             listener.accept(now);
         } catch (RuntimeException e) {
@@ -201,10 +201,10 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     }
 
     private synchronized Leases.Board next() throws InterruptedException {
-        while (told == count || board.isEmpty()) {
+        while (published == count || board.isEmpty()) {
             wait();
         }
-        told = count;
+        published = count;
         return board.get();
     }
 

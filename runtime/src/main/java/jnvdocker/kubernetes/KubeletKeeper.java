@@ -95,8 +95,8 @@ final class KubeletKeeper implements AutoCloseable {
     void check() {
         try {
             PodReport.Sight begun = report.observe();
-            DeviceHolders holders = kubelet.ask(LIMIT);
-            report.told(begun, holders.listed(), holders.remembered());
+            DeviceHolders holders = kubelet.query(LIMIT);
+            report.update(begun, holders.listed(), holders.remembered());
             if (silent) {
                 LOG.info("the kubelet answers");
             }

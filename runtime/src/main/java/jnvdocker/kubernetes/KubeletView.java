@@ -33,7 +33,7 @@ final class KubeletView {
      *
      * @throws IOException when it does not answer; its file alone may name pods that have ended
      */
-    DeviceHolders ask(Duration limit) throws IOException {
+    DeviceHolders query(Duration limit) throws IOException {
         List<ContainerDevices> containers =
                 kubelet.list(limit).stream()
                         .filter(it -> it.ids().stream().anyMatch(GpuResolver::isUuid))
@@ -51,7 +51,7 @@ final class KubeletView {
     /** All that can be learnt now, which may be nothing. */
     DeviceHolders queryOrRead(Duration limit) {
         try {
-            return ask(limit);
+            return query(limit);
         } catch (IOException e) {
             LOG.debug("the kubelet does not tell its pods", e);
             return new DeviceHolders(List.of(), checkpoint());

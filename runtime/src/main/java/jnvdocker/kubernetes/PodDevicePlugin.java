@@ -39,12 +39,12 @@ final class PodDevicePlugin implements DevicePlugin {
     private static final Duration MOMENT = Duration.ofMillis(50);
 
     /** For the kubelet to say which pod it starts. */
-    private static final Duration ASK = Duration.ofSeconds(2);
+    private static final Duration QUERY_LIMIT = Duration.ofSeconds(2);
 
     /** A kubelet lists a pod a little before it starts it. */
-    private static final int ASKS = 5;
+    private static final int QUERIES = 5;
 
-    private static final Duration BETWEEN_ASKS = Duration.ofMillis(200);
+    private static final Duration BETWEEN_QUERIES = Duration.ofMillis(200);
 
     private static final Pattern NUMBERED = Pattern.compile("nvidia[0-9]+|nvidia-cap[0-9]+");
 
@@ -248,15 +248,15 @@ final class PodDevicePlugin implements DevicePlugin {
     }
 
     private DeviceHolders.Found find(Set<String> ids) {
-        DeviceHolders.Found found = kubelet.queryOrRead(ASK).find(resource, ids);
-        for (int i = 1; i < ASKS && found.isUnclear(); i++) {
+        DeviceHolders.Found found = kubelet.queryOrRead(QUERY_LIMIT).find(resource, ids);
+        for (int i = 1; i < QUERIES && found.isUnclear(); i++) {
             try {
-                Thread.sleep(BETWEEN_ASKS);
+                Thread.sleep(BETWEEN_QUERIES);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return found;
             }
-            found = kubelet.queryOrRead(ASK).find(resource, ids);
+            found = kubelet.queryOrRead(QUERY_LIMIT).find(resource, ids);
         }
         return found;
     }

@@ -51,7 +51,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private final Supplier<KubernetesPolicy> policy;
     private final Path link;
     private final PodCdiFile cdi;
-    private final CountDownLatch looked = new CountDownLatch(1);
+    private final CountDownLatch scanned = new CountDownLatch(1);
     private final Thread thread = PermanentThread.platform("pods", this::keep);
     private volatile Ready ready =
             Ready.not(new Refusal("jnvdockerd has just started", "try again"));
@@ -111,8 +111,8 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     }
 
     /** Waits for the end of the first look, so that no pod comes too early. */
-    public void awaitFirstLook(Duration patience) throws InterruptedException {
-        if (!looked.await(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+    public void awaitFirstScan(Duration patience) throws InterruptedException {
+        if (!scanned.await(patience.toMillis(), TimeUnit.MILLISECONDS)) {
             LOG.warn("the driver's files for pods are not ready yet");
         }
     }
@@ -196,7 +196,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
                 leave();
             }
             was = is;
-            looked.countDown();
+            scanned.countDown();
             try {
                 Thread.sleep(PERIOD);
             } catch (InterruptedException e) {

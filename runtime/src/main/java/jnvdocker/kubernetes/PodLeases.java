@@ -142,7 +142,7 @@ public final class PodLeases implements PodGrants {
     }
 
     /**
-     * Whether a container may have used the GPU under this lease. One that {@link PodReport#told}
+     * Whether a container may have used the GPU under this lease. One that {@link PodReport#update}
      * has given to a known pod has been checked by nobody yet.
      */
     private static boolean hasStarted(Lease lease) {

@@ -176,7 +176,7 @@ public final class PodParts implements AutoCloseable {
 
     @Override
     public void close() {
-        world.parts().leases().untell(watch);
+        world.parts().leases().removeListener(watch);
         keeper.close();
         watch.close();
     }

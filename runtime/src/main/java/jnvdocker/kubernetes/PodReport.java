@@ -56,13 +56,13 @@ public final class PodReport {
      *     only the name is known
      * @param remembered likewise the pods of the kubelet's own file, some of which may be gone
      */
-    public void told(
+    public void update(
             Sight begun,
             Map<String, Set<Origin.Pod>> listed,
             Map<String, Set<Origin.Pod>> remembered)
             throws IOException {
         PodSights.Answer answer = new PodSights.Answer(begun, listed, remembered);
-        pods.sights().told(answer);
+        pods.sights().update(answer);
         Map<String, Processes.Group> groups = pods.groups();
         List<Lease> live = leases();
         for (Lease lease : live) {

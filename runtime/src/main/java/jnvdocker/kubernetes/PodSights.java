@@ -45,7 +45,7 @@ final class PodSights {
         UNKNOWN
     }
 
-    void told(Answer answer) {
+    void update(Answer answer) {
         last = Optional.of(answer);
     }
 
@@ -122,12 +122,14 @@ final class PodSights {
      *
      * @param before what was known, perhaps of another one
      */
-    static Origin.Pod known(Origin.Pod told, Origin.Pod before) {
-        if (!mayBe(told, before)) {
-            return told;
+    static Origin.Pod known(Origin.Pod reported, Origin.Pod before) {
+        if (!mayBe(reported, before)) {
+            return reported;
         }
-        Origin.Pod named = told.name().isEmpty() ? before : told;
+        Origin.Pod named = reported.name().isEmpty() ? before : reported;
         return new Origin.Pod(
-                told.uid().isEmpty() ? before.uid() : told.uid(), named.namespace(), named.name());
+                reported.uid().isEmpty() ? before.uid() : reported.uid(),
+                named.namespace(),
+                named.name());
     }
 }

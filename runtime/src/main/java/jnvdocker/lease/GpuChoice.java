@@ -33,10 +33,10 @@ public final class GpuChoice {
     private final Prospects prospects;
 
     /** Many may wait for the same, which comes to the same until more is kept. */
-    private record Asked(
+    private record Requested(
             GpuRequest request, Set<String> candidates, Optional<Owner> owner, int kept) {}
 
-    private final Map<Asked, Outcome> outcomes = new HashMap<>();
+    private final Map<Requested, Outcome> outcomes = new HashMap<>();
 
     /** Those that can be given out at all. */
     private final List<Gpu> usable;
@@ -205,7 +205,7 @@ public final class GpuChoice {
             implements Busy {}
 
     /** The rules do not allow the user so many more now. */
-    public record OverQuota(int asked, Quota.ForNow excess) implements Busy {
+    public record OverQuota(int requested, Quota.ForNow excess) implements Busy {
         @Override
         public List<Lease> leases() {
             return excess instanceof Quota.TooMany many ? many.leases() : List.of();
@@ -216,7 +216,7 @@ public final class GpuChoice {
     public sealed interface Impossible extends Outcome {}
 
     /** The rules do not allow the user so many, or these. */
-    public record NeverAllowed(int asked, Quota.ForGood excess) implements Impossible {}
+    public record NeverAllowed(int requested, Quota.ForGood excess) implements Impossible {}
 
     /** The host has none. */
     public record NoGpu() implements Impossible {}
@@ -242,7 +242,7 @@ public final class GpuChoice {
      * @param cordoned those of the others that get no new lease
      */
     public record TooFew(
-            GpuRequest.Count asked, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
+            GpuRequest.Count requested, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
             implements Impossible {}
 
     /**
@@ -250,7 +250,7 @@ public final class GpuChoice {
      *
      * @param unclear the GPUs whose memory NVML does not tell
      */
-    public record Unclear(GpuRequest.Count asked, List<Gpu> unclear) implements Impossible {}
+    public record Unclear(GpuRequest.Count requested, List<Gpu> unclear) implements Impossible {}
 
     /**
      * The GPUs that a waiting client may be given, while those of the clients before it are kept.
@@ -258,16 +258,16 @@ public final class GpuChoice {
      * @throws RefusedException as for any request
      */
     public Outcome of(Ticket ticket) throws RefusedException {
-        Asked asked =
-                new Asked(
+        Requested requested =
+                new Requested(
                         ticket.request(),
                         ticket.candidates(),
                         quota.isLimited() ? Optional.of(ticket.owner()) : Optional.empty(),
                         kept.size());
-        Outcome known = outcomes.get(asked);
+        Outcome known = outcomes.get(requested);
         if (known == null) {
             known = of(ticket.request(), ticket.owner(), ticket.candidates());
-            outcomes.put(asked, known);
+            outcomes.put(requested, known);
         }
         return known;
     }
@@ -482,12 +482,12 @@ public final class GpuChoice {
                 .map(gpu -> gpu.isSound() ? new Nameless(gpu) : new Sick(gpu));
     }
 
-    private Impossible tooFew(GpuRequest.Count asked, int usableOfIt) {
-        List<Gpu> unclear = traits.unclear(asked.filter(), usable);
+    private Impossible tooFew(GpuRequest.Count requested, int usableOfIt) {
+        List<Gpu> unclear = traits.unclear(requested.filter(), usable);
         if (!unclear.isEmpty()) {
-            return new Unclear(asked, unclear);
+            return new Unclear(requested, unclear);
         }
-        List<Gpu> matching = traits.matching(asked.filter(), gpus);
+        List<Gpu> matching = traits.matching(requested.filter(), gpus);
         Map<Gpu, Cordon> cordoned = new LinkedHashMap<>();
         for (Gpu gpu : matching) {
             if (gpu.isSound()) {
@@ -495,7 +495,7 @@ public final class GpuChoice {
             }
         }
         List<Gpu> sick = matching.stream().filter(gpu -> !gpu.isSound()).toList();
-        return new TooFew(asked, usableOfIt, sick, cordoned);
+        return new TooFew(requested, usableOfIt, sick, cordoned);
     }
 
     private Taken taken(GpuRequest request, List<Gpu> busy) {

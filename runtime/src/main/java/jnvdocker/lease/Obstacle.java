@@ -29,7 +29,7 @@ public sealed interface Obstacle {
     record Missing(List<String> ids) implements Obstacle {}
 
     /** The host has no more than these of those that are requested. */
-    record TooFew(GpuRequest.Count asked, int gpus) implements Obstacle {}
+    record TooFew(GpuRequest.Count requested, int gpus) implements Obstacle {}
 
     /** It is not known whether the host has so many: NVML does not report the memory of these. */
     record Unclear(List<Gpu> unclear) implements Obstacle {}

@@ -147,10 +147,10 @@ final class Prospects {
         return obstacles;
     }
 
-    private Obstacle tooFew(GpuRequest.Count asked, int matching) {
-        List<Gpu> unclear = traits.unclear(asked.filter(), gpus);
+    private Obstacle tooFew(GpuRequest.Count requested, int matching) {
+        List<Gpu> unclear = traits.unclear(requested.filter(), gpus);
         return unclear.isEmpty()
-                ? new Obstacle.TooFew(asked, matching)
+                ? new Obstacle.TooFew(requested, matching)
                 : new Obstacle.Unclear(unclear);
     }
 

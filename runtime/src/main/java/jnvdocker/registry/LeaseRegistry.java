@@ -232,10 +232,11 @@ public final class LeaseRegistry implements AutoCloseable {
     /**
      * Gives a client a number, unless it has one, which it keeps, as it does the time.
      *
-     * @param asked without either
+     * @param requested without either
      */
-    public Ticket addTicket(Ticket asked) throws IOException {
-        return database.transaction(transaction -> TicketRows.add(transaction, boot, asked, now()));
+    public Ticket addTicket(Ticket requested) throws IOException {
+        return database.transaction(
+                transaction -> TicketRows.add(transaction, boot, requested, now()));
     }
 
     public void removeTicket(long id) throws IOException {

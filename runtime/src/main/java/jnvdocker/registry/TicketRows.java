@@ -30,10 +30,10 @@ final class TicketRows {
     }
 
     /** That client's, which keeps the place that it has; what it is for is said anew. */
-    static Ticket add(Transaction transaction, String boot, Ticket asked, Instant now)
+    static Ticket add(Transaction transaction, String boot, Ticket requested, Instant now)
             throws SQLException {
-        ProcessId client = asked.client();
-        StoredOrigin origin = StoredOrigin.of(asked.origin());
+        ProcessId client = requested.client();
+        StoredOrigin origin = StoredOrigin.of(requested.origin());
         transaction.update(
                 "INSERT INTO ticket (boot, pid, start, uid, owner, request, since,"
                         + " origin, engine, image, gpus, time)"
@@ -44,15 +44,15 @@ final class TicketRows {
                 boot,
                 client.pid(),
                 client.startTime(),
-                asked.owner().uid(),
-                asked.owner().name(),
-                asked.request().toString(),
+                requested.owner().uid(),
+                requested.owner().name(),
+                requested.request().toString(),
                 now.toEpochMilli(),
                 origin.kind().word(),
                 origin.engine().orElse(null),
                 origin.image().orElse(null),
-                String.join(",", asked.candidates()),
-                LeaseRows.millis(asked.time()));
+                String.join(",", requested.candidates()),
+                LeaseRows.millis(requested.time()));
         return transaction
                 .first(
                         TicketRows::ticket,

@@ -83,8 +83,8 @@ final class GrantedGpus {
         for (String path : access.binds()) {
             boolean named = access.privileged() && NODE.matcher(path).matches();
             // Any other directory may be of a file system that does not answer.
-            boolean looked = !rules.isEmpty() && PLACE.matcher(path).matches();
-            if (named || looked) {
+            boolean searched = !rules.isEmpty() && PLACE.matcher(path).matches();
+            if (named || searched) {
                 paths.seen(path).stream()
                         .filter(minor -> named || isAllowed(major, minor))
                         .forEach(minors::add);

@@ -22,7 +22,7 @@ public final class HostPaths {
 
     private final DeviceNodes nodes;
     private final Duration limit;
-    private final Map<Asked, CompletableFuture<DeviceNodes.Reached>> underWay = new HashMap<>();
+    private final Map<Query, CompletableFuture<DeviceNodes.Reached>> underWay = new HashMap<>();
 
     /**
      * @param limit how long one look may take
@@ -35,14 +35,14 @@ public final class HostPaths {
     /**
      * @param given whether docker gives the device there, or mounts it
      */
-    private record Asked(String path, boolean given) {
+    private record Query(String path, boolean given) {
         /** Where devices are, which hangs for no server: paths elsewhere don't hold it up. */
         boolean isOfDev() {
             return path.startsWith("/dev/") && !path.contains("..");
         }
     }
 
-    private interface Look {
+    private interface Visit {
         DeviceNodes.Reached at(Path path) throws IOException;
     }
 
@@ -52,71 +52,71 @@ public final class HostPaths {
      * @throws IOException when its file system does not answer in time
      */
     public DeviceNodes.Reached given(String path) throws IOException {
-        return reach(new Asked(path, true), nodes::given);
+        return reach(new Query(path, true), nodes::given);
     }
 
     /** The nodes that are seen where a path is mounted, see {@link DeviceNodes#seen}. */
     public DeviceNodes.Reached seen(String path) throws IOException {
-        return reach(new Asked(path, false), nodes::seen);
+        return reach(new Query(path, false), nodes::seen);
     }
 
     /** Scans a path, once at a time for all who request it. */
-    private DeviceNodes.Reached reach(Asked asked, Look look) throws IOException {
+    private DeviceNodes.Reached reach(Query query, Visit visit) throws IOException {
         CompletableFuture<DeviceNodes.Reached> found;
         synchronized (underWay) {
-            found = underWay.get(asked);
+            found = underWay.get(query);
             if (found == null) {
                 found = new CompletableFuture<>();
-                begin(asked, look, found);
+                begin(query, visit, found);
             }
         }
         try {
             return found.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw unanswered(asked.path());
+            throw unanswered(query.path());
         } catch (ExecutionException e) {
             throw e.getCause() instanceof IOException io
                     ? io
                     : new IOException(e.getCause().getMessage(), e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw unanswered(asked.path());
+            throw unanswered(query.path());
         }
     }
 
-    private void begin(Asked asked, Look look, CompletableFuture<DeviceNodes.Reached> found)
+    private void begin(Query query, Visit visit, CompletableFuture<DeviceNodes.Reached> found)
             throws IOException {
-        if (underWay.keySet().stream().filter(it -> it.isOfDev() == asked.isOfDev()).count()
+        if (underWay.keySet().stream().filter(it -> it.isOfDev() == query.isOfDev()).count()
                 >= AT_A_TIME) {
             throw new IOException(
-                    Quote.quoted(asked.path())
+                    Quote.quoted(query.path())
                             + " was not looked at: file systems of "
                             + AT_A_TIME
                             + " other paths do not answer");
         }
-        underWay.put(asked, found);
+        underWay.put(query, found);
         // A native call of a virtual thread would block others with it.
         Thread.ofPlatform()
                 .daemon()
-                .name("look at " + Quote.shown(asked.path()))
-                .start(() -> perform(asked, look, found));
+                .name("look at " + Quote.shown(query.path()))
+                .start(() -> perform(query, visit, found));
     }
 
-    private void perform(Asked asked, Look look, CompletableFuture<DeviceNodes.Reached> found) {
+    private void perform(Query query, Visit visit, CompletableFuture<DeviceNodes.Reached> found) {
         try {
-            DeviceNodes.Reached reached = look.at(Path.of(asked.path()));
-            end(asked);
+            DeviceNodes.Reached reached = visit.at(Path.of(query.path()));
+            end(query);
             found.complete(reached);
         } catch (IOException | RuntimeException | Error e) {
-            end(asked);
+            end(query);
             found.completeExceptionally(e);
         }
     }
 
     /** Before anybody learns of the result: the next request begins another scan. */
-    private void end(Asked asked) {
+    private void end(Query query) {
         synchronized (underWay) {
-            underWay.remove(asked);
+            underWay.remove(query);
         }
     }
 

@@ -40,7 +40,7 @@ public final class SeenUses implements GpuUses {
     private final DriverUse driver;
     private final SharedAnswer<OpenDevices> open = new SharedAnswer<>();
     private final SharedAnswer<List<RunningContainer>> running = new SharedAnswer<>();
-    private volatile Optional<Look> last = Optional.empty();
+    private volatile Optional<Scanned> last = Optional.empty();
     private volatile boolean knowsContainers;
 
     /**
@@ -80,7 +80,7 @@ public final class SeenUses implements GpuUses {
     public List<GpuUse> processes(List<Gpu> gpus, Duration recent) {
         OpenDevices users =
                 last.filter(it -> System.nanoTime() - it.at() <= recent.toNanos())
-                        .map(Look::found)
+                        .map(Scanned::found)
                         .orElseGet(() -> open.get(this::users));
         return processes(gpus, users, engine.lastKnown());
     }
@@ -111,14 +111,14 @@ public final class SeenUses implements GpuUses {
      *
      * @param at as {@link System#nanoTime} counts
      */
-    private record Look(OpenDevices found, long at) {}
+    private record Scanned(OpenDevices found, long at) {}
 
     private OpenDevices users() {
         long began = System.nanoTime();
         try {
             OpenDevices found =
                     driver.isUnused() ? OpenDevices.NONE : processes.usersOf(nodes.gpuMajor());
-            last = Optional.of(new Look(found, began));
+            last = Optional.of(new Scanned(found, began));
             return found;
         } catch (IOException e) {
             // Then nobody can be given a GPU either: its node is checked against the same number.
@@ -250,9 +250,9 @@ public final class SeenUses implements GpuUses {
             return minors(path, paths::seen);
         }
 
-        private static Set<Integer> minors(String path, Reach look) {
+        private static Set<Integer> minors(String path, Reach reach) {
             try {
-                return look.at(path).minors();
+                return reach.at(path).minors();
             } catch (IOException e) {
                 LOG.debug("{}", FileErrors.describe(e));
                 OptionalInt minor = DeviceNodes.minorOf(path);

@@ -10,7 +10,7 @@ import java.util.function.Supplier;
  * after it came; those who came while another was being answered share the next.
  */
 public final class SharedAnswer<T> {
-    private final Lock asking = new ReentrantLock();
+    private final Lock turn = new ReentrantLock();
     private final AtomicLong came = new AtomicLong();
     private long answered;
     private T last;
@@ -18,7 +18,7 @@ public final class SharedAnswer<T> {
     /** An answer to the question, put now or by somebody who comes as well. */
     public T get(Supplier<T> question) {
         long number = came.incrementAndGet();
-        asking.lock();
+        turn.lock();
         try {
             if (answered < number) {
                 long now = came.get();
@@ -27,7 +27,7 @@ public final class SharedAnswer<T> {
             }
             return last;
         } finally {
-            asking.unlock();
+            turn.unlock();
         }
     }
 }

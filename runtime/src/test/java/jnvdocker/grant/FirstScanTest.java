@@ -47,7 +47,7 @@ class FirstScanTest {
         return world.daemon.parts().oci();
     }
 
-    private Lease ask(String id, int gpus, FirstScan scan) throws Exception {
+    private Lease query(String id, int gpus, FirstScan scan) throws Exception {
         return oci().claim(
                         new OciCreation(
                                 new OciContainers.Container("/run/runc", id),
@@ -71,21 +71,21 @@ class FirstScanTest {
     void usedGpuIsNotChosen() throws Exception {
         List<Gpu> gpus = world.gpus();
         GpuUse use = use(gpus.getFirst(), world.machine.spawn());
-        Lease lease = ask("a", 1, new FirstScan(gpus, () -> List.of(use)));
+        Lease lease = query("a", 1, new FirstScan(gpus, () -> List.of(use)));
         assertEquals(gpus.get(1).uuid(), lease.claim().gpus().getFirst().uuid());
     }
 
     /** Another choice is made of the GPUs that are there then. */
     @Test
     void gpuThatHasVanishedSinceIsNotChosenAgain() throws Exception {
-        Lease lease = ask("a", 1, new FirstScan(List.of(GONE), List::of));
+        Lease lease = query("a", 1, new FirstScan(List.of(GONE), List::of));
         assertEquals(world.gpus().getFirst().uuid(), lease.claim().gpus().getFirst().uuid());
     }
 
     /** The processes that were seen may be those of the start before, which were waited for. */
     @Test
     void containerThatIsStartedAgainIsLookedForAnew() throws Exception {
-        Lease last = ask("a", 3, oci().scan(world.gpus()));
+        Lease last = query("a", 3, oci().scan(world.gpus()));
         AtomicInteger taken = new AtomicInteger();
         FirstScan scan =
                 new FirstScan(
@@ -95,7 +95,7 @@ class FirstScanTest {
                             return List.of();
                         });
         world.machine.end(last.holder().process());
-        Lease again = ask("a", 3, scan);
+        Lease again = query("a", 3, scan);
         assertEquals(last.claim().gpus(), again.claim().gpus());
         assertEquals(0, taken.get());
     }
@@ -109,7 +109,7 @@ class FirstScanTest {
                         () -> {
                             throw new UncheckedIOException(failure);
                         });
-        assertEquals(failure, assertThrows(IOException.class, () -> ask("a", 1, scan)));
+        assertEquals(failure, assertThrows(IOException.class, () -> query("a", 1, scan)));
         assertTrue(world.daemon.parts().leases().live().isEmpty());
     }
 

@@ -119,7 +119,7 @@ class LeftoversTest {
         return parts.leases().status(List.of(A, B)).getFirst();
     }
 
-    private Claim ask() throws Exception {
+    private Claim query() throws Exception {
         return parts.leases()
                 .claim(
                         new LeaseRequest(
@@ -145,7 +145,7 @@ class LeftoversTest {
         String still = "(pid " + process.pid() + ") still uses GPU 0 (" + A.shortUuid() + ")";
         assertTrue(status.note().startsWith("ended, but "), status.note());
         assertTrue(status.note().endsWith(still), status.note());
-        String refusal = assertThrows(RefusedException.class, this::ask).getMessage();
+        String refusal = assertThrows(RefusedException.class, this::query).getMessage();
         assertTrue(refusal.contains(", which has ended, but "), refusal);
         assertTrue(refusal.contains(still + "; wait with --gpu-wait"), refusal);
     }

@@ -81,11 +81,11 @@ class OciContainersTest {
                 Optional.empty());
     }
 
-    private Lease ask(String id, int gpus) throws Exception {
-        return ask(id, new GpuRequest.Count(gpus));
+    private Lease query(String id, int gpus) throws Exception {
+        return query(id, new GpuRequest.Count(gpus));
     }
 
-    private Lease ask(String id, GpuRequest request) throws Exception {
+    private Lease query(String id, GpuRequest request) throws Exception {
         return parts().oci().claim(creation(id, request, world.machine.spawn())).orElseThrow();
     }
 
@@ -118,13 +118,13 @@ class OciContainersTest {
 
     @Test
     void isReservedUntilTheFirstProcessIsThere() throws Exception {
-        Lease asked = ask("a", 1);
-        assertEquals(GpuStatus.State.RESERVED, parts().leases().state(asked));
-        assertEquals("somebody's container name-a", LeaseText.holder(asked));
-        ProcessId init = begin(asked);
+        Lease requested = query("a", 1);
+        assertEquals(GpuStatus.State.RESERVED, parts().leases().state(requested));
+        assertEquals("somebody's container name-a", LeaseText.holder(requested));
+        ProcessId init = begin(requested);
         Lease lease = live().getFirst();
         assertEquals(GpuStatus.State.HELD, parts().leases().state(lease));
-        assertEquals(asked.id(), lease.id());
+        assertEquals(requested.id(), lease.id());
         world.machine.end(init);
         assertEquals(1, live().size());
         pass(GRACE);
@@ -135,18 +135,18 @@ class OciContainersTest {
     @Test
     void twoGetDifferentOnesAndTheNextIsRefusedByName() throws Exception {
         int all = world.gpus().size();
-        Lease one = ask("a", 1);
+        Lease one = query("a", 1);
         begin(one);
-        Lease rest = ask("b", all - 1);
+        Lease rest = query("b", all - 1);
         begin(rest);
         assertTrue(uuids(one).stream().noneMatch(uuids(rest)::contains));
-        var error = assertThrows(RefusedException.class, () -> ask("c", 1));
+        var error = assertThrows(RefusedException.class, () -> query("c", 1));
         assertTrue(error.getMessage().contains("container name-a"), error::getMessage);
     }
 
     @Test
     void creationThatFailsGivesThemBackAtOnce() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         assertTrue(!parts().ociKeeper().check(lease, Optional.empty()));
         world.machine.end(lease.holder().process());
         assertTrue(parts().ociKeeper().check(lease, Optional.empty()));
@@ -166,10 +166,10 @@ class OciContainersTest {
 
     @Test
     void restartWithinAMomentHasTheSameAndNobodyGetsInBetween() throws Exception {
-        Lease before = ask("a", 1);
+        Lease before = query("a", 1);
         world.machine.end(begin(before));
         assertEquals(1, live().size());
-        Lease again = ask("a", 1);
+        Lease again = query("a", 1);
         assertEquals(uuids(before), uuids(again));
         assertNotEquals(before.claim().id(), again.claim().id());
         begin(again);
@@ -216,7 +216,7 @@ class OciContainersTest {
     @Test
     void leaseOfTheLastStartMayEndWhileTheNextIsDecidedOn() throws Exception {
         for (int moment = 0; moment < 16; moment++) {
-            Lease before = ask("a", 1);
+            Lease before = query("a", 1);
             world.machine.end(begin(before));
             live();
             world.course.during(
@@ -228,7 +228,7 @@ class OciContainersTest {
             AtomicReference<Lease> again = new AtomicReference<>();
             assertTimeoutPreemptively(
                     Duration.ofSeconds(20),
-                    () -> world.daemon.perform("start", () -> again.set(ask("a", 1))));
+                    () -> world.daemon.perform("start", () -> again.set(query("a", 1))));
             world.course.calm();
             assertEquals(uuids(before), uuids(again.get()), "moment " + moment);
             assertEquals(List.of(again.get().id()), live().stream().map(Lease::id).toList());
@@ -239,9 +239,9 @@ class OciContainersTest {
 
     @Test
     void otherContainerWaitsThatMoment() throws Exception {
-        world.machine.end(begin(ask("a", 1)));
+        world.machine.end(begin(query("a", 1)));
         long begun = world.machine.nanos();
-        ask("b", world.gpus().size());
+        query("b", world.gpus().size());
         assertTrue(world.machine.nanos() - begun >= GRACE.toNanos());
     }
 
@@ -283,7 +283,7 @@ class OciContainersTest {
                         .orElseThrow();
         assertEquals(world.gpus().size(), first.claim().gpus().size());
         world.machine.end(begin(first));
-        Lease again = ask("a", all);
+        Lease again = query("a", all);
         assertEquals(uuids(first), uuids(again));
         begin(again);
         assertEquals(1, parts().registry().tickets().size());
@@ -291,20 +291,20 @@ class OciContainersTest {
 
     @Test
     void laterStartHasTheSameIfItIsFreeAndElseAnother() throws Exception {
-        Lease first = ask("a", 1);
+        Lease first = query("a", 1);
         world.machine.end(begin(first));
         pass(GRACE);
         assertEquals(List.of(), live());
-        Lease other = ask("b", 1);
+        Lease other = query("b", 1);
         world.machine.end(begin(other));
         pass(GRACE);
-        Lease second = ask("a", 1);
+        Lease second = query("a", 1);
         assertEquals(uuids(first), uuids(second));
         world.machine.end(begin(second));
         pass(GRACE);
         String gpu = uuids(first).getFirst();
-        begin(ask("c", new GpuRequest.Devices(List.of(gpu))));
-        assertNotEquals(uuids(first), uuids(ask("a", 1)));
+        begin(query("c", new GpuRequest.Devices(List.of(gpu))));
+        assertNotEquals(uuids(first), uuids(query("a", 1)));
     }
 
     /** As a hook reports it: the next start's first process is where the last one's was. */
@@ -345,7 +345,7 @@ class OciContainersTest {
 
     @Test
     void sameIdUnderAnotherRootIsAnotherContainer() throws Exception {
-        begin(ask("a", 1));
+        begin(query("a", 1));
         OciCreation other =
                 new OciCreation(
                         new OciContainers.Container("", "a"),
@@ -362,14 +362,14 @@ class OciContainersTest {
 
     @Test
     void startBesideALivingOneIsRefused() throws Exception {
-        begin(ask("a", 1));
-        var error = assertThrows(RefusedException.class, () -> ask("a", 1));
+        begin(query("a", 1));
+        var error = assertThrows(RefusedException.class, () -> query("a", 1));
         assertTrue(error.getMessage().contains("this very container"), error::getMessage);
     }
 
     @Test
     void leaseLivesAsLongAsAnythingInTheCgroup() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         ProcessId init = begin(lease);
         ProcessId left = world.machine.spawn(Optional.empty(), Optional.of("/docker/a"));
         world.machine.end(init);
@@ -384,7 +384,7 @@ class OciContainersTest {
     /** Any user of an engine can have it mount a claim's directory in any container. */
     @Test
     void claimMountedInAnotherContainerIsNoEvidence() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         ProcessId init = begin(lease);
         ProcessId other =
                 world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
@@ -401,8 +401,8 @@ class OciContainersTest {
     /** Of a rename no event may have told. */
     @Test
     void nameIsTheOneThatTheEngineListsForItsId() throws Exception {
-        begin(ask("a", 1));
-        begin(ask("b", 1));
+        begin(query("a", 1));
+        begin(query("b", 1));
         List<RunningContainer> running = new ArrayList<>();
         for (String id : List.of("a", "c")) {
             running.add(
@@ -456,7 +456,7 @@ class OciContainersTest {
     /** It has been told its GPUs, and would use them beside another. */
     @Test
     void leaseOfOneThatIsBeingCreatedIsNotReleased() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         String claim = lease.claim().id();
         var error =
                 assertThrows(
@@ -474,7 +474,7 @@ class OciContainersTest {
     /** The next daemon sees that its directory is mounted. */
     @Test
     void claimReleasedByForceIsForgottenThoughItsContainerRuns() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         ProcessId init = begin(lease);
         parts().leases().releaseByForce(lease.claim().id(), "root");
         world.daemon.kill();
@@ -489,7 +489,7 @@ class OciContainersTest {
 
     @Test
     void registryThatIsLostKnowsItAgainByItsMount() throws Exception {
-        Lease lease = ask("a", 2);
+        Lease lease = query("a", 2);
         ProcessId init = begin(lease);
         world.daemon.kill();
         world.disk.loseRegistry(false);
@@ -508,7 +508,7 @@ class OciContainersTest {
     /** This also works before the daemon has seen its first process. */
     @Test
     void lostRegistryRestoresALeaseThatHasJustBegun() throws Exception {
-        Lease lease = ask("a", 2);
+        Lease lease = query("a", 2);
         spawn(lease);
         world.machine.end(lease.holder().process());
         world.daemon.kill();
@@ -521,7 +521,7 @@ class OciContainersTest {
     /** The container mounts the directory of its claim after the next daemon has started. */
     @Test
     void startingDaemonKeepsTheFolderOfAContainerBeingCreated() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         world.daemon.kill();
         world.daemon.start();
         assertTrue(Files.exists(parts().oci().folder(lease.claim())));
@@ -536,7 +536,7 @@ class OciContainersTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
     void mountWhileTheDaemonStartsIsNotMissed(int moment) throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         world.daemon.kill();
         world.disk.loseRegistry(false);
         List<ProcessId> mounting = new ArrayList<>();
@@ -557,7 +557,7 @@ class OciContainersTest {
 
     @Test
     void endThatNoDaemonSawIsSeenAtItsStart() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         ProcessId init = begin(lease);
         world.daemon.kill();
         world.machine.end(init);
@@ -567,7 +567,7 @@ class OciContainersTest {
 
     @Test
     void folderOfAnEndedClaimGoes() throws Exception {
-        Lease lease = ask("a", 1);
+        Lease lease = query("a", 1);
         Path folder = parts().oci().folder(lease.claim());
         assertTrue(Files.exists(folder.resolve("lease.json")));
         parts().ociKeeper().remember(lease);

@@ -110,7 +110,7 @@ class PodLeasesTest {
 
     private void told(Map<String, Set<Origin.Pod>> listed, Map<String, Set<Origin.Pod>> remembered)
             throws IOException {
-        pods().report().told(pods().report().observe(), listed, remembered);
+        pods().report().update(pods().report().observe(), listed, remembered);
     }
 
     private Claim docker(ProcessId client, Gpu gpu) throws Exception {
@@ -305,7 +305,7 @@ class PodLeasesTest {
     void listThatWasBegunBeforeTheLeaseSaysNothingOfIt() throws Exception {
         PodReport.Sight before = pods().report().observe();
         start(OLD, "main", gpu(0));
-        pods().report().told(before, Map.of(), Map.of());
+        pods().report().update(before, Map.of(), Map.of());
         assertEquals(1, live().size());
     }
 

@@ -284,8 +284,8 @@ class PodModelTest {
             return listed;
         }
 
-        private void answer(Question asked) throws IOException {
-            leases().report().told(asked.sight(), asked.listed(), listed());
+        private void answer(Question requested) throws IOException {
+            leases().report().update(requested.sight(), requested.listed(), listed());
         }
 
         private void run(int which, int gpus) throws IOException {

@@ -72,7 +72,7 @@ class RecordedPodsTest {
         private final long begun;
         private Map<String, JsonNode> listed = Map.of();
         private boolean silent;
-        private long asked;
+        private long requested;
         private int starts;
         private int refusedStarts;
         private int refusedAllocations;
@@ -106,14 +106,14 @@ class RecordedPodsTest {
             parts = LeaseParts.open(world, kind);
             leases = new PodLeases(parts, this, kind);
             begun = machine.nanos();
-            asked = begun;
+            requested = begun;
         }
 
         /** All that is due by then. The kubelet is asked every two seconds, and at each start. */
         private void play(long until) {
             while (true) {
                 long next = events.isEmpty() ? Long.MAX_VALUE : time(events.getFirst());
-                long due = Math.min(next, asked + ASK.toNanos());
+                long due = Math.min(next, requested + ASK.toNanos());
                 if (due > until) {
                     break;
                 }
@@ -122,8 +122,8 @@ class RecordedPodsTest {
                     if (due == next) {
                         happen(events.removeFirst());
                     } else {
-                        asked = due;
-                        ask();
+                        requested = due;
+                        query();
                     }
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
@@ -177,7 +177,7 @@ class RecordedPodsTest {
             }
         }
 
-        private void ask() throws IOException {
+        private void query() throws IOException {
             PodReport.Sight sight = leases.report().observe();
             if (!silent) {
                 Map<String, Set<Origin.Pod>> pods = new HashMap<>();
@@ -188,7 +188,7 @@ class RecordedPodsTest {
                                                 pods.computeIfAbsent(
                                                                 gpu.uuid(), _ -> new HashSet<>())
                                                         .add(pod(name)))));
-                leases.report().told(sight, pods, Map.of());
+                leases.report().update(sight, pods, Map.of());
             }
         }
 
@@ -206,7 +206,7 @@ class RecordedPodsTest {
         }
 
         private void start(List<Gpu> gpus) throws IOException {
-            ask();
+            query();
             long before = machine.nanos();
             Origin.Pod pod =
                     listed.keySet().stream()

@@ -303,7 +303,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             }
                         }
                         case "rename" -> rename(event.container());
-                        case "die" -> reconciler.lookAt(event.claim());
+                        case "die" -> reconciler.recheck(event.claim());
                         case "destroy" -> reconciler.destroyed(event.container(), event.claim());
                         default -> throw new IllegalArgumentException(event.action());
                     }
@@ -459,7 +459,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         @Override
         public String id(Duration limit) throws IOException {
             if (id.isEmpty()) {
-                String told = ask(limit, () -> world.engine().id);
+                String told = query(limit, () -> world.engine().id);
                 if (!followed) {
                     return told;
                 }
@@ -470,7 +470,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         @Override
         public List<Listed> labelled(String label, Duration limit) throws IOException {
-            return ask(
+            return query(
                     limit,
                     () ->
                             world.engine().containers.stream()
@@ -481,7 +481,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         @Override
         public List<Listed> using(Collection<String> volumes, Duration limit) throws IOException {
-            return ask(
+            return query(
                     limit,
                     () ->
                             volumes.stream()
@@ -499,7 +499,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             if (found.filter(SimulatedContainer::isLocked).isPresent()) {
                 throw silent(limit);
             }
-            return ask(limit, () -> world.engine().container(container).map(Connection::inspected));
+            return query(
+                    limit, () -> world.engine().container(container).map(Connection::inspected));
         }
 
         @Override
@@ -509,7 +510,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             if (found.filter(SimulatedContainer::isLocked).isPresent()) {
                 throw silent(limit);
             }
-            return ask(
+            return query(
                     limit,
                     () ->
                             world.engine()
@@ -526,13 +527,13 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         @Override
         public boolean stop(String container, Duration limit) throws IOException {
-            return ask(limit, () -> false);
+            return query(limit, () -> false);
         }
 
         @Override
         public void start(String container, Duration limit) throws IOException {
             refuseInVerb();
-            Optional<String> error = ask(limit, () -> world.startRefused(container));
+            Optional<String> error = query(limit, () -> world.startRefused(container));
             if (error.isPresent()) {
                 throw new IOException(error.get());
             }
@@ -551,7 +552,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         @Override
         public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
                 throws IOException {
-            return ask(
+            return query(
                     limit,
                     () -> Optional.of(world.engine().volumes.getOrDefault(volume, Map.of())));
         }
@@ -560,16 +561,16 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         public boolean removeVolume(String volume, Duration limit) throws IOException {
             refuseInVerb();
             if (!world.engine().using(volume).isEmpty()) {
-                return ask(limit, () -> false);
+                return query(limit, () -> false);
             }
-            Optional<String> error = ask(limit, () -> world.engine().removeVolume(volume));
+            Optional<String> error = query(limit, () -> world.engine().removeVolume(volume));
             if (error.isPresent()) {
                 throw new IOException(error.get());
             }
             return true;
         }
 
-        private <T> T ask(Duration limit, Supplier<T> question) throws IOException {
+        private <T> T query(Duration limit, Supplier<T> question) throws IOException {
             if (inVerb && limit.compareTo(QUICK) > 0) {
                 throw new AssertionError("a verb waits for the engine: " + limit);
             }

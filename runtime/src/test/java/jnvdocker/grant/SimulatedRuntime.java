@@ -127,7 +127,7 @@ final class SimulatedRuntime {
                         owner,
                         request,
                         Optional.empty());
-        LeaseRequest asked =
+        LeaseRequest requested =
                 new LeaseRequest(
                         request,
                         owner,
@@ -149,10 +149,10 @@ final class SimulatedRuntime {
                         it.lost = false;
                         assertTrue(it.others.isEmpty(), () -> "is created beside itself: " + it);
                         parts().ociKeeper().remember(lease);
-                        world.grants.created(asked, lease.claim(), before);
+                        world.grants.created(requested, lease.claim(), before);
                     } catch (RefusedException e) {
                         world.say("refused: " + e.getMessage());
-                        world.refusals.creation(asked, it.id, e.getMessage(), alone);
+                        world.refusals.creation(requested, it.id, e.getMessage(), alone);
                     }
                 });
         // If the daemon is killed now, our runtime has no answer.

@@ -86,7 +86,7 @@ final class SimulatedWaiters {
             world.say("pid " + process().pid() + ": " + text);
         }
 
-        void ask() throws IOException {
+        void query() throws IOException {
             try {
                 claim = world.daemon.parts().leases().claim(request);
                 if (!served.remove(claim.orElseThrow().id())) {
@@ -150,7 +150,7 @@ final class SimulatedWaiters {
         }
         Waiter waiter = new Waiter(world.machine.spawn(), options, limit);
         waiters.add(waiter);
-        ask(waiter);
+        query(waiter);
         return true;
     }
 
@@ -166,7 +166,7 @@ final class SimulatedWaiters {
         world.say("pid " + waiter.process().pid() + " asks again");
         returned.add(waiter.process());
         waiter.hasReturned = true;
-        ask(waiter);
+        query(waiter);
         return true;
     }
 
@@ -175,10 +175,10 @@ final class SimulatedWaiters {
         return untold.contains(client);
     }
 
-    private void ask(Waiter waiter) throws IOException {
+    private void query(Waiter waiter) throws IOException {
         untold.remove(waiter.process());
         waiter.before = world.grants.before();
-        waiter.thread = Optional.of(world.daemon.thread(waiter::ask));
+        waiter.thread = Optional.of(world.daemon.thread(waiter::query));
         goOn(waiter);
     }
 

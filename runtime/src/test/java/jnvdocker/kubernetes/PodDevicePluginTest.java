@@ -63,7 +63,7 @@ class PodDevicePluginTest {
     private final CountDownLatch end = new CountDownLatch(1);
     private final Changes changes = new Changes();
     private final List<String> refused = Collections.synchronizedList(new ArrayList<>());
-    private final AtomicInteger asked = new AtomicInteger();
+    private final AtomicInteger requested = new AtomicInteger();
     private final TestingGrants grants = new TestingGrants();
     private final TestingKubelet kubelet = new TestingKubelet();
     private volatile Leases.Board board = TestingBoard.of().board();
@@ -162,7 +162,7 @@ class PodDevicePluginTest {
                 grants,
                 PodDevicePluginTest::edits,
                 new NewRefusals(why -> refused.add(why.getMessage())),
-                asked::incrementAndGet);
+                requested::incrementAndGet);
     }
 
     private Leases.Board board() {
@@ -391,7 +391,7 @@ class PodDevicePluginTest {
                                 Optional.of("main"),
                                 TestingBoard.KUBELET)),
                 grants.taken);
-        assertEquals(1, asked.get());
+        assertEquals(1, requested.get());
     }
 
     private void recorded() throws IOException {

@@ -49,7 +49,7 @@ class PodPartsTest {
     private final ProcessId self =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final Troubles troubles = new Troubles();
-    private final BlockingQueue<Duration> asked = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Duration> requested = new LinkedBlockingQueue<>();
     private volatile List<Gpu> gpus = List.of(TestingLeases.A, TestingLeases.B);
     private volatile KubernetesPolicy policy;
     private DockerEngine engine;
@@ -65,7 +65,7 @@ class PodPartsTest {
 
         @Override
         public List<ContainerDevices> list(Duration limit) {
-            asked.add(limit);
+            requested.add(limit);
             return List.of();
         }
     }
@@ -196,10 +196,10 @@ class PodPartsTest {
     @Test
     void kubeletIsAskedAtTheStartAndMoreOftenWhilePodsHaveGpus() throws Exception {
         DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
-        assertEquals(1, asked.size());
+        assertEquals(1, requested.size());
         plugin.allocate(List.of(TestingLeases.A.uuid()));
         for (int i = 0; i < 3; i++) {
-            assertTrue(asked.poll(LONG.toSeconds(), TimeUnit.SECONDS) != null, "asked " + i);
+            assertTrue(requested.poll(LONG.toSeconds(), TimeUnit.SECONDS) != null, "asked " + i);
         }
     }
 
@@ -211,7 +211,7 @@ class PodPartsTest {
         gpus = List.of();
         Thread.ofVirtual()
                 .start(() -> {
-                    while (asked.isEmpty()) {
+                    while (requested.isEmpty()) {
                         Thread.onSpinWait();
                     }
                     gpus = both;

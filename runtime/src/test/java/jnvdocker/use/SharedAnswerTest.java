@@ -15,12 +15,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 class SharedAnswerTest {
     private final SharedAnswer<Integer> answer = new SharedAnswer<>();
-    private final AtomicInteger asked = new AtomicInteger();
+    private final AtomicInteger requested = new AtomicInteger();
 
     @Test
     void laterCallerGetsALaterAnswer() {
-        assertEquals(1, answer.get(asked::incrementAndGet));
-        assertEquals(2, answer.get(asked::incrementAndGet));
+        assertEquals(1, answer.get(requested::incrementAndGet));
+        assertEquals(2, answer.get(requested::incrementAndGet));
     }
 
     @Test
@@ -33,12 +33,12 @@ class SharedAnswerTest {
                             answer.get(() -> {
                                 begun.countDown();
                                 await(go);
-                                return asked.incrementAndGet();
+                                return requested.incrementAndGet();
                             }));
             begun.await();
             List<Future<Integer>> others = new ArrayList<>();
             for (int i = 0; i < 10; i++) {
-                others.add(threads.submit(() -> answer.get(asked::incrementAndGet)));
+                others.add(threads.submit(() -> answer.get(requested::incrementAndGet)));
             }
             Thread.sleep(50);
             go.countDown();
@@ -46,7 +46,7 @@ class SharedAnswerTest {
             for (Future<Integer> other : others) {
                 assertTrue(other.get() > 1, "it began before that one came");
             }
-            assertTrue(asked.get() <= 3, "asked " + asked + " times");
+            assertTrue(requested.get() <= 3, "asked " + requested + " times");
         }
     }
 
@@ -58,7 +58,7 @@ class SharedAnswerTest {
                         answer.get(() -> {
                             throw new IllegalStateException("no answer");
                         }));
-        assertEquals(1, answer.get(asked::incrementAndGet));
+        assertEquals(1, answer.get(requested::incrementAndGet));
     }
 
     private static void await(CountDownLatch latch) {

@@ -59,7 +59,7 @@ public final class Completion {
     }
 
     /** Whether these arguments after {@code gpu} ask for a completion. */
-    public static boolean isAsked(List<String> arguments) {
+    public static boolean isRequested(List<String> arguments) {
         return arguments.size() > 2
                 && arguments.get(0).equals(WORD)
                 && arguments.get(1).equals("--");

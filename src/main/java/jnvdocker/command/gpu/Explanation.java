@@ -194,7 +194,7 @@ final class Explanation {
         Optional<Owner> owner = LeaseText.owner(use);
         if (!owner.map(mayEnd::test).orElseGet(() -> mayEnd.test(NOBODY_KNOWN))) {
             String user =
-                    owner.map(Explanation::asked).or(() -> Holding.guess(use)).orElse(ITS_USER);
+                    owner.map(Explanation::requested).or(() -> Holding.guess(use)).orElse(ITS_USER);
             return start + "ask " + user + ", or wait with --gpu-wait.";
         }
         return start
@@ -209,7 +209,7 @@ final class Explanation {
                 + "; to ignore such use, add it to ignore in the configuration.";
     }
 
-    private static String asked(Owner owner) {
+    private static String requested(Owner owner) {
         return owner.equals(Owner.UNKNOWN) ? ITS_USER : Quote.shown(owner.name());
     }
 
@@ -344,7 +344,7 @@ final class Explanation {
         Claim claim = lease.claim();
         if (!mayEnd.test(claim.owner())) {
             return "To get it: ask "
-                    + asked(claim.owner())
+                    + requested(claim.owner())
                     + ", or wait for it: jnvdocker run --gpu-wait --gpus device="
                     + status.gpu().number()
                     + " …";

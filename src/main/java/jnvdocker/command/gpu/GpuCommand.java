@@ -165,7 +165,7 @@ public final class GpuCommand {
             ClientConnection client)
             throws IOException {
         Screen screen = Screen.of(request);
-        boolean mayBeShownAgain = Watch.mayBeAsked(arguments);
+        boolean mayBeShownAgain = Watch.mayBeRequested(arguments);
         Printout out = new Printout(client, mayBeShownAgain, screen);
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);

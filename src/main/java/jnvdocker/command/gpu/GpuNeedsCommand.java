@@ -41,7 +41,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
     private final Host host;
     private final CudaVersions cuda;
     private final ImageSource images;
-    private final Function<Gpu, Optional<GpuFacts>> told;
+    private final Function<Gpu, Optional<GpuFacts>> known;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -65,18 +65,18 @@ final class GpuNeedsCommand implements Callable<Integer> {
     private boolean json;
 
     /**
-     * @param told what NVML has told of a GPU
+     * @param known what NVML has told of a GPU
      */
     GpuNeedsCommand(
             Host host,
             CudaVersions cuda,
             ImageSource images,
-            Function<Gpu, Optional<GpuFacts>> told,
+            Function<Gpu, Optional<GpuFacts>> known,
             Screen screen) {
         this.host = host;
         this.cuda = cuda;
         this.images = images;
-        this.told = told;
+        this.known = known;
         this.screen = screen;
     }
 
@@ -120,7 +120,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
             Optional<Boolean> compat = images.compat(found, driver.version());
             facts = compat.map(facts::withCompat).orElse(facts);
         }
-        List<DriverFacts> gpus = SuitedGpus.facts(facts, driver.gpus(), told);
+        List<DriverFacts> gpus = SuitedGpus.facts(facts, driver.gpus(), known);
         return gpus.stream()
                 .map(each -> NeedsReport.of(found, Optional.of(each), ""))
                 .reduce((one, other) -> one.isMet() ? one : other.isMet() ? other : one)

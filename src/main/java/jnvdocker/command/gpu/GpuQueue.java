@@ -80,7 +80,7 @@ final class GpuQueue implements Callable<Integer> {
             table.row(
                     ++place,
                     Quote.shown(ticket.owner().name()),
-                    Quote.shown(LeaseText.asked(ticket.request())),
+                    Quote.shown(LeaseText.requested(ticket.request())),
                     LeaseText.purpose(ticket),
                     LeaseText.time(ticket.since()),
                     Span.between(ticket.since(), now),
@@ -117,7 +117,7 @@ final class GpuQueue implements Callable<Integer> {
                     place,
                     ticket.owner().name(),
                     HolderJson.uid(ticket.owner()).orElse(null),
-                    LeaseText.asked(request),
+                    LeaseText.requested(request),
                     request instanceof GpuRequest.Count(int gpus, _) ? gpus : null,
                     filter.memory().map(MemorySize::bytes).orElse(null),
                     filter.model().orElse(null),

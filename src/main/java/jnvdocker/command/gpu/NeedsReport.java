@@ -28,7 +28,7 @@ final class NeedsReport {
     private static final int ALTERNATIVES = 100;
 
     private final ImageSource.Found image;
-    private final AskedFor asked;
+    private final AskedFor requested;
     private final Optional<DriverFacts> driver;
     private final boolean gpus;
     private final boolean implied;
@@ -70,7 +70,7 @@ final class NeedsReport {
             GpuNeeds needs,
             List<String> reasons) {
         this.image = image;
-        this.asked = AskedFor.of(image.config());
+        this.requested = AskedFor.of(image.config());
         this.driver = driver;
         this.gpus = needs.gpus();
         this.implied = needs.implied();
@@ -87,7 +87,7 @@ final class NeedsReport {
     private NeedsReport(
             ImageSource.Found image, Optional<DriverFacts> driver, String misunderstanding) {
         this.image = image;
-        this.asked = AskedFor.of(image.config());
+        this.requested = AskedFor.of(image.config());
         this.driver = driver;
         this.gpus = true;
         this.implied = false;
@@ -118,15 +118,18 @@ final class NeedsReport {
     List<String> lines(Screen screen) {
         List<String> lines = new ArrayList<>();
         lines.add("Image:         " + name());
-        lines.add("GPUs:          " + (gpus ? "yes (" + shown(asked.by()) + ")" : no()));
-        asked.cuda()
+        lines.add("GPUs:          " + (gpus ? "yes (" + shown(requested.by()) + ")" : no()));
+        requested
+                .cuda()
                 .ifPresent(
                         cuda -> lines.add("CUDA version:  " + Quote.shown(cuda) + labelRemark()));
-        asked.capabilities().ifPresent(words -> lines.add("Capabilities:  " + Quote.shown(words)));
+        requested
+                .capabilities()
+                .ifPresent(words -> lines.add("Capabilities:  " + Quote.shown(words)));
         if (checkDisabled) {
             lines.add(
                     "Check:         none (NVIDIA_DISABLE_REQUIRE="
-                            + Quote.shown(asked.disableRequire().orElse(""))
+                            + Quote.shown(requested.disableRequire().orElse(""))
                             + ")");
         }
         lines.add("This host:     " + driver.map(NeedsReport::host).orElse("no NVIDIA driver"));
@@ -240,9 +243,9 @@ final class NeedsReport {
                 image.file().orElse(null),
                 image.platform().map(Object::toString).orElse(null),
                 gpus,
-                asked.by(),
-                asked.cuda().orElse(null),
-                asked.capabilities().orElse(null),
+                requested.by(),
+                requested.cuda().orElse(null),
+                requested.capabilities().orElse(null),
                 checkDisabled,
                 requirements.stream().map(named -> NeedsJson.Variable.of(named, driver)).toList(),
                 driver.map(facts -> facts.driver().text()).orElse(null),

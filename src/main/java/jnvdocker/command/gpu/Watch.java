@@ -65,7 +65,7 @@ final class Watch {
      * Whether a command line may request a watch, before it is parsed: its output is then kept
      * until it is complete.
      */
-    static boolean mayBeAsked(List<String> words) {
+    static boolean mayBeRequested(List<String> words) {
         return words.stream()
                 .anyMatch(it ->
                         it.startsWith(OPTION) || it.equals(GpuTop.NAME) || it.equals(GpuTop.ALIAS));

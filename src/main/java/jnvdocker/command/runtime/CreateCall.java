@@ -207,7 +207,7 @@ record CreateCall(
     ContainerEdits arrange(ContainerEdits edits) throws IOException {
         Optional<String> unknown = DriverCapabilities.unknown(spec.environment());
         if (unknown.isPresent()) {
-            tell(unknown.get());
+            report(unknown.get());
         }
         List<GraphicsFile> files = new ArrayList<>(edits.files());
         files.addAll(arrange(edits.search()));
@@ -234,19 +234,19 @@ record CreateCall(
         }
         boolean usersOwn = docker.filter(it -> it.mounted().contains(DRIVER)).isPresent();
         if (result.hidden().isPresent() && !usersOwn) {
-            tell(
+            report(
                     Quote.shown(result.hidden().get())
                             + " of this image is hidden by the driver, which is mounted at "
                             + DRIVER
                             + "; move it elsewhere in the image");
         }
         if (result.obstacle().isPresent()) {
-            tell(result.obstacle().get().message());
+            report(result.obstacle().get().message());
         }
         return result.mounts();
     }
 
-    private void tell(String remark) throws IOException {
+    private void report(String remark) throws IOException {
         LOG.info("container {}: {}", Quote.shown(name()), remark);
         client.message(remark);
     }

@@ -68,7 +68,7 @@ final class NamedNodes {
             case GpuRequest.Count _, GpuRequest.None _ ->
                     throw new RefusedException(
                             "this container asks for "
-                                    + LeaseText.asked(request)
+                                    + LeaseText.requested(request)
                                     + ", and is given "
                                     + nodes(named)
                                     + " besides",

@@ -163,8 +163,8 @@ public final class PodContainers {
 
     /** A pod's own words, which would be of no use. An image's variable is not among them. */
     private static void refuseWishes(RuntimeSpec spec) throws RefusedException {
-        String asked = spec.annotations().getOrDefault(ClaimNames.GPUS_LABEL, "").strip();
-        if (!asked.isEmpty() && !asked.equals("none") && !asked.equals("0")) {
+        String requested = spec.annotations().getOrDefault(ClaimNames.GPUS_LABEL, "").strip();
+        if (!requested.isEmpty() && !requested.equals("none") && !requested.equals("0")) {
             throw new RefusedException(
                     "the annotation "
                             + ClaimNames.GPUS_LABEL

@@ -92,8 +92,9 @@ final class EngineProof {
                 if (proven.containsKey(identity(url))) {
                     return;
                 }
-                List<String> ask = docker(run, request, "version", "--format", "{{json .Server}}");
-                CallResult version = client.captureQuietly(ask);
+                List<String> question =
+                        docker(run, request, "version", "--format", "{{json .Server}}");
+                CallResult version = client.captureQuietly(question);
                 EngineProduct product = EngineProduct.parse(version.output());
                 if (product.isDocker()) {
                     List<String> info =
@@ -107,7 +108,7 @@ final class EngineProof {
                             "the engine at "
                                     + Quote.lines(url)
                                     + " does not report its version: "
-                                    + lastLine(client.captureAll(ask).output()),
+                                    + lastLine(client.captureAll(question).output()),
                             "start it, or let DOCKER_HOST name another");
                 }
                 refuseOther(product, url);

@@ -20,14 +20,14 @@ import java.util.function.Supplier;
 /** Checks the needs of an image against the loaded driver and the GPUs. */
 public final class NeedsCheck {
     private final CudaVersions cuda;
-    private final Function<Gpu, Optional<GpuFacts>> told;
+    private final Function<Gpu, Optional<GpuFacts>> known;
 
     /**
-     * @param told what NVML has told of a GPU by now; must not wait for it
+     * @param known what NVML has told of a GPU by now; must not wait for it
      */
-    public NeedsCheck(CudaVersions cuda, Function<Gpu, Optional<GpuFacts>> told) {
+    public NeedsCheck(CudaVersions cuda, Function<Gpu, Optional<GpuFacts>> known) {
         this.cuda = cuda;
-        this.told = told;
+        this.known = known;
     }
 
     /**
@@ -50,7 +50,7 @@ public final class NeedsCheck {
             say(needs.check(facts), client);
             return Set.of();
         }
-        SuitedGpus suited = new SuitedGpus(needs, facts, driver.gpus(), told);
+        SuitedGpus suited = new SuitedGpus(needs, facts, driver.gpus(), known);
         Set<String> candidates = suited.candidates(request);
         say(suited.unchecked(), client);
         if (request instanceof GpuRequest.All) {

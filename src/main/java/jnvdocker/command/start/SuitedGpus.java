@@ -34,17 +34,17 @@ public final class SuitedGpus {
 
     /**
      * @param driver the facts that are the same for all GPUs
-     * @param told what NVML has told of a GPU
+     * @param known what NVML has told of a GPU
      */
     SuitedGpus(
             GpuNeeds needs,
             DriverFacts driver,
             List<Gpu> all,
-            Function<Gpu, Optional<GpuFacts>> told) {
+            Function<Gpu, Optional<GpuFacts>> known) {
         this.all = List.copyOf(all);
         for (Gpu gpu : all) {
             try {
-                unchecked.addAll(needs.check(facts(driver, told.apply(gpu))));
+                unchecked.addAll(needs.check(facts(driver, known.apply(gpu))));
                 suited.add(gpu);
             } catch (UnmetNeedException e) {
                 others.put(gpu, e);
@@ -57,20 +57,21 @@ public final class SuitedGpus {
      * driver alone.
      */
     public static List<DriverFacts> facts(
-            DriverFacts driver, List<Gpu> all, Function<Gpu, Optional<GpuFacts>> told) {
+            DriverFacts driver, List<Gpu> all, Function<Gpu, Optional<GpuFacts>> known) {
         return all.isEmpty()
                 ? List.of(driver)
-                : all.stream().map(gpu -> facts(driver, told.apply(gpu))).toList();
+                : all.stream().map(gpu -> facts(driver, known.apply(gpu))).toList();
     }
 
-    private static DriverFacts facts(DriverFacts driver, Optional<GpuFacts> told) {
+    private static DriverFacts facts(DriverFacts driver, Optional<GpuFacts> known) {
         DriverFacts facts = driver;
         Optional<String> arch =
-                told.flatMap(GpuFacts::computeCapability).map(GpuFacts.ComputeCapability::toString);
+                known.flatMap(GpuFacts::computeCapability)
+                        .map(GpuFacts.ComputeCapability::toString);
         if (arch.isPresent()) {
             facts = facts.withArch(arch.get());
         }
-        Optional<String> brand = told.flatMap(GpuFacts::brand).map(GpuFacts.Brand::toString);
+        Optional<String> brand = known.flatMap(GpuFacts::brand).map(GpuFacts.Brand::toString);
         return brand.isPresent() ? facts.withBrand(brand.get()) : facts;
     }
 

@@ -263,10 +263,10 @@ class ClientTest {
                 .ok();
         Path socket = folder.resolve("socket");
         byte[] frames = new Frames().err("at last\n").exit(5).toBytes();
-        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch requested = new CountDownLatch(1);
         HostileDaemon.Script slow =
                 it -> {
-                    asked.await();
+                    requested.await();
                     return HostileDaemon.Script.saying(frames).play(it);
                 };
         try (HostileDaemon _ = new HostileDaemon(socket, slow)) {
@@ -281,7 +281,7 @@ class ClientTest {
                             + socket
                             + ") has not answered for 1 s; still waiting, Ctrl-C ends that",
                     process.errorReader().readLine());
-            asked.countDown();
+            requested.countDown();
             assertEquals("at last", process.errorReader().readLine());
             assertEquals(5, process.waitFor());
         }

@@ -165,15 +165,15 @@ class ComebackTest extends EachEngineTest {
         Path plugin = lab.daemon().pluginSocket();
         Path moved = lab.daemon().state().resolve("plugin.sock");
         Files.move(plugin, moved);
-        AtomicBoolean asked = new AtomicBoolean();
+        AtomicBoolean requested = new AtomicBoolean();
         AtomicBoolean done = new AtomicBoolean();
         SocketRelay.Tap tap =
                 piece -> {
                     String text = piece.text();
                     if (text.contains("Unmount") && text.contains("jnvdocker_claim_")) {
-                        asked.set(true);
+                        requested.set(true);
                     } else if (text.startsWith(told)
-                            && asked.get()
+                            && requested.get()
                             && done.compareAndSet(false, true)) {
                         what.run();
                     }

@@ -220,7 +220,7 @@ class ConcurrencyTest {
 
     private static boolean isAccepted(String gpu) throws IOException {
         try (GrpcSockets grpc = new GrpcSockets()) {
-            grpc.ask(
+            grpc.request(
                     kubelet.socket().resolveSibling("jnvdocker-nvidia.com-gpu.sock"),
                     Calls.ALLOCATE,
                     new DeviceIds(List.of(List.of(gpu))).bytes(),

@@ -328,10 +328,10 @@ class DoctorTest extends EachEngineTest {
         List<Long> engine = pids("dockerd");
         assertFalse(engine.isEmpty());
         engine.forEach(pid -> signal("STOP", pid));
-        Process asked = lab.daemon().jnvdocker("gpu", "doctor").start();
+        Process requested = lab.daemon().jnvdocker("gpu", "doctor").start();
         try {
-            assertTrue(asked.waitFor(60, TimeUnit.SECONDS));
-            assertEquals(1, asked.exitValue());
+            assertTrue(requested.waitFor(60, TimeUnit.SECONDS));
+            assertEquals(1, requested.exitValue());
         } finally {
             engine.forEach(pid -> signal("CONT", pid));
         }

@@ -206,8 +206,8 @@ class HostileDaemonTest extends SanitizedClientTest {
                         new byte[0],
                         new Frames().out("3\n").again(pauseMillis).toBytes(),
                         new Frames().exit(9).toBytes());
-        AtomicInteger asked = new AtomicInteger();
-        Script script = it -> Script.saying(talks.get(asked.getAndIncrement())).play(it);
+        AtomicInteger requested = new AtomicInteger();
+        Script script = it -> Script.saying(talks.get(requested.getAndIncrement())).play(it);
         long began = System.nanoTime();
         Command.Result result = client.run(script);
         assertEquals(9, result.exitCode(), result::toString);

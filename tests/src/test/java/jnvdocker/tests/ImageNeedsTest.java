@@ -121,7 +121,7 @@ class ImageNeedsTest extends EachEngineTest {
     @Test
     void savedImageSaysTheSameHoweverItIsCompressed() {
         for (String image : List.of("cuda:12.4", "cuda:11.0")) {
-            Command.Result asked = needs(image);
+            Command.Result requested = needs(image);
             Path plain = save("image.tar", image);
             List<Path> files = new ArrayList<>(List.of(plain));
             Command.of("gzip", "-k", plain).run().ok();
@@ -130,12 +130,12 @@ class ImageNeedsTest extends EachEngineTest {
             files.add(folder.resolve("image.tar.zst"));
             for (Path file : files) {
                 Command.Result result = needs(file);
-                assertEquals(asked.exitCode(), result.exitCode(), result::toString);
+                assertEquals(requested.exitCode(), result.exitCode(), result::toString);
                 assertEquals("", result.err());
                 assertMatches(
                         "Image:         " + image + " \\(linux/\\w+\\) in " + file + "\n[^~]*",
                         result.out());
-                assertEquals(afterFirstLine(asked.out()), afterFirstLine(result.out()));
+                assertEquals(afterFirstLine(requested.out()), afterFirstLine(result.out()));
             }
             Command.of("rm", "-r", folder.resolve("image.tar.gz")).run().ok();
         }

@@ -103,7 +103,7 @@ class KubeletLinkTest {
         GrpcException e =
                 assertThrows(
                         GrpcException.class,
-                        () -> grpc.ask(socket(), call, ByteString.copyFrom(request), LIMIT));
+                        () -> grpc.request(socket(), call, ByteString.copyFrom(request), LIMIT));
         return e.code();
     }
 
@@ -171,7 +171,7 @@ class KubeletLinkTest {
                 assertThrows(
                         GrpcException.class,
                         () ->
-                                grpc.ask(
+                                grpc.request(
                                         socket(),
                                         Calls.START,
                                         DeviceIds.bytes(List.of("GPU-0")),
@@ -187,7 +187,7 @@ class KubeletLinkTest {
                 new DeviceIds(List.of(List.of("GPU-0"), List.of("GPU-1", "GPU-2"))).bytes();
         assertEquals(
                 2,
-                AllocateAnswer.parse(grpc.ask(socket(), Calls.ALLOCATE, request, LIMIT))
+                AllocateAnswer.parse(grpc.request(socket(), Calls.ALLOCATE, request, LIMIT))
                         .containers()
                         .size());
     }
@@ -255,7 +255,12 @@ class KubeletLinkTest {
             String told =
                     assertThrows(
                                     GrpcException.class,
-                                    () -> grpc.ask(socket, Calls.REGISTER, ByteString.EMPTY, LIMIT))
+                                    () ->
+                                            grpc.request(
+                                                    socket,
+                                                    Calls.REGISTER,
+                                                    ByteString.EMPTY,
+                                                    LIMIT))
                             .getMessage();
             assertTrue(told.startsWith("no\\u{1b}[2Jxxx"), told);
             assertTrue(told.length() < 400, told);

@@ -229,7 +229,7 @@ class KubernetesPluginTest extends OneHostTest {
     private static GrpcException refusal(GrpcSockets grpc, Set<String> ids) {
         return assertThrows(
                 GrpcException.class,
-                () -> grpc.ask(plugin(), Calls.ALLOCATE, allocation(ids), LONG));
+                () -> grpc.request(plugin(), Calls.ALLOCATE, allocation(ids), LONG));
     }
 
     private static Path plugin() {
@@ -304,7 +304,7 @@ class KubernetesPluginTest extends OneHostTest {
 
     private boolean isAccepted() {
         try {
-            grpc.ask(plugin(), Calls.ALLOCATE, allocation(ids(3)), LONG);
+            grpc.request(plugin(), Calls.ALLOCATE, allocation(ids(3)), LONG);
             return true;
         } catch (GrpcException e) {
             assertEquals(Status.Code.FAILED_PRECONDITION, e.code());
@@ -324,7 +324,7 @@ class KubernetesPluginTest extends OneHostTest {
                 assertThrows(
                         GrpcException.class,
                         () ->
-                                grpc.ask(
+                                grpc.request(
                                         plugin(),
                                         Calls.START,
                                         DeviceIds.bytes(List.of(uuids.get(gpu))),

@@ -240,7 +240,7 @@ class MesosAndDockerTest {
                             List.of("gpu", "run", "--gpu-wait", gpus, "--", "sh", "-c"),
                             List.of(),
                             PROGRAM.formatted(name).replace("/share", share.toString()));
-            default -> asked(name, gpus(number), container, work);
+            default -> requested(name, gpus(number), container, work);
         }
     }
 
@@ -253,7 +253,7 @@ class MesosAndDockerTest {
     }
 
     /** Requests GPUs from docker, without any client of ours. */
-    private void asked(String name, int gpus, List<Object> container, String work)
+    private void requested(String name, int gpus, List<Object> container, String work)
             throws Exception {
         List<Object> words =
                 new ArrayList<>(

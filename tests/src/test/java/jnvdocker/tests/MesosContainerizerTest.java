@@ -290,12 +290,13 @@ class MesosContainerizerTest {
                         new byte[0],
                         new Frames().announce('O', 9).toBytes(),
                         new Frames().out("{\"kept\":1}").exit(0).toBytes());
-        AtomicInteger asked = new AtomicInteger();
+        AtomicInteger requested = new AtomicInteger();
         Command.Result result =
-                answered(it -> Script.saying(talks.get(asked.getAndIncrement())).play(it), INFO);
+                answered(
+                        it -> Script.saying(talks.get(requested.getAndIncrement())).play(it), INFO);
         assertEquals(RecordingHelper.EXIT_CODE, result.exitCode(), result::toString);
         assertEquals("{\"kept\":1}", helper.call().variable(LAUNCH_INFO));
-        assertEquals(talks.size(), asked.get());
+        assertEquals(talks.size(), requested.get());
     }
 
     @Test

@@ -129,7 +129,7 @@ class MetricsTest {
             for (SocketAddress address : List.of(TCP, socket())) {
                 assertEquals(
                         431,
-                        Http.ask(
+                        Http.query(
                                         address,
                                         "GET / HTTP/1.1\r\nHost: localhost\r\nX: "
                                                 + "x".repeat(20_000)
@@ -137,9 +137,9 @@ class MetricsTest {
                                 .status());
                 assertEquals(
                         403,
-                        Http.ask(address, "GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+                        Http.query(address, "GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n")
                                 .status());
-                assertEquals(405, Http.ask(address, "POST /metrics HTTP/1.0\r\n\r\n").status());
+                assertEquals(405, Http.query(address, "POST /metrics HTTP/1.0\r\n\r\n").status());
             }
         } finally {
             for (SocketChannel each : idle) {

@@ -87,7 +87,8 @@ class NvidiaDockerPagesTest {
         }
         DriverVersion driver = HostDriver.readVersion(host);
         CudaVersions cuda =
-                new CudaVersions(() -> machine.cuda().map(it -> new CudaVersions.Told(driver, it)));
+                new CudaVersions(
+                        () -> machine.cuda().map(it -> new CudaVersions.Reported(driver, it)));
         return new NvidiaDockerPages(
                 host,
                 new DeviceReport(
@@ -100,11 +101,11 @@ class NvidiaDockerPagesTest {
                 () -> labels);
     }
 
-    private static WebAnswer.Page ask(NvidiaDockerPages pages, String path) throws IOException {
-        return ask(pages, path, Map.of());
+    private static WebAnswer.Page fetch(NvidiaDockerPages pages, String path) throws IOException {
+        return fetch(pages, path, Map.of());
     }
 
-    private static WebAnswer.Page ask(
+    private static WebAnswer.Page fetch(
             NvidiaDockerPages pages, String path, Map<String, List<String>> query)
             throws IOException {
         WebAnswer.Page page =
@@ -134,12 +135,12 @@ class NvidiaDockerPagesTest {
     @MethodSource("worlds")
     void answersAreThoseOfNvidiaDocker(String world) throws Exception {
         NvidiaDockerPages pages = pages(world);
-        check(world, "gpu-info.json", readable(ask(pages, "/gpu/info/json")));
-        check(world, "gpu-info.txt", text(ask(pages, "/v1.0/gpu/info")));
-        check(world, "gpu-status.json", readable(ask(pages, "/v1.0/gpu/status/json")));
-        check(world, "gpu-status.txt", text(ask(pages, "/gpu/status")));
-        check(world, "docker-cli.json", readable(ask(pages, "/v1.0/docker/cli/json")));
-        check(world, "docker-cli.txt", text(ask(pages, "/docker/cli")));
+        check(world, "gpu-info.json", readable(fetch(pages, "/gpu/info/json")));
+        check(world, "gpu-info.txt", text(fetch(pages, "/v1.0/gpu/info")));
+        check(world, "gpu-status.json", readable(fetch(pages, "/v1.0/gpu/status/json")));
+        check(world, "gpu-status.txt", text(fetch(pages, "/gpu/status")));
+        check(world, "docker-cli.json", readable(fetch(pages, "/v1.0/docker/cli/json")));
+        check(world, "docker-cli.txt", text(fetch(pages, "/docker/cli")));
     }
 
     /** As clients in Go declare it; a key more or less is an error. */
@@ -199,11 +200,11 @@ class NvidiaDockerPagesTest {
     }
 
     private static Info info(NvidiaDockerPages pages) throws IOException {
-        return CLIENT.readValue(ask(pages, "/gpu/info/json").body(), Info.class);
+        return CLIENT.readValue(fetch(pages, "/gpu/info/json").body(), Info.class);
     }
 
     private static Status status(NvidiaDockerPages pages) throws IOException {
-        return CLIENT.readValue(ask(pages, "/gpu/status/json").body(), Status.class);
+        return CLIENT.readValue(fetch(pages, "/gpu/status/json").body(), Status.class);
     }
 
     @Test
@@ -230,9 +231,9 @@ class NvidiaDockerPagesTest {
     void processesAreForThoseWhoMayKnowOfThem() throws Exception {
         NvidiaDockerPages pages = pages("a100x8");
         String path = "/gpu/status";
-        assertTrue(text(ask(pages, path)).contains("4712"));
+        assertTrue(text(fetch(pages, path)).contains("4712"));
         labels = false;
-        assertFalse(text(ask(pages, path)).contains("4712"));
+        assertFalse(text(fetch(pages, path)).contains("4712"));
         assertNull(status(pages).Devices().get(1).Processes());
         assertEquals(391, status(pages).Devices().get(1).Power());
         var ours =
@@ -250,12 +251,12 @@ class NvidiaDockerPagesTest {
     @Test
     void mesosAttributeIsTheDocument() throws Exception {
         NvidiaDockerPages pages = pages("h100x4");
-        String line = text(ask(pages, "/mesos/cli"));
+        String line = text(fetch(pages, "/mesos/cli"));
         String attribute =
                 line.replaceFirst("^--attributes=gpus:", "").replaceFirst(" --resources.*", "");
         var bytes = new ByteArrayInputStream(Base64.getUrlDecoder().decode(attribute));
         assertEquals(
-                ask(pages, "/gpu/info/json").body(),
+                fetch(pages, "/gpu/info/json").body(),
                 new String(new InflaterInputStream(bytes).readAllBytes(), StandardCharsets.UTF_8));
         assertFalse(attribute.contains("="));
         assertEquals(
@@ -280,7 +281,7 @@ class NvidiaDockerPagesTest {
                 docker(pages, "3 GPU-5c1a1003 1", "nvidia_driver").body());
         assertEquals(docker(pages, "*", "*"), docker(pages, "", ""));
         JsonNode json =
-                JSON.readTree(ask(pages, "/docker/cli/json", Map.of("dev", List.of("0"))).body());
+                JSON.readTree(fetch(pages, "/docker/cli/json", Map.of("dev", List.of("0"))).body());
         assertEquals("/dev/nvidia0", json.path("Devices").path(3).asText());
     }
 
@@ -295,7 +296,7 @@ class NvidiaDockerPagesTest {
 
     private static WebAnswer.Page docker(NvidiaDockerPages pages, String dev, String vol)
             throws IOException {
-        return ask(pages, "/docker/cli", Map.of("dev", List.of(dev), "vol", List.of(vol)));
+        return fetch(pages, "/docker/cli", Map.of("dev", List.of(dev), "vol", List.of(vol)));
     }
 
     private static void checkRefusal(String begin, WebAnswer.Page page) {
@@ -310,7 +311,7 @@ class NvidiaDockerPagesTest {
         Files.delete(folder.resolve("root/proc/driver/nvidia/version"));
         assertEquals(new Info(new Info.Version(null, null), List.of()), info(pages));
         assertEquals(new Status(List.of()), status(pages));
-        assertEquals("", text(ask(pages, "/gpu/status")).strip());
+        assertEquals("", text(fetch(pages, "/gpu/status")).strip());
         checkRefusal("no NVIDIA driver is loaded", docker(pages, "", ""));
     }
 

@@ -50,7 +50,7 @@ class PodInjectionTest {
         host = Host.at(root.folder());
         String address = HostDriver.read(host).gpus().getFirst().pciAddress();
         host.mig()
-                .hear(
+                .report(
                         address,
                         new MigMemory.Mode(
                                 true,
@@ -85,7 +85,7 @@ class PodInjectionTest {
     }
 
     private void start() throws InterruptedException {
-        injection.start().awaitFirstLook(Duration.ofSeconds(60));
+        injection.start().awaitFirstScan(Duration.ofSeconds(60));
     }
 
     private List<Gpu> gpus() throws IOException {

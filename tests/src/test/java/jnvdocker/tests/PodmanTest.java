@@ -316,9 +316,10 @@ class PodmanTest {
         Process service = podman.serve(socket);
         try (linked) {
             for (TestDaemon daemon : List.of(lab.daemon(), linked)) {
-                for (Path asked : List.of(socket, link)) {
-                    assertRefusedAsPodmans(throughSocket(daemon, "run", asked, "--gpus=1"));
-                    assertRefusedAsPodmans(throughSocket(daemon, "create", asked, "--gpus=all"));
+                for (Path requested : List.of(socket, link)) {
+                    assertRefusedAsPodmans(throughSocket(daemon, "run", requested, "--gpus=1"));
+                    assertRefusedAsPodmans(
+                            throughSocket(daemon, "create", requested, "--gpus=all"));
                 }
             }
             assertEquals("", podman.command("ps", "-aq").run().ok().out());

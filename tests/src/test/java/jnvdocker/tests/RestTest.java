@@ -93,7 +93,8 @@ class RestTest {
 
     @Test
     void otherMethodsAreNotFoundAndUnknownGpusRefused() {
-        Http.Answer post = Http.ask(TCP, "POST /v1.0/gpu/info HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        Http.Answer post =
+                Http.query(TCP, "POST /v1.0/gpu/info HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assertEquals(404, post.status(), post::body);
         Http.Answer unknown = Http.get(TCP, "/docker/cli?dev=0+7");
         assertEquals(400, unknown.status());

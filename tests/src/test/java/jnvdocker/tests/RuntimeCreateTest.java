@@ -282,14 +282,14 @@ class RuntimeCreateTest {
 
     @Test
     void daemonThatWasStoppedJustThenIsAskedAgain() throws IOException {
-        AtomicInteger asked = new AtomicInteger();
+        AtomicInteger requested = new AtomicInteger();
         byte[] answer = new Frames().out(NEW).exit(0).toBytes();
         Command.Result result =
                 answered(client ->
-                        Script.saying(asked.getAndIncrement() < 2 ? new byte[0] : answer)
+                        Script.saying(requested.getAndIncrement() < 2 ? new byte[0] : answer)
                                 .play(client));
         assertPassedOn(result, "");
-        assertEquals(3, asked.get());
+        assertEquals(3, requested.get());
         assertEquals(NEW, Files.readString(config));
     }
 

@@ -142,7 +142,7 @@ class RuntimeProgramTest {
             })
     void whateverMayBeAboutGpusConcernsTheDaemon(String textOfFile) throws IOException {
         String[] parts = textOfFile.split("\\|", 2);
-        assertEquals(1, asked(ordinary(parts[0], parts[1])), textOfFile);
+        assertEquals(1, requested(ordinary(parts[0], parts[1])), textOfFile);
     }
 
     @ParameterizedTest
@@ -157,7 +157,7 @@ class RuntimeProgramTest {
     void ordinaryContainerStartsWithoutADaemon(String textOfFile) throws IOException {
         String[] parts = textOfFile.split("\\|", 2);
         RuntimeCall call = ordinary(parts[0], parts[1]);
-        assertEquals(0, asked(call), textOfFile);
+        assertEquals(0, requested(call), textOfFile);
         assertPassedOn(runtime.command(call).run());
     }
 
@@ -168,7 +168,7 @@ class RuntimeProgramTest {
             throws IOException {
         boolean concerns =
                 devices.matches("all|refused|\\*:.*") || json.matches(".*\"major\":195\\b.*");
-        assertEquals(concerns ? 1 : 0, asked(ordinary("config.json", json)), typed + json);
+        assertEquals(concerns ? 1 : 0, requested(ordinary("config.json", json)), typed + json);
     }
 
     /** Nodes have numbers, too, and no engine gives those. */
@@ -179,7 +179,7 @@ class RuntimeProgramTest {
                 "{\"type\":\"c\",\"major\":10,\"minor\":4294967296}",
             })
     void nodesWithNumbersOfNoDeviceConcernTheDaemon(String node) throws IOException {
-        assertEquals(1, asked(ordinary("config.json", node)));
+        assertEquals(1, requested(ordinary("config.json", node)));
     }
 
     /** Keeps the ordinary container's own mounts, which show where docker's directory is. */
@@ -190,11 +190,11 @@ class RuntimeProgramTest {
                 .prepare(folder);
     }
 
-    private int asked(RuntimeCall call) {
-        AtomicInteger asked = new AtomicInteger();
+    private int requested(RuntimeCall call) {
+        AtomicInteger requested = new AtomicInteger();
         Script counting =
                 client -> {
-                    asked.incrementAndGet();
+                    requested.incrementAndGet();
                     return UNCHANGED.play(client);
                 };
         try (HostileDaemon _ = new HostileDaemon(runtime.socket(), counting)) {
@@ -203,7 +203,7 @@ class RuntimeProgramTest {
             runtime.socket().toFile().delete();
         }
         assertEquals(call.argv(), real.call().argv());
-        return asked.get();
+        return requested.get();
     }
 
     // ---- docker's files ----
@@ -218,12 +218,12 @@ class RuntimeProgramTest {
         Files.writeString(
                 call.bundle().resolve("config.json"),
                 config.replace("/containers/" + call.id(), "/containers/" + other));
-        assertEquals(1, asked(call));
+        assertEquals(1, requested(call));
         Files.writeString(
                 call.bundle().resolve("config.json"),
                 config.replace("/containers/" + call.id(), "/nowhere/" + other)
                         .replace("/var/lib/docker/overlay2/", "/nowhere/"));
-        assertEquals(0, asked(call));
+        assertEquals(0, requested(call));
     }
 
     /** Its user has mounted files in place of all of docker's. */
@@ -235,14 +235,14 @@ class RuntimeProgramTest {
         String text =
                 Files.readString(config).replace("/containers/" + call.id(), "/users/directory");
         Files.writeString(config, text);
-        assertEquals(1, asked(call));
+        assertEquals(1, requested(call));
         Files.writeString(config, text.replaceFirst("\"root\":", "\"rooted\":"));
-        assertEquals(0, asked(call));
+        assertEquals(0, requested(call));
         String forged = "\"annotations\":{\"root\":\"{\\\"path\\\":\\\"/x/y\\\"}\"},\"root\":";
         Files.writeString(config, text.replaceFirst("\"root\":", Matcher.quoteReplacement(forged)));
-        assertEquals(1, asked(call));
+        assertEquals(1, requested(call));
         Folders.remove(folder.resolve("var/lib/docker/containers").resolve(call.id()));
-        assertEquals(0, asked(call));
+        assertEquals(0, requested(call));
     }
 
     @Test
@@ -317,12 +317,12 @@ class RuntimeProgramTest {
     void createIsFoundBehindAllOptions(String line) throws IOException {
         Path bundle = Files.createDirectory(folder.resolve("B"));
         Files.writeString(bundle.resolve("config.json"), "{\"x\":\"NVIDIA_\"}");
-        assertEquals(1, asked(call(line)));
+        assertEquals(1, requested(call(line)));
         List<String> all = new ArrayList<>(List.of(line.split(" ")));
         all.replaceAll(word -> word.replace("B", bundle.toString()));
-        assertEquals(1, asked(call(String.join(" ", all))));
+        assertEquals(1, requested(call(String.join(" ", all))));
         Files.writeString(bundle.resolve("config.json"), "{}");
-        assertEquals(0, asked(call(line)));
+        assertEquals(0, requested(call(line)));
     }
 
     @Test

@@ -131,7 +131,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * @throws EngineException when the engine does not answer
      */
     public EngineRuntimes runtimes() throws EngineException {
-        return memory.runtimes(() -> queryForClient("list runtimes", LIMIT, EngineRuntimes::ask));
+        return memory.runtimes(() -> queryForClient("list runtimes", LIMIT, EngineRuntimes::query));
     }
 
     /**
@@ -141,7 +141,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      */
     public EngineProduct product() throws EngineException {
         return memory.product(
-                () -> queryForClient("report its version", LIMIT, EngineProduct::ask));
+                () -> queryForClient("report its version", LIMIT, EngineProduct::query));
     }
 
     /**
@@ -192,12 +192,12 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     /** So that the engine need not be asked when the next container starts. */
     EngineRuntimes learnRuntimes() throws EngineException {
         return memory.runtimes(
-                () -> queryInBackground("list runtimes", LIMIT, EngineRuntimes::ask));
+                () -> queryInBackground("list runtimes", LIMIT, EngineRuntimes::query));
     }
 
     /** The engine's facts as it tells them now, whatever is remembered. */
     public EngineFacts facts(Duration limit) throws EngineException {
-        return queryInBackground("describe itself", limit, EngineFacts::ask);
+        return queryInBackground("describe itself", limit, EngineFacts::query);
     }
 
     /**
@@ -555,7 +555,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
             throws EngineException {
         onBehalf.incrementAndGet();
         try {
-            return ask(what, limit, question);
+            return query(what, limit, question);
         } finally {
             onBehalf.decrementAndGet();
         }
@@ -568,7 +568,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
             // A client would find out as well, once it had been built.
             throw noAnswer("No such file or directory", null);
         }
-        return ask(what, limit, question);
+        return query(what, limit, question);
     }
 
     /**
@@ -605,7 +605,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * Asks twice before giving up: the kept connections may be of an engine that has been restarted
      * since, and the one that runs now may speak another version of the API.
      */
-    private <T> T ask(String what, Duration limit, Function<DockerClient, T> question)
+    private <T> T query(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         DockerClient used = client.get();
         try {

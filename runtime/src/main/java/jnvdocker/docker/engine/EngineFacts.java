@@ -13,7 +13,7 @@ import java.util.Objects;
  */
 public record EngineFacts(
         EngineProduct product, String version, String cgroupDriver, EngineRuntimes runtimes) {
-    static EngineFacts ask(DockerClient docker) {
+    static EngineFacts query(DockerClient docker) {
         Info info = docker.infoCmd().exec();
         return new EngineFacts(
                 EngineProduct.of(docker.versionCmd().exec(), info),

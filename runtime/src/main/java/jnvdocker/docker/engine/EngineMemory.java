@@ -21,7 +21,7 @@ final class EngineMemory {
     /** A question to the engine. */
     @FunctionalInterface
     interface Question<T> {
-        T ask() throws EngineException;
+        T query() throws EngineException;
     }
 
     /** Somebody follows its events from now on. */
@@ -83,7 +83,7 @@ final class EngineMemory {
             }
             before = generation;
         }
-        T answer = question.ask();
+        T answer = question.query();
         synchronized (this) {
             // Told while it answered: it may have answered before.
             if (followed && before == generation) {

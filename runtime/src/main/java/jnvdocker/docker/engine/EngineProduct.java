@@ -26,7 +26,7 @@ public record EngineProduct(String name, boolean rootless) {
     /** Among the security options of an engine that runs without root. */
     private static final String ROOTLESS = "name=rootless";
 
-    static EngineProduct ask(DockerClient docker) {
+    static EngineProduct query(DockerClient docker) {
         return of(docker.versionCmd().exec(), docker.infoCmd().exec());
     }
 

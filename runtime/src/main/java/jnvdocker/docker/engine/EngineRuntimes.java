@@ -23,7 +23,7 @@ public record EngineRuntimes(String standard, Map<String, String> paths) {
         paths = Map.copyOf(paths);
     }
 
-    static EngineRuntimes ask(DockerClient docker) {
+    static EngineRuntimes query(DockerClient docker) {
         return of(docker.infoCmd().exec());
     }
 

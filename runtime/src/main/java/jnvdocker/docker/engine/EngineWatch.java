@@ -77,7 +77,7 @@ public final class EngineWatch implements AutoCloseable {
 
     /** Returns when the engine's stream of events has ended. */
     private void follow() throws IOException, InterruptedException {
-        EventStream events = new EventStream(this::heard);
+        EventStream events = new EventStream(this::handle);
         // First the stream, then the list: what happens in between is told at least once.
         try (Closeable _ = engine.events(events)) {
             engine.memory().follow();
@@ -152,7 +152,7 @@ public final class EngineWatch implements AutoCloseable {
     /** What has happened to which container, or to none. */
     private record Happening(String action, String container) {}
 
-    private void heard(Event event) {
+    private void handle(Event event) {
         String action = event.getAction();
         if ("reload".equals(action)) {
             engine.memory().forget();
@@ -199,7 +199,7 @@ public final class EngineWatch implements AutoCloseable {
                 perform("look into it", () -> engine.learn(container));
             }
             case "rename" -> renamed(container);
-            case "die" -> claim.ifPresent(its -> perform(action, () -> reconciler.lookAt(its)));
+            case "die" -> claim.ifPresent(its -> perform(action, () -> reconciler.recheck(its)));
             case "destroy" ->
                     claim.ifPresent(
                             its -> perform(action, () -> reconciler.destroyed(container, its)));

@@ -34,7 +34,7 @@ final class RunningMemory {
 
     /** Looks into a container; empty when it does not run any more. */
     interface Question {
-        Optional<RunningContainer> ask(String id) throws EngineException;
+        Optional<RunningContainer> query(String id) throws EngineException;
     }
 
     /** Those of the list, asking of all at once that are not known. */
@@ -83,7 +83,7 @@ final class RunningMemory {
 
     /** Looks into a container anew. */
     Optional<RunningContainer> learn(String id, Question question) throws EngineException {
-        Optional<RunningContainer> found = question.ask(id);
+        Optional<RunningContainer> found = question.query(id);
         found.ifPresent(this::keep);
         return found;
     }

@@ -23,15 +23,15 @@ import java.util.stream.Collectors;
 
 /** Says why somebody gets no GPU, and what to do. */
 public final class ChoiceText {
-    private static final String LOOK = "look at the kernel log (dmesg | grep -i nvrm)";
+    private static final String REMEDY = "look at the kernel log (dmesg | grep -i nvrm)";
 
     private ChoiceText() {}
 
     /** The holders of the requested GPUs. */
     public static String reason(GpuChoice.Busy busy) {
         return switch (busy) {
-            case GpuChoice.OverQuota(int asked, Quota.ForNow excess) ->
-                    asked(asked) + ", but " + QuotaText.why(excess);
+            case GpuChoice.OverQuota(int requested, Quota.ForNow excess) ->
+                    requested(requested) + ", but " + QuotaText.why(excess);
             case GpuChoice.Taken taken ->
                     before(taken)
                             + LeaseText.taken(
@@ -80,9 +80,9 @@ public final class ChoiceText {
                             taken.free().isEmpty()
                                     ? wait
                                     : "try --gpus 1 (free: " + indices(taken.free()) + ")");
-            case GpuChoice.OverQuota(int asked, Quota.ForNow excess) ->
+            case GpuChoice.OverQuota(int requested, Quota.ForNow excess) ->
                     new Refusal(
-                            start + subject(request, asked) + ", and " + QuotaText.why(excess),
+                            start + subject(request, requested) + ", and " + QuotaText.why(excess),
                             switch (excess) {
                                 case Quota.TooMany many ->
                                         many.left() > 0
@@ -90,9 +90,9 @@ public final class ChoiceText {
                                                 : wait + ", or stop one of them";
                                 case Quota.NoHours _ -> wait;
                             });
-            case GpuChoice.NeverAllowed(int asked, Quota.ForGood excess) ->
+            case GpuChoice.NeverAllowed(int requested, Quota.ForGood excess) ->
                     new Refusal(
-                            start + subject(request, asked) + ", and " + QuotaText.why(excess),
+                            start + subject(request, requested) + ", and " + QuotaText.why(excess),
                             excess instanceof Quota.Never never && never.limit().limit() > 0
                                     ? "try --gpus 1"
                                     : QuotaText.remedy(excess));
@@ -124,14 +124,14 @@ public final class ChoiceText {
         return switch (taken.request()) {
             case GpuRequest.All _ -> "all GPUs requested, but ";
             case GpuRequest.Count count ->
-                    asked(count) + ", but " + onlyFree(count, taken.free()) + ": ";
+                    requested(count) + ", but " + onlyFree(count, taken.free()) + ": ";
             case GpuRequest.Devices _, GpuRequest.None _ -> "";
         };
     }
 
     /** {@code only GPUs 1,3 are free}; others may be that are not requested. */
-    private static String onlyFree(GpuRequest.Count asked, List<Gpu> free) {
-        String which = asked.filter().isAny() ? "" : " of these";
+    private static String onlyFree(GpuRequest.Count requested, List<Gpu> free) {
+        String which = requested.filter().isAny() ? "" : " of these";
         return switch (free.size()) {
             case 0 -> "none" + which + " is free";
             case 1 -> "only GPU " + indices(free) + which + " is free";
@@ -165,11 +165,11 @@ public final class ChoiceText {
     /** The reason why a request cannot be met as things are. */
     public static Refusal refusal(GpuChoice.Impossible why) {
         return switch (why) {
-            case GpuChoice.NeverAllowed(int asked, Quota.ForGood excess) ->
+            case GpuChoice.NeverAllowed(int requested, Quota.ForGood excess) ->
                     new Refusal(
-                            asked(asked) + ", but " + QuotaText.why(excess),
+                            requested(requested) + ", but " + QuotaText.why(excess),
                             QuotaText.remedy(excess));
-            case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", LOOK);
+            case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", REMEDY);
             case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
             case GpuChoice.Nameless(Gpu gpu) ->
                     new Refusal(
@@ -191,12 +191,12 @@ public final class ChoiceText {
                                     + "ask an administrator");
             case GpuChoice.TooFew few ->
                     new Refusal(
-                            asked(few.asked()) + ", but " + inService(few),
-                            (few.asked().filter().isAny() ? "ask for fewer" : "ask for others")
+                            requested(few.requested()) + ", but " + inService(few),
+                            (few.requested().filter().isAny() ? "ask for fewer" : "ask for others")
                                     + " ('jnvdocker gpu ls' shows them)");
-            case GpuChoice.Unclear(GpuRequest.Count asked, List<Gpu> unclear) ->
+            case GpuChoice.Unclear(GpuRequest.Count requested, List<Gpu> unclear) ->
                     new Refusal(
-                            asked(asked) + ", but " + RequestText.unclear(unclear),
+                            requested(requested) + ", but " + RequestText.unclear(unclear),
                             "try again in a minute, or name a model or GPUs ('jnvdocker gpu ls'"
                                     + " shows them)");
         };
@@ -215,7 +215,7 @@ public final class ChoiceText {
         if (out.isEmpty()) {
             return "this host has " + (few.usable() == 0 ? "none" : few.usable());
         }
-        String which = few.asked().filter().isAny() ? "" : " of these";
+        String which = few.requested().filter().isAny() ? "" : " of these";
         String start =
                 switch (few.usable()) {
                     case 0 -> "none" + which + " is in service: ";
@@ -231,11 +231,11 @@ public final class ChoiceText {
                 .collect(Collectors.joining(", ", start, ""));
     }
 
-    private static String asked(int count) {
-        return asked(new GpuRequest.Count(count));
+    private static String requested(int count) {
+        return requested(new GpuRequest.Count(count));
     }
 
-    private static String asked(GpuRequest.Count count) {
+    private static String requested(GpuRequest.Count count) {
         return RequestText.gpus(count) + " requested";
     }
 
@@ -290,7 +290,8 @@ public final class ChoiceText {
                     "the driver does not show "
                             + (ids.size() == 1 ? "GPU " : "all of GPUs ")
                             + Quote.shown(Indices.typed(ids));
-            case Obstacle.TooFew(GpuRequest.Count asked, int gpus) -> RequestText.have(asked, gpus);
+            case Obstacle.TooFew(GpuRequest.Count requested, int gpus) ->
+                    RequestText.have(requested, gpus);
             case Obstacle.Unclear(List<Gpu> unclear) -> RequestText.unclear(unclear);
         };
     }

@@ -365,7 +365,7 @@ public final class LeaseText {
                 + ticket.client().pid()
                 + (task.isPresent() ? "), which" : "), who")
                 + " has waited for "
-                + asked(ticket.request())
+                + requested(ticket.request())
                 + " since "
                 + time(ticket.since());
     }
@@ -381,7 +381,7 @@ public final class LeaseText {
     }
 
     /** The request in words: {@code 2 GPUs}. */
-    public static String asked(GpuRequest request) {
+    public static String requested(GpuRequest request) {
         return switch (request) {
             case GpuRequest.All _ -> "all GPUs";
             case GpuRequest.None _ -> "no GPU";

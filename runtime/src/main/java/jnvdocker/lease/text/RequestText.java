@@ -28,14 +28,14 @@ final class RequestText {
     }
 
     /** {@code this host has only 1 GPU of model A100}. */
-    static String have(GpuRequest.Count asked, int gpus) {
-        if (asked.filter().isAny()) {
+    static String have(GpuRequest.Count requested, int gpus) {
+        if (requested.filter().isAny()) {
             return "the driver shows " + (gpus == 0 ? "none" : "only " + gpus);
         }
         return "this host has "
                 + (gpus == 0
-                        ? "no GPU" + condition(asked.filter())
-                        : "only " + gpus(gpus, asked.filter()));
+                        ? "no GPU" + condition(requested.filter())
+                        : "only " + gpus(gpus, requested.filter()));
     }
 
     /** {@code NVML does not report the memory of GPUs 0,1}. */

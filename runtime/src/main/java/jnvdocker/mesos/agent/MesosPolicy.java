@@ -72,10 +72,10 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         return given;
     }
 
-    private void refuseUnless(boolean given, String asked) throws RefusedException {
+    private void refuseUnless(boolean given, String requested) throws RefusedException {
         if (!given) {
             throw new RefusedException(
-                    asked
+                    requested
                             + ", but Mesos tasks get only "
                             + (gpus.isEmpty()
                                     ? "whole GPUs"

@@ -56,7 +56,9 @@ public final class GuardedRuntimes implements Predicate<String> {
             return before.ours();
         }
         boolean ours =
-                RuntimeProgram.read(path).filter(told -> told.socket().equals(socket)).isPresent();
+                RuntimeProgram.read(path)
+                        .filter(settings -> settings.socket().equals(socket))
+                        .isPresent();
         if (known.size() >= REMEMBERED) {
             known.clear();
         }

@@ -27,9 +27,9 @@ public record RuntimeHealth(
      */
     public static RuntimeHealth of(
             Registration registration, Path socket, Optional<EngineRuntimes> engine) {
-        Optional<RuntimeProgram.Settings> told = RuntimeProgram.read(registration.program());
+        Optional<RuntimeProgram.Settings> stored = RuntimeProgram.read(registration.program());
         Optional<Path> real =
-                told.filter(_ -> registration.engine() != EngineKind.CDI)
+                stored.filter(_ -> registration.engine() != EngineKind.CDI)
                         .map(RuntimeProgram.Settings::real);
         try {
             Optional<EngineSettings.Found> found = found(registration);
@@ -37,7 +37,7 @@ public record RuntimeHealth(
                     registration,
                     real,
                     found.map(EngineSettings.Found::standard).orElse(false),
-                    wrong(registration, told, found, socket)
+                    wrong(registration, stored, found, socket)
                             .or(() -> engine.flatMap(now -> notLoaded(registration, found, now))));
         } catch (RefusedException e) {
             return new RuntimeHealth(registration, real, false, Optional.of(e.refusal()));
@@ -63,29 +63,29 @@ public record RuntimeHealth(
 
     private static Optional<Refusal> wrong(
             Registration registration,
-            Optional<RuntimeProgram.Settings> told,
+            Optional<RuntimeProgram.Settings> stored,
             Optional<EngineSettings.Found> found,
             Path socket) {
         String again =
                 "run 'jnvdocker runtime install --engine "
                         + registration.engine().word()
                         + "' again, as before";
-        if (told.isEmpty()) {
+        if (stored.isEmpty()) {
             return Optional.of(
                     new Refusal(registration.program() + " is missing or was changed", again));
         }
-        if (!told.get().socket().equals(socket)) {
+        if (!stored.get().socket().equals(socket)) {
             return Optional.of(
                     new Refusal(
                             registration.program()
                                     + " asks another daemon, at "
-                                    + told.get().socket(),
+                                    + stored.get().socket(),
                             again));
         }
-        if (!Files.isExecutable(told.get().real())) {
+        if (!Files.isExecutable(stored.get().real())) {
             return Optional.of(
                     new Refusal(
-                            "the real runtime " + told.get().real() + " does not exist", again));
+                            "the real runtime " + stored.get().real() + " does not exist", again));
         }
         if (!found.map(EngineSettings.Found::program).equals(Optional.of(registration.program()))) {
             return Optional.of(

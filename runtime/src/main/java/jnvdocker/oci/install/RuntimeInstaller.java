@@ -144,11 +144,11 @@ public final class RuntimeInstaller {
                                 wanted.resources(),
                                 wanted.devices(),
                                 settings.imports(wanted.config(), before)));
-        RuntimeProgram.Settings told =
+        RuntimeProgram.Settings stored =
                 new RuntimeProgram.Settings(real, place.markers(), place.socket(), place.wake());
         // So that a path that does not fit is refused now.
-        RuntimeProgram.settle(read(), told);
-        return new Plan(registration, told, before, after, nvidias);
+        RuntimeProgram.settle(read(), stored);
+        return new Plan(registration, stored, before, after, nvidias);
     }
 
     /** The one that the engine takes now, unless of jnvdocker's by now. */

@@ -69,12 +69,12 @@ public final class RuntimeProgram {
         try {
             return bytes(program)
                     .flatMap(PROGRAM::settings)
-                    .map(told ->
+                    .map(lines ->
                             new Settings(
-                                    Path.of(told.get(0)),
-                                    Path.of(told.get(1)),
-                                    Path.of(told.get(2)),
-                                    Path.of(told.get(3))));
+                                    Path.of(lines.get(0)),
+                                    Path.of(lines.get(1)),
+                                    Path.of(lines.get(2)),
+                                    Path.of(lines.get(3))));
         } catch (IOException e) {
             return Optional.empty();
         }

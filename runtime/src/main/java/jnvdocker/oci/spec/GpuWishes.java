@@ -130,7 +130,7 @@ public final class GpuWishes {
                 new UsersWords(spec, docker, image, settings.get(), namesRuntime(docker));
         Set<Integer> named =
                 docker.isPresent() ? named(spec, docker.get(), given, world.majors()) : given;
-        Optional<GpuWish> wish = asked(docker, words, claims, named);
+        Optional<GpuWish> wish = requested(docker, words, claims, named);
         if (wish.isEmpty() && !given.isEmpty()) {
             wish = Optional.of(new GpuWish.Nodes(given, GpuWish.Source.NODE));
         }
@@ -236,7 +236,7 @@ public final class GpuWishes {
     }
 
     /** The wish that a user has expressed to us, or to docker. */
-    private Optional<GpuWish> asked(
+    private Optional<GpuWish> requested(
             Optional<DockerContainer> docker, UsersWords words, Claims claims, Set<Integer> named)
             throws RefusedException, IOException {
         Optional<GpuWish> claimed = claimed(words, claims, named);

@@ -50,16 +50,16 @@ final class DockerCommandLineTest {
 
     @Test
     void helpIsAskedOnceAndOnlyForAnUnknownOption() throws Exception {
-        AtomicInteger asked = new AtomicInteger();
+        AtomicInteger requested = new AtomicInteger();
         DockerHelp help =
                 verb -> {
-                    asked.incrementAndGet();
+                    requested.incrementAndGet();
                     return "      --new string   A new one\n      --newer   A newer one\n";
                 };
         DockerCommandLine.parse(List.of("run", "-it", "--rm", "cuda"), help);
-        assertEquals(0, asked.get());
+        assertEquals(0, requested.get());
         DockerCommandLine.parse(List.of("run", "--new", "x", "--newer", "cuda"), help);
-        assertEquals(1, asked.get());
+        assertEquals(1, requested.get());
     }
 
     @Test

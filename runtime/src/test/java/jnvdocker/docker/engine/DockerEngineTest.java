@@ -180,11 +180,11 @@ class DockerEngineTest {
     @Test
     void manyMayAskWhileItRestarts() throws Exception {
         engine.image("cuda");
-        Callable<Optional<ImageConfig>> ask = () -> engine.image("cuda");
+        Callable<Optional<ImageConfig>> query = () -> engine.image("cuda");
         try (var pool = Executors.newFixedThreadPool(8)) {
             for (int round = 0; round < 10; round++) {
                 dockerd.restart();
-                for (var answer : pool.invokeAll(Collections.nCopies(8, ask))) {
+                for (var answer : pool.invokeAll(Collections.nCopies(8, query))) {
                     assertTrue(answer.get().isPresent());
                 }
             }

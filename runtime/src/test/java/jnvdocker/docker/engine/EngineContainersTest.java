@@ -260,9 +260,9 @@ class EngineContainersTest {
         engine.runtimes();
         engine.inspect(ID, LIMIT);
         assertEquals(ID, engine.lastKnown().getFirst().id());
-        int asked = dockerd.requests().size();
+        int requested = dockerd.requests().size();
         engine.learn(ID);
-        assertEquals(asked, dockerd.requests().size());
+        assertEquals(requested, dockerd.requests().size());
     }
 
     @Test
@@ -324,7 +324,7 @@ class EngineContainersTest {
         dockerd.answers("/info", 200, "{\"ID\": \"ABCD\", \"DefaultRuntime\": \"runc\"}");
         engine.id(LIMIT);
         engine.id(LIMIT);
-        assertEquals(2, asked("/info"));
+        assertEquals(2, requested("/info"));
         assertEquals(Optional.empty(), engine.knownId());
 
         engine.memory().follow();
@@ -333,17 +333,17 @@ class EngineContainersTest {
         assertEquals(Optional.of("ABCD"), engine.knownId());
         engine.runtimes();
         engine.runtimes();
-        assertEquals(4, asked("/info"));
+        assertEquals(4, requested("/info"));
 
         engine.memory().forget();
         engine.runtimes();
-        assertEquals(5, asked("/info"));
+        assertEquals(5, requested("/info"));
         assertEquals(Optional.empty(), engine.knownId());
 
         engine.memory().leave();
         engine.runtimes();
         engine.runtimes();
-        assertEquals(7, asked("/info"));
+        assertEquals(7, requested("/info"));
     }
 
     @Test
@@ -360,7 +360,7 @@ class EngineContainersTest {
         assertEquals("new", memory.id(() -> "newer"));
     }
 
-    private long asked(String path) {
+    private long requested(String path) {
         return dockerd.requests().stream().filter(request -> request.endsWith(path)).count();
     }
 }

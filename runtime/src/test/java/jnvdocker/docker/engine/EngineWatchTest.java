@@ -93,14 +93,14 @@ class EngineWatchTest {
         dockerd.happened(events.toString());
         try (EngineWatch _ = EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts())) {
             long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-            while (asked("/containers/last/json") == 0 || !seen.call()) {
+            while (requested("/containers/last/json") == 0 || !seen.call()) {
                 assertTrue(System.nanoTime() < deadline, () -> "asked: " + dockerd.requests());
                 Thread.sleep(10);
             }
         }
     }
 
-    private long asked(String path) {
+    private long requested(String path) {
         return dockerd.requests().stream()
                 .filter(it -> URLDecoder.decode(it, StandardCharsets.UTF_8).endsWith(path))
                 .count();
@@ -131,9 +131,9 @@ class EngineWatchTest {
                 happens("rename", container, container + "-new", claim);
             }
         }
-        watchUntilSeen(
-                () -> containers.stream().allMatch(it -> asked("/containers/" + it + "/json") > 0));
-        assertEquals(1, asked(LABELLED));
+        watchUntilSeen(() ->
+                containers.stream().allMatch(it -> requested("/containers/" + it + "/json") > 0));
+        assertEquals(1, requested(LABELLED));
     }
 
     @Test
@@ -143,8 +143,8 @@ class EngineWatchTest {
         for (int i = 0; i < 40; i++) {
             happens("start", "c", "c", CLAIM);
         }
-        watchUntilSeen(() -> asked(LABELLED) > 1);
-        assertTrue(asked(LABELLED) < 10, () -> "asked: " + dockerd.requests());
+        watchUntilSeen(() -> requested(LABELLED) > 1);
+        assertTrue(requested(LABELLED) < 10, () -> "asked: " + dockerd.requests());
     }
 
     /** Whether the container carries a label of ours or not. */

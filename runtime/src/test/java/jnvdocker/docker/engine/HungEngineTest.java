@@ -56,7 +56,7 @@ class HungEngineTest {
         }
     }
 
-    private long asked() {
+    private long requested() {
         return dockerd.requests().stream().filter(it -> it.contains("/hung/")).count();
     }
 
@@ -87,8 +87,8 @@ class HungEngineTest {
         for (Future<?> call : calls) {
             assertThrows(Exception.class, call::get);
         }
-        assertTrue(dockerd.givenUp().tryAcquire((int) asked(), 30, TimeUnit.SECONDS));
-        assertTrue(asked() > 0);
+        assertTrue(dockerd.givenUp().tryAcquire((int) requested(), 30, TimeUnit.SECONDS));
+        assertTrue(requested() > 0);
         assertEquals(List.of(), engine.running(LONG));
         long after = openSockets();
         assertTrue(after <= before + 2, before + " sockets before, " + after + " after");
@@ -98,7 +98,7 @@ class HungEngineTest {
     void listsAnswerWhileEverythingElseHangs() throws Exception {
         List<Future<?>> calls = new ArrayList<>();
         inspectAll(LONG, calls);
-        while (asked() < 2) {
+        while (requested() < 2) {
             Thread.sleep(10);
         }
         for (int i = 0; i < 20; i++) {
@@ -107,7 +107,7 @@ class HungEngineTest {
         // Only a few calls at a time ask about one container; another one is looked into.
         dockerd.answers("/containers/other/json", 200, "{\"Id\": \"other\", \"Name\": \"/o\"}");
         assertEquals("other", engine.inspect("other", LONG).orElseThrow().id());
-        assertEquals(2, asked());
+        assertEquals(2, requested());
         engine.close();
         for (Future<?> call : calls) {
             assertThrows(Exception.class, call::get);

@@ -96,12 +96,12 @@ public final class LeaseBench {
             times.plan.add(System.nanoTime() - start);
             String volume = volume(docker);
             RawPlugin plugin = new RawPlugin(daemon.pluginSocket());
-            plugin.ask("Create", volume, "");
+            plugin.query("Create", volume, "");
             start = System.nanoTime();
-            plugin.ask("Mount", volume, "bench");
+            plugin.query("Mount", volume, "bench");
             times.mount.add(System.nanoTime() - start);
             start = System.nanoTime();
-            plugin.ask("Unmount", volume, "bench");
+            plugin.query("Unmount", volume, "bench");
             times.unmount.add(System.nanoTime() - start);
             return null;
         }

@@ -18,7 +18,7 @@ final class RawPlugin {
     }
 
     /** Calls a verb, and fails when the answer has an Err. */
-    void ask(String verb, String volume, String id) throws IOException {
+    void query(String verb, String volume, String id) throws IOException {
         String body = "{\"Name\":\"" + volume + "\",\"ID\":\"" + id + "\"}\n";
         String request =
                 "POST /VolumeDriver."

@@ -18,11 +18,11 @@ public final class Http {
 
     /** Asks for a page as {@code localhost}. */
     public static Answer get(SocketAddress address, String path) {
-        return ask(address, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        return query(address, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
 
     /** Sends a request. */
-    public static Answer ask(SocketAddress address, String request) {
+    public static Answer query(SocketAddress address, String request) {
         try (SocketChannel channel = SocketChannel.open(address)) {
             send(channel, request);
             InputStream in = Channels.newInputStream(channel);

@@ -47,9 +47,10 @@ public final class OtherPlugin implements AutoCloseable {
                                 ServerServiceDefinition.builder(Calls.PLUGIN)
                                         .addMethod(
                                                 Calls.OPTIONS,
-                                                ServerCalls.asyncUnaryCall((_, asker) -> {
-                                                    asker.onNext(NO_OPTIONS.bytes().toByteArray());
-                                                    asker.onCompleted();
+                                                ServerCalls.asyncUnaryCall((_, observer) -> {
+                                                    observer.onNext(
+                                                            NO_OPTIONS.bytes().toByteArray());
+                                                    observer.onCompleted();
                                                 }))
                                         .addMethod(
                                                 Calls.LIST_AND_WATCH,
@@ -81,7 +82,7 @@ public final class OtherPlugin implements AutoCloseable {
                         TestKubelet.GPU,
                         NO_OPTIONS);
         ByteString bytes = request.bytes();
-        grpc.ask(kubelet, Calls.REGISTER, bytes, Duration.ofSeconds(10));
+        grpc.request(kubelet, Calls.REGISTER, bytes, Duration.ofSeconds(10));
     }
 
     /** How many have read its devices. */

@@ -225,7 +225,8 @@ public final class TestKubelet implements AutoCloseable {
         ManagedChannel channel = grpc.channel(folder.resolve(request.endpoint()));
         note("GetDevicePluginOptions");
         PluginOptions options =
-                PluginOptions.parse(ask(channel, Calls.OPTIONS, ByteString.EMPTY, OPTIONS_SECONDS));
+                PluginOptions.parse(
+                        query(channel, Calls.OPTIONS, ByteString.EMPTY, OPTIONS_SECONDS));
         Plugin plugin = new Plugin(request.resource(), channel, options);
         synchronized (this) {
             plugins.put(plugin.resource(), plugin);
@@ -359,7 +360,7 @@ public final class TestKubelet implements AutoCloseable {
         try {
             answer =
                     AllocateAnswer.parse(
-                            ask(
+                            query(
                                     plugin(container.resource()).channel(),
                                     Calls.ALLOCATE,
                                     new DeviceIds(List.of(List.copyOf(ids))).bytes(),
@@ -427,7 +428,7 @@ public final class TestKubelet implements AutoCloseable {
                 new PreferredRequest(
                         List.of(new PreferredRequest.Choice(shuffled, List.of(), size)));
         try {
-            ByteString answer = ask(plugin.channel(), Calls.PREFERRED, request.bytes(), 0);
+            ByteString answer = query(plugin.channel(), Calls.PREFERRED, request.bytes(), 0);
             List<List<String>> containers = DeviceIds.parse(answer).containers();
             return containers.isEmpty() ? List.of() : containers.getFirst();
         } catch (StatusRuntimeException e) {
@@ -466,7 +467,7 @@ public final class TestKubelet implements AutoCloseable {
         List<String> ids = List.copyOf(allocation.get().ids());
         note("PreStartContainer " + String.join(" ", new TreeSet<>(ids)));
         try {
-            ask(
+            query(
                     plugin(allocation.get().resource()).channel(),
                     Calls.START,
                     DeviceIds.bytes(ids),
@@ -608,7 +609,7 @@ public final class TestKubelet implements AutoCloseable {
     /**
      * @param seconds its deadline; 0 for none
      */
-    private static ByteString ask(
+    private static ByteString query(
             ManagedChannel channel,
             MethodDescriptor<byte[], byte[]> call,
             ByteString request,

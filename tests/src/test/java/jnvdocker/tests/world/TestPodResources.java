@@ -49,8 +49,8 @@ final class TestPodResources {
                                         ServerServiceDefinition.builder(Calls.LISTER)
                                                 .addMethod(
                                                         Calls.LIST,
-                                                        ServerCalls.asyncUnaryCall((_, asker) ->
-                                                                list(allocations, asker)))
+                                                        ServerCalls.asyncUnaryCall((_, observer) ->
+                                                                list(allocations, observer)))
                                                 .build())
                                 .build()
                                 .start());
@@ -77,11 +77,11 @@ final class TestPodResources {
     }
 
     private void list(
-            Supplier<List<TestKubelet.Allocation>> allocations, StreamObserver<byte[]> asker) {
+            Supplier<List<TestKubelet.Allocation>> allocations, StreamObserver<byte[]> observer) {
         Runnable answer =
                 () -> {
-                    asker.onNext(answer(allocations));
-                    asker.onCompleted();
+                    observer.onNext(answer(allocations));
+                    observer.onCompleted();
                 };
         synchronized (waiting) {
             if (hanging) {

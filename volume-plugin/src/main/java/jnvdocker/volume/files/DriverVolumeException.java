@@ -24,8 +24,8 @@ public final class DriverVolumeException extends FailedException {
      * @param file the file of the attempt, where the cause does not name one itself
      */
     public static DriverVolumeException of(String what, Path file, IOException cause) {
-        if (cause instanceof DriverVolumeException told) {
-            return told;
+        if (cause instanceof DriverVolumeException known) {
+            return known;
         }
         String named = cause instanceof FileSystemException e ? e.getFile() : null;
         return new DriverVolumeException(

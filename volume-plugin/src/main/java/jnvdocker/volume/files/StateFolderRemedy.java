@@ -17,7 +17,7 @@ final class StateFolderRemedy {
     private static final String IN_THE_WAY =
             "move the file that is in the way, or choose another state directory" + STATE_FOLDER;
 
-    private static final String LOOK = "check that directory, its quota and the kernel's log";
+    private static final String REMEDY = "check that directory, its quota and the kernel's log";
 
     /** A disk that was too full for a write has less room left than this. */
     private static final long FULL = 1 << 20;
@@ -50,9 +50,9 @@ final class StateFolderRemedy {
             }
             return room.bytes() < FULL || !room.forFiles()
                     ? "free some space there, or choose another state directory" + STATE_FOLDER
-                    : LOOK;
+                    : REMEDY;
         } catch (PosixException e) {
-            return LOOK;
+            return REMEDY;
         }
     }
 

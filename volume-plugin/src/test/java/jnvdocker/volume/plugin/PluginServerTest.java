@@ -47,7 +47,7 @@ class PluginServerTest {
     @Test
     void emptyHostIsAnswered() throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
-            RawHttp.Answer answer = http.ask("Plugin.Activate", "");
+            RawHttp.Answer answer = http.query("Plugin.Activate", "");
             assertEquals(200, answer.status());
             assertEquals("{\"Implements\":[\"VolumeDriver\"]}", answer.body().strip());
             assertEquals(
@@ -62,19 +62,19 @@ class PluginServerTest {
                 String name = "test_1." + i;
                 assertEquals(
                         "{\"Err\":\"\"}",
-                        http.ask("VolumeDriver.Create", "{\"Name\":\"" + name + "\"}")
+                        http.query("VolumeDriver.Create", "{\"Name\":\"" + name + "\"}")
                                 .body()
                                 .strip());
             }
             assertEquals(
-                    100, http.ask("VolumeDriver.List", "{}").body().split("test_1").length / 2);
+                    100, http.query("VolumeDriver.List", "{}").body().split("test_1").length / 2);
         }
     }
 
     @Test
     void answerEndsItsConnection() throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
-            RawHttp.Answer answer = http.ask("VolumeDriver.List", "{}");
+            RawHttp.Answer answer = http.query("VolumeDriver.List", "{}");
             assertEquals("close", answer.headers().get("connection"));
             assertTrue(http.isClosed());
         }
@@ -169,7 +169,7 @@ class PluginServerTest {
         String full = body.formatted("x".repeat((1 << 20) - body.length() + 2));
         assertEquals(1 << 20, full.length());
         try (RawHttp http = new RawHttp(socket)) {
-            assertEquals(200, http.ask("VolumeDriver.Create", full).status());
+            assertEquals(200, http.query("VolumeDriver.Create", full).status());
         }
     }
 
@@ -208,11 +208,11 @@ class PluginServerTest {
     void mistakeOfOursIsAnAnswer() throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
             String request = "{\"Name\":\"" + TestingVolumes.BROKEN + "\"}";
-            RawHttp.Answer answer = http.ask("VolumeDriver.Get", request);
+            RawHttp.Answer answer = http.query("VolumeDriver.Get", request);
             assertEquals(200, answer.status());
             assertTrue(answer.body().contains("internal error"), answer.body());
             assertFalse(answer.body().contains("secret"), answer.body());
-            assertIsEmptyList(http.ask("VolumeDriver.List", ""));
+            assertIsEmptyList(http.query("VolumeDriver.List", ""));
         }
     }
 
@@ -222,7 +222,7 @@ class PluginServerTest {
                 RawHttp other = new RawHttp(socket)) {
             slow.send(slowRequest());
             assertTrue(volumes.slowHasBegun.await(30, TimeUnit.SECONDS));
-            assertIsEmptyList(other.ask("VolumeDriver.List", "{}"));
+            assertIsEmptyList(other.query("VolumeDriver.List", "{}"));
             volumes.slowMayEnd.countDown();
             assertEquals("{\"Err\":\"\"}", slow.answer().body().strip());
         }
@@ -331,7 +331,7 @@ class PluginServerTest {
             http.send(RawHttp.post("VolumeDriver.List", "{}") + second);
             assertIsEmptyList(http.answer());
             assertTrue(http.isClosed());
-            assertIsEmptyList(http.ask("VolumeDriver.List", "{}"));
+            assertIsEmptyList(http.query("VolumeDriver.List", "{}"));
         }
     }
 
@@ -345,8 +345,8 @@ class PluginServerTest {
     void errorOfTheMachineIsAnAnswerToo() throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
             String request = "{\"Name\":\"" + TestingVolumes.OUT_OF_ORDER + "\"}";
-            assertEquals(500, http.ask("VolumeDriver.Get", request).status());
-            assertIsEmptyList(http.ask("VolumeDriver.List", ""));
+            assertEquals(500, http.query("VolumeDriver.Get", request).status());
+            assertIsEmptyList(http.query("VolumeDriver.List", ""));
         }
     }
 
@@ -364,13 +364,13 @@ class PluginServerTest {
     private void assertStatusAndStillServed(int status, String request) throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
             assertEquals(status, http.send(request).answer().status(), request);
-            assertEquals(200, http.ask("VolumeDriver.List", "{}").status());
+            assertEquals(200, http.query("VolumeDriver.List", "{}").status());
         }
     }
 
     private void assertServed() throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
-            assertEquals(200, http.ask("VolumeDriver.List", "{}").status());
+            assertEquals(200, http.query("VolumeDriver.List", "{}").status());
         }
     }
 }

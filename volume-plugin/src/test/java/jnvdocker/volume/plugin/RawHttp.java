@@ -63,7 +63,7 @@ final class RawHttp implements AutoCloseable {
         return this;
     }
 
-    Answer ask(String verb, String body) throws IOException {
+    Answer query(String verb, String body) throws IOException {
         return send(post(verb, body)).answer();
     }
 

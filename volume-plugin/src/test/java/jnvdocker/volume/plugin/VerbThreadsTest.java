@@ -42,7 +42,7 @@ class VerbThreadsTest {
 
     private String answer(String verb, String body) throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
-            return http.ask(verb, body).body().strip();
+            return http.query(verb, body).body().strip();
         }
     }
 
