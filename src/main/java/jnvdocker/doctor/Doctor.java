@@ -10,6 +10,7 @@ import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.posix.HostNames;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
@@ -98,6 +99,7 @@ public final class Doctor {
                 new KubernetesCheck(around.host(), around.kubernetes(), around.daemon()),
                 new SharingCheck(around.host(), around.leases(), around.defaultGpus()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
+                new LimitsCheck(around.leases(), HostNames.ofThisHost()),
                 new ClaimCheck(
                         around.host(),
                         around.engine(),

@@ -19,6 +19,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Rule;
+import jnvdocker.lease.Subject;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
@@ -582,6 +583,11 @@ public final class Leases {
                     "'jnvdocker gpu leases --all' says how");
         }
         return new Released(lease, idle ? Optional.empty() : Optional.of(what));
+    }
+
+    /** All that limits of the configuration are for. */
+    public List<Subject> limited() {
+        return supply.rules().limits().subjects();
     }
 
     /**

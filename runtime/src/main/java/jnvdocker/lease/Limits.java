@@ -45,9 +45,14 @@ public record Limits(
         return all().findAny().isPresent();
     }
 
+    /** All that rules are for, each once. */
+    public List<Subject> subjects() {
+        return all().<Subject>map(Rule::subject).distinct().toList();
+    }
+
     /** The groups of the host that rules are for. */
     public Set<String> groups() {
-        return all().map(Rule::subject)
+        return subjects().stream()
                 .filter(subject -> subject.kind() == Subject.Kind.GROUP)
                 .map(Subject::name)
                 .collect(Collectors.toSet());

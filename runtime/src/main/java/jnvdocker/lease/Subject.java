@@ -37,6 +37,11 @@ public record Subject(Kind kind, String name) {
                 : new Subject(Kind.USER, text);
     }
 
+    /** Returns a user, group or namespace as the configuration spells it: {@code @students}. */
+    public String spelled() {
+        return kind == Kind.GROUP ? "@" + name : name;
+    }
+
     /**
      * Whether a limit of this subject is one of the owner's.
      *

@@ -746,4 +746,24 @@ class DoctorTest extends EachEngineTest {
         }
         assertEquals(List.of(), found("cordon"));
     }
+
+    /** Nobody can tell a uid, or a namespace of Kubernetes, from a typing error. */
+    @Test
+    void limitsOfNobodyAreFound() {
+        lab.configure(
+                "[limits]\nroot = { gpus = 1 }\n'@rooot' = { gpus = 1 }\nalcie = { gpus = 1 }\n"
+                        + "'@root' = { gpus = 1 }\n4711 = { gpus = 1 }\n"
+                        + "'kubernetes:team' = { gpus = 1 }\n'*' = { gpus = 'any' }\n");
+        try {
+            assertEquals(
+                    List.of(
+                            "hint: limits are for @rooot, alcie, which this host does not have:"
+                                    + " they limit nobody; correct the names in [limits], then run"
+                                    + " 'jnvdocker gpu reload'"),
+                    found("limits"));
+        } finally {
+            lab.configure("");
+        }
+        assertEquals(List.of(), found("limits"));
+    }
 }
