@@ -390,6 +390,11 @@ public final class Leases {
         return registry.claims().claim(id);
     }
 
+    /** How long each lease of a claim is to last, if its user says so. */
+    public Optional<Duration> time(Claim claim) throws IOException {
+        return registry.decide(writer -> writer.time(claim));
+    }
+
     /** Every claim that a volume of docker's is for, in order of id. */
     public List<Claim> claimsWithVolume() throws IOException {
         return registry.claims().withVolume();

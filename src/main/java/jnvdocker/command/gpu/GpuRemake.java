@@ -19,12 +19,14 @@ import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -120,7 +122,10 @@ final class GpuRemake implements Callable<Integer>, Successor {
                         ContainerOptions.networks(old));
         List<String> create = new ArrayList<>(globals());
         create.addAll(List.of("create", "--name=" + name));
-        create.add("--gpus=" + (gpus == null ? asBefore(old, name) : gpus));
+        Optional<Claim> claim = leases.claim(claimOf(old));
+        create.add("--gpus=" + (gpus == null ? asBefore(claim, name) : gpus));
+        Optional<Duration> time = claim.isPresent() ? leases.time(claim.get()) : Optional.empty();
+        time.ifPresent(it -> create.add("--gpu-time=" + Span.spelled(it)));
         if (gpuWait != null) {
             create.add("--gpu-wait=" + gpuWait);
         }
@@ -149,9 +154,11 @@ final class GpuRemake implements Callable<Integer>, Successor {
         }
     }
 
-    private int asBefore(JsonNode old, String name) throws IOException, RefusedException {
-        String id = old.path("Config").path("Labels").path(ClaimNames.CLAIM_LABEL).asText();
-        Optional<Claim> claim = leases.claim(id);
+    private static String claimOf(JsonNode old) {
+        return old.path("Config").path("Labels").path(ClaimNames.CLAIM_LABEL).asText();
+    }
+
+    private static int asBefore(Optional<Claim> claim, String name) throws RefusedException {
         return claim.orElseThrow(() ->
                         new RefusedException(
                                 "container " + Quote.shown(name) + " has had no GPUs of ours",
