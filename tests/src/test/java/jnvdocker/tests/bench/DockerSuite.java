@@ -9,9 +9,11 @@ import jnvdocker.tests.world.TestEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Docker's own end-to-end tests of its client, with docker and with jnvdocker in docker's place, on
@@ -20,7 +22,11 @@ import java.util.regex.Pattern;
  */
 public final class DockerSuite {
     private static final List<String> PACKAGES =
-            List.of("container", "context", "global", "image", "stack", "system");
+            List.of("cli-plugins", "container", "context", "global", "image", "stack", "system");
+
+    /** Directories of the sources with the plugins that the tests of cli-plugins run. */
+    private static final List<String> PLUGINS =
+            List.of("cli-plugins/examples", "e2e/cli-plugins/plugins");
 
     /** The images of the suite, which are made here. */
     private static final List<String> IMAGES =
@@ -61,6 +67,14 @@ public final class DockerSuite {
         for (String image : IMAGES) {
             lab.engine().image(image, "--small");
         }
+        for (String plugins : PLUGINS) {
+            try (Stream<Path> all = Files.list(sources.resolve(plugins))) {
+                for (Path plugin : all.toList()) {
+                    String program = "plugins/docker-" + plugin.getFileName();
+                    go("build", program, sources.relativize(plugin));
+                }
+            }
+        }
         Path links = Files.createDirectory(folder.resolve("bin"));
         Files.createSymbolicLink(links.resolve("docker"), Project.tree().resolve("bin/jnvdocker"));
     }
@@ -68,7 +82,7 @@ public final class DockerSuite {
     private Outcomes compare() {
         Outcomes outcomes = new Outcomes();
         for (String name : PACKAGES) {
-            build(name);
+            go("test", name + ".test", "e2e/" + name);
             String path = System.getenv("PATH");
             outcomes.compare(
                     name,
@@ -79,18 +93,23 @@ public final class DockerSuite {
         return outcomes;
     }
 
-    private void build(String name) {
-        Command.of("go", "test", "-c", "-o", program(name), "./e2e/" + name)
+    /**
+     * @param program below the suite's directory
+     * @param from the path of a package, below the sources
+     */
+    private void go(String verb, String program, Object from) {
+        List<Object> words = new ArrayList<>(List.of("go", verb));
+        if (verb.equals("test")) {
+            words.add("-c");
+        }
+        words.addAll(List.of("-o", folder.resolve(program), "./" + from));
+        Command.of(words.toArray())
                 .with("GOPATH", folder)
                 .with("GO111MODULE", "off")
                 .with("GOCACHE", folder.resolve("cache"))
                 .in(sources)
                 .run()
                 .ok();
-    }
-
-    private Path program(String name) {
-        return folder.resolve(name + ".test");
     }
 
     /**
@@ -100,7 +119,8 @@ public final class DockerSuite {
     private Map<String, String> run(String name, Command client, String path) {
         Command.Result result =
                 client.after("sh", "-c", "exec \"$SUITE\" -test.v -test.timeout=280s")
-                        .with("SUITE", program(name))
+                        .with("SUITE", folder.resolve(name + ".test"))
+                        .with("DOCKER_CLI_E2E_PLUGINS_EXTRA_DIRS", folder.resolve("plugins"))
                         .with("TEST_DOCKER_HOST", lab.engine().url())
                         .with("HOME", folder)
                         .with("PATH", path)
