@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -36,6 +37,9 @@ public final class ForeignFolder implements AutoCloseable {
 
     private final int descriptor;
     private final Path place;
+
+    /** Of the directory; empty as long as nothing is made in it. */
+    private Map<String, Object> owner = Map.of();
 
     ForeignFolder(int descriptor) {
         this.descriptor = descriptor;
@@ -112,9 +116,14 @@ public final class ForeignFolder implements AutoCloseable {
         }
     }
 
-    /** Makes a link; a name that is taken fails. */
-    public void link(String name, String target) throws IOException {
-        give(Files.createSymbolicLink(entry(name), Path.of(target)), LinkOption.NOFOLLOW_LINKS);
+    /** Makes a link; returns false if the name is taken. */
+    public boolean link(String name, String target) throws IOException {
+        try {
+            give(Files.createSymbolicLink(entry(name), Path.of(target)), LinkOption.NOFOLLOW_LINKS);
+            return true;
+        } catch (FileAlreadyExistsException e) {
+            return false;
+        }
     }
 
     /** Makes a directory that everybody may enter, unless the name is taken. */
@@ -185,7 +194,9 @@ public final class ForeignFolder implements AutoCloseable {
     }
 
     private void give(Path made, LinkOption... options) throws IOException {
-        Map<String, Object> owner = Files.readAttributes(place, "unix:uid,gid");
+        if (owner.isEmpty()) {
+            owner = Files.readAttributes(place, "unix:uid,gid");
+        }
         if (!owner.get("uid").equals(Posix.effectiveUser())) {
             Files.setAttribute(made, "unix:uid", owner.get("uid"), options);
             Files.setAttribute(made, "unix:gid", owner.get("gid"), options);

@@ -199,27 +199,30 @@ public final class DriverNames {
     /** Makes a link; returns false where the image has a file of its own. */
     private static boolean link(ForeignFolder links, String name, String target)
             throws IOException {
+        if (links.link(name, target)) {
+            return true;
+        }
         return switch (links.kind(name)) {
-            case NOTHING -> {
-                links.link(name, target);
-                yield true;
-            }
             case LINK -> {
                 if (!links.target(name).equals(target)) {
-                    links.delete(name);
-                    links.link(name, target);
+                    replace(links, name, target);
                 }
                 yield true;
             }
             case EMPTY_FILE -> {
                 // The place of a mount, in an image that was made of another runtime's container.
-                links.delete(name);
-                links.link(name, target);
+                replace(links, name, target);
                 yield true;
             }
             case FILE -> false;
-            case OTHER -> true;
+            case NOTHING, OTHER -> true;
         };
+    }
+
+    private static void replace(ForeignFolder links, String name, String target)
+            throws IOException {
+        links.delete(name);
+        links.link(name, target);
     }
 
     /** Names the libraries in the loader's cache, and in its configuration. */
