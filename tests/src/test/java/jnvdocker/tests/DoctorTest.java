@@ -109,7 +109,7 @@ class DoctorTest extends EachEngineTest {
     }
 
     @Test
-    void healthyHostIsShownWithAllThatWasLookedAt() {
+    void healthyHostIsShownWithAllThatWasChecked() {
         lab.run("train", 0);
         List<String> lines = doctor().ok().out().lines().toList();
         assertMatches("CHECK +STATE +WHAT", lines.getFirst());
@@ -130,6 +130,7 @@ class DoctorTest extends EachEngineTest {
                         "runtime ok",
                         "sharing ok",
                         "cordon ok",
+                        "limits ok",
                         "claims ok",
                         "state ok",
                         "volume ok",
@@ -148,7 +149,7 @@ class DoctorTest extends EachEngineTest {
         JsonNode root = json();
         assertEquals(0, root.path("wrong").asInt(-1));
         assertEquals(0, root.path("hints").asInt(-1));
-        assertEquals(17, root.path("checks").size());
+        assertEquals(18, root.path("checks").size());
         JsonNode driver = root.path("checks").path(0);
         assertEquals("driver", driver.path("check").asText());
         assertEquals("ok", driver.path("state").asText());
