@@ -89,12 +89,12 @@ static struct answer answered(const struct question *question, uint32_t code, co
 	return (struct answer){ .kind = CHANGED, .text = joined("%.*s", (int)said->length, said->data) };
 }
 
-/* The state of the talk with the daemon, or with several in turn. */
+/* The state of the exchange with the daemon, or with several in turn. */
 struct talk {
 	bool heard;      /* so the daemon may have done something already */
-	bool faithful;   /* whether to ask again when it goes away */
+	bool faithful;   /* whether to send the request again when it goes away */
 	bool deserted;
-	long patient_to; /* until when the daemon must say something */
+	long patient_to; /* until when the daemon must send something, or its whole answer */
 	long return_by;  /* until when a daemon must be there again */
 	struct buffer said;
 };

@@ -16,7 +16,7 @@ struct answer {
 
 /* The terms that a program uses in its error messages. */
 struct words {
-	const char *program; /* the program that asks: "mesos-containerizer" */
+	const char *program; /* the requesting program: "mesos-containerizer" */
 	const char *text;    /* the requested text: "launch info" */
 	const char *install; /* the command that reinstalls the program: "jnvdocker mesos install" */
 	const char *again;   /* what to do when the cause is fixed: "run the task again" */
@@ -49,9 +49,9 @@ struct question {
 };
 
 /*
- * Asks until there is an answer. A daemon that was stopped just as we asked has done nothing, and one that has
- * queued us keeps our place: in both cases the next daemon is asked. A refusal is FAILED, with the daemon's
- * message.
+ * Sends the request to the daemon and returns its answer. A daemon that goes away before it has sent anything has
+ * done nothing, and one that has queued us keeps our place: in both cases, unless return_ms is 0, the request is
+ * sent to the next daemon, in the first case a few times at most. A refusal is FAILED, with the daemon's message.
  */
 struct answer ask(const struct question *question);
 struct answer failed(const char *format, ...) __attribute__((format(printf, 1, 2)));

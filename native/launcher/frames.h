@@ -66,7 +66,7 @@ int connect_socket(const char *path, long patience_ms);
 /*
  * Whether the listener there may be obeyed: it must run as root or as our own user. Root obeys root alone.
  *
- * server: the process that listens; its pid and uid are 0 and -1 where the kernel does not say
+ * server: the process that listens; its pid and uid are 0 and -1 where the kernel does not report them
  */
 bool is_trusted(int connection, struct server *server);
 /* Drops what cannot be sent: a daemon that hung up may have sent a message that is still to be read. */

@@ -4,12 +4,12 @@
  * Responsibilities:
  *   - commands that cannot start a container: become docker at once, without the daemon
  *   - version and --help: add our own text to docker's
- *   - everything else: ask the daemon, obey its frames, in the end become docker
+ *   - everything else: send a request to the daemon, obey its frames, in the end become docker
  *   - start the daemon, or have systemd start it, when no daemon answers and the caller is root
- *   - completion in shells: ask the daemon, but neither start it nor wait for it
+ *   - completion in shells: query the daemon, but neither start it nor wait until it runs
  *   - without a daemon: become docker for a container that cannot concern GPUs
  *
- * Not its business: the meaning of docker's options, who gets which GPU, additions to a container.
+ * Not its business: the meaning of docker's options, the choice of GPUs, additions to a container.
  * It decides nothing, so that decisions have a single place, and it executes everything,
  * so that signals, terminal, limits, environment and exit code are the user's own.
  *
@@ -59,7 +59,7 @@ enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTE
 enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
 /* How long a container that docker can start without GPUs waits for a daemon. */
 enum { RESTART_MS = 3000 };
-/* How long a daemon may be silent before the user is told what the client waits for. */
+/* How long a daemon may be silent before the user is notified that the client still waits for it. */
 #ifndef WORDLESS_MS
 #define WORDLESS_MS 10000
 #endif
@@ -67,7 +67,7 @@ enum { RESTART_MS = 3000 };
 enum { LAST_WORDS_MS = 2000 };
 /* The limits of the pause between two rounds of --watch, whatever the daemon requests. */
 enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
-/* How long somebody who has pressed TAB waits for a daemon. */
+/* The limit of a completion, for which the user waits after pressing TAB. */
 enum { COMPLETION_MS = 800 };
 
 /* What copies of this program are recognized by; docker is larger. */
@@ -363,7 +363,7 @@ static int verb_of(int word, char **argv)
 /* jnvdocker.command.complete.Answer has it too: docker completes the word as well. */
 #define ASK_DOCKER ":docker\n"
 
-/* What the shell is told if the daemon cannot be asked for a completion; NULL for any other command. */
+/* What is printed for the shell if the daemon does not complete the word; NULL for any command but a completion. */
 static const char *without_daemon;
 
 static void complete_without_daemon(int status, void *unused)
@@ -509,7 +509,7 @@ static bool is_harmless(char **argv)
 }
 
 /*
- * Ends the program because no daemon can be asked: with a refusal, or as docker, whose container then gets no GPU,
+ * Ends the program because no daemon can be reached: with a refusal, or as docker; the container then gets no GPU,
  * whatever its image requests and whatever runtime the engine has.
  */
 __attribute__((noreturn, format(printf, 1, 2))) static void die_unserved(const char *format, ...)
@@ -666,7 +666,7 @@ static void run_daemon(const char *program, int log, int alive)
 			setrlimit(limits[i], &limit);
 		}
 	}
-	/* 3 stays open while the daemon lives: its closing tells the client that a start failed. */
+	/* Descriptor 3 stays open while the daemon lives; if it closes early, the client detects a failed start. */
 	alive = fcntl(alive, F_DUPFD, 10);
 	log = fcntl(log, F_DUPFD, 10);
 	dup2(nothing, 0);
@@ -1031,7 +1031,7 @@ static void put_variables(struct buffer *request, unsigned rows)
 
 /*
  * Whether the user's docker config may choose an engine other than the default. Only a hint, so that the daemon
- * asks docker for its context only if there may be one and not at every run.
+ * queries docker for its context only if there may be one and not at every run.
  */
 static bool context_configured(void)
 {
@@ -1328,7 +1328,7 @@ static void stream(int connection, struct reader payload)
 	free(data.data);
 }
 
-/* Waits for the daemon's next frame, or its end. Tells the user once if that takes long. */
+/* Waits for the daemon's next frame, or its end. Notifies the user once if that takes long. */
 static void await_words(int connection)
 {
 	static bool said;
@@ -1345,7 +1345,7 @@ static void await_words(int connection)
 	free(path);
 }
 
-/* The reason to ask the daemon once more. */
+/* The reason to send the request to the daemon once more. */
 enum reason {
 	NOTHING_WAS_SAID, /* so nothing has been done yet */
 	WENT_AWAY,        /* during a watch, or while we were queued, where our place is kept */
@@ -1353,10 +1353,10 @@ enum reason {
 };
 
 /*
- * Returns only when the daemon must be asked once more, with the reason.
+ * Returns only when the request must be sent once more, with the reason.
  *
  * faithful: whether to come back to a daemon that goes away
- * pause: set to the milliseconds after which to look again
+ * pause: with LOOK_AGAIN, set to the milliseconds to wait before that
  */
 static enum reason obey(int connection, bool faithful, uint32_t *pause)
 {
@@ -1364,7 +1364,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
-		/* A client that is queued, or that watches, was told so, and may wait for hours. */
+		/* The user knows that the client is queued, or watches, which may last for hours. */
 		if (!faithful)
 			await_words(connection);
 		if (!receive(connection, header, sizeof header)) {
@@ -1411,7 +1411,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		case FRAME_PROGRAM:
 			become_program(payload);
 		case FRAME_REFUSE:
-			/* The answer to our OCI runtime, whose call somebody has typed. */
+			/* The answer to a request that only our OCI runtime sends; a user has typed it. */
 			die("%.*s", (int)length, bytes);
 		case FRAME_EXIT:
 			exit(get_number(&payload) & 0xff);
@@ -1425,7 +1425,8 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 
 /*
  * A connection to the daemon once it is back, for a watch or for our place in its queue; -1 when it does not come
- * back. Whoever stopped it starts it again, or systemd does; after a while root starts one, as for any request.
+ * back. The user that stopped it starts it again, or systemd does; after a while root's client starts one, as for
+ * any request.
  */
 static int await_return(void)
 {
@@ -1435,7 +1436,7 @@ static int await_return(void)
 	int connection;
 
 	remark(words, sizeof words - 1);
-	/* A daemon that answers, but goes away again and again, is not asked all the time either. */
+	/* This pause also limits the requests to a daemon that accepts connections, but repeatedly goes away. */
 	do
 		usleep(RETURN_POLL_MS * 1000);
 	while ((connection = try_connect(path)) < 0 && milliseconds() < deadline);
@@ -1492,7 +1493,7 @@ int main(int argc, char **argv)
 		connection = -1;
 		switch (reason) {
 		case NOTHING_WAS_SAID:
-			/* A daemon may be stopped just as we ask it: ask the next one. */
+			/* A daemon may be stopped just as it receives a request: send it to the next one. */
 			usleep(START_POLL_MS * 1000);
 			continue;
 		case WENT_AWAY:

@@ -14,7 +14,7 @@
  *   - set the rules, mount and make the nodes, in that order
  *   - ensure that none of them takes effect outside of this container
  *
- * It runs as root, in the container's cgroups and mount namespace, whose root is still the host's. The image is
+ * It runs as root, in the container's cgroups and mount namespace; its root is still the host's. The image is
  * hostile: only the kernel follows paths in it, with the container's root as the root (openat2).
  */
 #define _GNU_SOURCE

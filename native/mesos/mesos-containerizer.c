@@ -2,16 +2,17 @@
  * mesos-containerizer: run by a Mesos agent and its executors in place of Mesos' own helper.
  *
  * Responsibilities:
- *   - tell the launch of a container that may need GPUs, and of a command in one, from every other call
- *   - such a launch: ask the daemon, and replace the launch info by the one in its answer
- *   - if the daemon cannot be asked: have the launch fail with the reason in the task's sandbox
+ *   - distinguish the launch of a container that may need GPUs, and of a command in one, from every other call
+ *   - such a launch: send its launch info to the daemon, and replace it by the one in the answer
+ *   - if the daemon refuses, or cannot be reached: have the launch of a container fail with the reason in the task's
+ *     sandbox; a command is launched unchanged
  *   - make messages there survive the agent's fetcher, which empties these files
  *   - in the end become the real helper, with the same arguments and descriptors
  *
- * Not its job: the contents of a launch info, who gets which GPU, mounts, device nodes and cgroups. It looks only
- * at the end of a launch info, to write a refusal there.
+ * Not its job: the contents of a launch info, the choice of GPUs, mounts, device nodes and cgroups. It does not
+ * parse a launch info; it only inserts a refusal before the last brace.
  *
- * It runs as root beside containers whose images may be hostile, and the second call of a command task has
+ * It runs as root beside containers with images that may be hostile, and the second call of a command task has
  * the environment of the task. So it is linked statically, and it does not search for anything: 'jnvdocker
  * mesos install' writes the paths into the copy that it installs. Nor are they relative to its own file,
  * since an agent may run a copy that exists only in memory.
@@ -58,7 +59,7 @@ enum { RETURN_MS = 10000 };
 enum { TASK_ANSWER_MS = 5000 };
 
 /*
- * The settings of this host: 'jnvdocker mesos install' looks for the mark in this file, and writes absolute paths
+ * The settings of this host: 'jnvdocker mesos install' searches this file for the mark, and writes absolute paths
  * behind it. The mark must occur once in the file, so nothing else here may spell it.
  */
 struct settings {

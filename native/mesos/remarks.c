@@ -13,7 +13,7 @@
 
 /* The kernel accepts 128 KiB in a variable. A launch prints one to three lines. */
 enum { MAX_KEPT = 16 << 10 };
-/* The length of the first remark's beginning that tells whether it is still there. */
+/* How many bytes of the first remark are compared to determine whether it is still there. */
 enum { COMPARED = 128 };
 /* The fetcher starts within a second, even where it then downloads for minutes. */
 enum { FETCHER_MS = 10000 };

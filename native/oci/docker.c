@@ -101,8 +101,8 @@ static struct answer read_folder(int folder, const char *path, struct texts *tex
 }
 
 /*
- * For a container whose user has mounted other files in place of all of docker's: its root, which no user can choose,
- * is in docker's data directory, too. Returns the container's directory in it, or -1.
+ * For a container in which the user has mounted other files in place of all of docker's: its root, which no user can
+ * choose, is in docker's data directory, too. Returns the container's directory in it, or -1.
  */
 static int open_beside_root(const char *id, const struct texts *texts, char **path)
 {

@@ -6,8 +6,8 @@
 
 /*
  * The matches in a text, and their reasons. All engines write their texts with Go's or a similar library, which
- * spells plain letters as they are; a name or string in quotes cannot come from within a user's string, whose quotes
- * are escaped.
+ * spells plain letters as they are; a name or string in quotes cannot come from within a user's string, since quotes
+ * are escaped there.
  *
  *   anywhere, as part of anything:
  *     NVIDIA_           NVIDIA_VISIBLE_DEVICES and the like: of the image, the user, or dockerd's own --gpus

@@ -2,17 +2,17 @@
  * nvidia-container-runtime: run by docker, podman and containerd in place of runc or crun.
  *
  * Responsibilities:
- *   - tell the creation of a container that may have GPUs from every other call
- *   - such a creation: ask the daemon, and replace config.json by the one in its answer
- *   - if the daemon refuses, or cannot be asked: refuse, so that the engine's user reads the reason
+ *   - distinguish the creation of a container that may have GPUs from every other call
+ *   - such a creation: send config.json to the daemon, and replace it by the one in the answer
+ *   - if the daemon refuses, or cannot be reached: refuse, so that the engine's user reads the reason
  *   - under an engine that runs without root: refuse, or keep GPUs away, without the daemon (rootless.c)
  *   - a command in a container of ours: have the daemon add variables, if that takes no time
  *   - in the end become the real runtime, with the same arguments, variables and descriptors
  *   - under other names be hooks: the one that docker requires for --gpus, which only ever refuses, and that of our
  *     CDI devices, which has the daemon lease them or refuses
  *
- * Not its business: the contents of a config.json, who gets which GPU, mounts, device nodes and cgroups. It looks
- * for a few words in the texts about a container (need.c); a container without them is started without the
+ * Not its business: the contents of a config.json, the choice of GPUs, mounts, device nodes and cgroups. It
+ * searches the texts about a container for a few words (need.c); a container without them is started without the
  * daemon, which may be dead; no other container is.
  *
  * Engines start it as root with variables of their own choice; an empty element in their LD_LIBRARY_PATH is
@@ -60,7 +60,7 @@ enum { MAX_STATE = 1 << 20 };
 enum { EXEC_ANSWER_MS = 1000 };
 
 /*
- * The settings of this host: the installer looks for the mark in this file, and writes absolute paths behind it.
+ * The settings of this host: the installer searches this file for the mark, and writes absolute paths behind it.
  * The mark must occur once in the file, so nothing else here may spell it.
  */
 struct settings {
@@ -198,7 +198,7 @@ static struct answer ask_about(const struct settings *settings, const struct cal
 	});
 }
 
-/* Terminates it as a string, which the daemon is sent in full; false if it cannot be a string. */
+/* Terminates it as a string, which the daemon receives in full; false if it cannot be a string. */
 static bool end_text(struct buffer *text)
 {
 	bool whole = text->length == 0 || memchr(text->data, '\0', text->length) == NULL;
@@ -259,7 +259,7 @@ static void edit_create(const struct settings *settings, const struct call *call
 
 /* ---- exec and delete ------------------------------------------------------------------------- */
 
-/* Whether the daemon has given GPUs to this container, so that it wants to be told. */
+/* Whether the daemon has given GPUs to this container, so that its commands and its deletion concern the daemon. */
 static bool is_marked(const struct settings *settings, const struct call *call)
 {
 	if (!is_plain_id(call->id))

@@ -1,4 +1,4 @@
-/* Telling an engine why a container is not created. */
+/* Reporting to an engine why a container is not created. */
 #ifndef JNVDOCKER_REFUSAL_H
 #define JNVDOCKER_REFUSAL_H
 

@@ -211,14 +211,14 @@ static struct brought look_at_mounts(const struct buffer *config)
 	return brought;
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- what is requested ----------------------------------------------------------------------- */
 
 static bool is_nothing(const char *value)
 {
 	return *value == '\0' || strcmp(value, "none") == 0 || strcmp(value, "void") == 0;
 }
 
-/* A variable of this list that asks for GPUs, for a message; NULL if there is none. */
+/* A variable of this list that requests GPUs, for a message; NULL if there is none. */
 static char *wish_of(const char *list, const char *end)
 {
 	static const char *const variables[] = { "NVIDIA_VISIBLE_DEVICES=", "JNVDOCKER_GPUS=", NULL };
@@ -238,7 +238,7 @@ static char *wish_of(const char *list, const char *end)
 	return NULL;
 }
 
-/* What the container has that asks for GPUs, for a message; NULL if there is none. */
+/* What the container has that requests GPUs, for a message; NULL if there is none. */
 static char *wish(const struct texts *texts)
 {
 	const struct buffer *config = &texts->config;

@@ -7,11 +7,11 @@
 #include "ask.h"
 #include "need.h"
 
-/* Whether root, who has installed this program, is nobody here: in the user namespace of another user. */
+/* Whether this is a user namespace of another user, in which root, the owner of this program, is mapped to nobody. */
 bool is_rootless(void);
 /*
- * Refuses a container that asks for GPUs or brings their nodes. One that is privileged brings all nodes without asking
- * for any: it is CHANGED to have no GPU behind theirs.
+ * Refuses a container that requests GPUs or brings their nodes. One that is privileged brings all nodes without
+ * requesting any: it is CHANGED so that /dev/null is mounted over those of GPUs.
  */
 struct answer answer_rootless(const struct texts *texts);
 /* The refusal; the reason is what the container has. */

@@ -68,7 +68,7 @@ final class ClientServer implements AutoCloseable {
     /**
      * Listens, for the group's members as well as for root.
      *
-     * @param web gets the connections of those who speak HTTP
+     * @param web gets the connections of clients that speak HTTP
      * @throws IOException when the socket cannot be made
      */
     static ClientServer listen(Path socket, String group, Commands commands, WebServer web)

@@ -35,7 +35,7 @@ import java.util.Set;
  *
  * @param defaultGpus the GPUs for an image that requests GPUs, if its user does not choose any
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
- * @param policy the rules on who may have which GPUs
+ * @param policy the rules on which owners may have which GPUs
  * @param ignore programs and images whose use of a GPU does not count, besides the built-in ones
  * @param driverDirectories where the driver's libraries are besides the usual places
  * @param socketGroup the group that may use the daemon besides root; empty is docker, else
@@ -68,7 +68,7 @@ public record Config(
         KubernetesPolicy kubernetes) {
     private static final int LIMIT = 1 << 20;
 
-    /** A whole year can still be looked at in the month after it. */
+    /** The history of a whole year can still be shown in the month after it. */
     private static final Duration HISTORY = Duration.ofDays(400);
 
     private static final Span.Limits IDLE = new Span.Limits(Duration.ofMinutes(5), Span.LONGEST);

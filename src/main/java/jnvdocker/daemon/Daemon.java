@@ -76,7 +76,7 @@ import java.util.concurrent.CountDownLatch;
 final class Daemon implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
 
-    /** The client looks at this lock to see whether a daemon is about to answer. */
+    /** The client checks this lock to find out whether a daemon is about to answer. */
     private static final String RUN_LOCK = "jnvdockerd.pid";
 
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
@@ -348,7 +348,10 @@ final class Daemon implements AutoCloseable {
                 ended::countDown);
     }
 
-    /** Those who wait may be allowed more by the new settings, or less. */
+    /**
+     * Reads the configuration again, and returns its path. Requests that wait in the queue may be
+     * allowed more by the new settings, or less.
+     */
     private Path reload(LiveConfig config, Host host, LeaseParts parts, KubernetesParts kubernetes)
             throws IOException {
         Path file =
@@ -376,7 +379,7 @@ final class Daemon implements AutoCloseable {
         });
     }
 
-    /** Waits until the daemon has been told to end. */
+    /** Waits until the daemon has received a request to end. */
     void await() throws InterruptedException {
         ended.await();
     }

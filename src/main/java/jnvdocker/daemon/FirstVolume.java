@@ -21,7 +21,7 @@ final class FirstVolume {
 
     /**
      * Makes the volume that the first container would wait for. If no volume exists at all, the
-     * state may have been lost, and docker forgets for good a volume that it asks for and that does
+     * state may have been lost, and docker forgets for good a volume that it requests and that does
      * not exist yet: then this waits until it does.
      */
     static void make(Host host, DriverVolumeStore volumes, ServedVolumes served)

@@ -20,16 +20,15 @@ import java.util.Optional;
  * @param run the lock and the log ({@code JNVDOCKER_RUN_DIR})
  * @param socket the socket for clients ({@code JNVDOCKER_SOCKET})
  * @param state the registry, the claims, the driver volumes ({@code JNVDOCKER_STATE_DIR})
- * @param cache the classes for the daemon's next start, which {@code bin/jnvdockerd} looks after
+ * @param cache the classes for the daemon's next start, which {@code bin/jnvdockerd} manages
  *     ({@code JNVDOCKER_CACHE_DIR})
  * @param config the configuration file ({@code JNVDOCKER_CONFIG})
  * @param configNamed whether the variable names it, so that it must exist
- * @param plugins the directory where dockerd looks for plugins' sockets ({@code
- *     JNVDOCKER_PLUGIN_DIR})
+ * @param plugins the directory where dockerd finds plugins' sockets ({@code JNVDOCKER_PLUGIN_DIR})
  * @param pluginName the name of the volume plugin ({@code JNVDOCKER_PLUGIN_NAME})
  * @param hostRoot the directory that counts as {@code /} ({@code JNVDOCKER_HOST_ROOT})
  * @param dockerSocket the engine's socket ({@code JNVDOCKER_DOCKER_SOCKET})
- * @param cdi the directory where runtimes look for the CDI file of pods ({@code JNVDOCKER_CDI_DIR})
+ * @param cdi the directory where runtimes find the CDI file of pods ({@code JNVDOCKER_CDI_DIR})
  * @param listen the address for questions over TCP, in place of the configuration's ({@code
  *     JNVDOCKER_LISTEN})
  */
@@ -65,8 +64,8 @@ record Folders(
     }
 
     /**
-     * Returns the directory with a file named like each container whose commands our OCI runtime
-     * asks about.
+     * Returns the directory with one file for each container that the daemon has edited, named by
+     * its id: our OCI runtime queries the daemon about commands that are run in such a container.
      */
     Path markers() {
         return run.resolve("runtime");
@@ -104,7 +103,7 @@ record Folders(
         return plugins.resolve(pluginName + ".sock");
     }
 
-    /** The daemon's places, for whoever examines it. */
+    /** Returns the daemon's places, for the checks of {@code doctor}. */
     DaemonFacts facts(Installation installation) {
         return new DaemonFacts(
                 installation.service(),

@@ -19,12 +19,12 @@ import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 
 /**
- * Serves this host's kubelet, if the configuration says so. All of it begins on a thread of its
- * own: nobody else waits for a look at the GPUs, or for a kubelet.
+ * Serves this host's kubelet, if the configuration says so. It serves on a thread of its own:
+ * nothing else waits for a scan of the GPUs, or for a kubelet.
  */
 final class KubernetesParts implements AutoCloseable {
 
-    /** For the first look at the GPUs, and at the driver's files. */
+    /** For the first scan of the GPUs, and of the driver's files. */
     private static final Duration SCAN_LIMIT = Duration.ofSeconds(5);
 
     /** For its thread to end, in which an open socket may still be closed. */

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * What this daemon does for pods, for whoever examines it.
+ * What this daemon does for pods, for the checks of {@code doctor}.
  *
  * @param registered what has become of each resource
  */

@@ -107,7 +107,7 @@ final class LiveConfig {
         return listen.or(() -> of.web().listen());
     }
 
-    /** Whether users, containers, images and claims are told over TCP. */
+    /** Whether users, containers, images and claims are published over TCP. */
     boolean listenLabels() {
         return config.web().labels();
     }
@@ -142,7 +142,7 @@ final class LiveConfig {
         return config.kubernetes();
     }
 
-    /** The real runtime, unless an installer is to look for it. */
+    /** The real runtime; empty if an installer is to find it. */
     Optional<Path> realRuntime() {
         return config.runtime().real();
     }

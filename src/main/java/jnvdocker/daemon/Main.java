@@ -88,7 +88,7 @@ public final class Main {
         }
     }
 
-    /** Exits with 0 on SIGTERM, where Java alone would exit with 143 and look like a failure. */
+    /** Exits with 0 on SIGTERM, where Java alone would exit with 143, as if it had failed. */
     private static void stop(Daemon daemon) {
         daemon.close();
         LoggerFactory.getLogger(Main.class).info("stopped");

@@ -10,8 +10,8 @@ import java.util.stream.Collectors;
 
 /**
  * {@code jnvdockerd --make-nodes}: makes the driver's device nodes at boot, and their links.
- * dockerd looks a container's nodes up before it mounts the container's volumes, so when it starts
- * one on its own, it would miss nodes that only jnvdockerd makes.
+ * dockerd reads a container's nodes before it mounts the container's volumes, so when it starts a
+ * container on its own, it would miss nodes that only jnvdockerd makes.
  */
 final class NodeMaker {
     private final DeviceNodes nodes;

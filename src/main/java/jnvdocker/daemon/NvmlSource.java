@@ -18,7 +18,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** The libnvidia-ml of the loaded driver, in the driver volume, whose files are the host's own. */
+/** The libnvidia-ml of the loaded driver, in the driver volume: its files are the host's own. */
 final class NvmlSource implements GpuMonitor.Source {
     private final Host host;
     private final DriverVolumeStore volumes;
@@ -31,7 +31,7 @@ final class NvmlSource implements GpuMonitor.Source {
     /**
      * A monitor of the host's GPUs, which is not started yet.
      *
-     * @param host is told of MIG instances
+     * @param host is notified of MIG instances
      */
     static GpuMonitor monitor(Host host, Folders folders, DriverVolumeStore volumes)
             throws IOException {

@@ -16,7 +16,7 @@ import java.util.Set;
  * @param allMeans the GPUs for a request for all GPUs
  * @param busyRetries whether a container with a restart policy tries again when its GPUs are taken
  *     and no user has typed its start; else the start is refused for good
- * @param real the real runtime; empty when the installer looks for it
+ * @param real the real runtime; empty when the installer is to find it
  * @param cdiNvidia whether our CDI devices have NVIDIA's names as well
  * @param trustedOwners the evidence of a container's owner that counts; other evidence is a guess
  * @param swarmResources names of Swarm's generic resources that are GPUs

@@ -19,14 +19,14 @@ import java.util.Map;
 import java.util.OptionalInt;
 
 /**
- * The state directory, which belongs to one daemon and is writable by root alone. It says who holds
- * which GPU, and has libraries that containers load.
+ * The state directory, which belongs to one daemon and is writable by root alone. It records the
+ * holder of each GPU, and has libraries that containers load.
  */
 final class StateFolder implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMillis(500);
     private static final String ANOTHER = "set JNVDOCKER_STATE_DIR to another directory";
 
-    /** Volumes are mounted from it for users; who may list it could also lock it. */
+    /** Volumes are mounted from it for users; a user that may list it could also lock it. */
     private static final int MODE = 0711;
 
     private static final int OTHERS_WRITE = 0022;

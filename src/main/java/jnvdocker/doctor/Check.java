@@ -3,7 +3,7 @@ package jnvdocker.doctor;
 import java.io.IOException;
 import java.util.List;
 
-/** A check of one thing. Every question that it asks a program or an engine has a time limit. */
+/** A check of one thing. Every query that it sends to a program or an engine has a time limit. */
 interface Check {
     /** Returns the subject of the check, in a word. */
     String name();

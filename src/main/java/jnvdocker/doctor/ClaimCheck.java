@@ -29,8 +29,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Finds containers that would be refused at their next start, whoever holds the GPUs by then, and
- * those that are down because they were refused once.
+ * Finds containers that would be refused at their next start, even if their GPUs are free by then,
+ * and those that are down because they were refused once.
  */
 final class ClaimCheck implements Check {
     private final Host host;

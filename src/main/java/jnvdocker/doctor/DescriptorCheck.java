@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Finds processes with so many open files that looking for a GPU among them takes a while. */
+/** Finds processes with so many open files that the search for a GPU among them takes a while. */
 final class DescriptorCheck implements Check {
     private final Leases leases;
     private final GpuCheck.Board board;

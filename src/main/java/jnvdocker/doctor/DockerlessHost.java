@@ -116,7 +116,7 @@ final class DockerlessHost {
             return !engines.contains(EngineKind.DOCKER)
                     && (!engines.isEmpty() || InstalledFolders.read(daemon.state()).isPresent());
         } catch (RefusedException e) {
-            return true; // 'mesos flags' or 'runtime status' tells how to fix a damaged file
+            return true; // 'mesos flags' or 'runtime status' reports how to fix a damaged file
         }
     }
 }

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Finds faults of this host, and tells how to fix them. */
+/** Finds faults of this host, and reports how to fix them. */
 public final class Doctor {
     /** The limit of each check. All run at the same time; most take some milliseconds. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
@@ -30,7 +30,7 @@ public final class Doctor {
     private final List<Examination> examinations;
     private final Duration limit;
 
-    /** The objects that the checks look at. */
+    /** The objects that the checks examine. */
     public record Surroundings(
             Host host,
             DeviceNodes nodes,

@@ -30,7 +30,7 @@ final class DriverCheck implements Check {
     public List<Finding> findings() throws IOException {
         try {
             DriverVersion driver = HostDriver.readVersion(host);
-            // A run does not look once the volume exists: the driver may have been upgraded since.
+            // A run does not check once the volume exists: the driver may have been upgraded since.
             DriverFiles.find(host, driver);
             String supported =
                     cuda.of(driver)

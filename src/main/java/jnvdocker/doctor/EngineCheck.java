@@ -91,7 +91,7 @@ final class EngineCheck implements Check {
     }
 
     /**
-     * @param guarded tells whether a program is ours
+     * @param guarded tests whether a program is ours
      */
     static Optional<Finding> standardRuntime(EngineFacts facts, Predicate<String> guarded) {
         EngineRuntimes runtimes = facts.runtimes();

@@ -39,7 +39,7 @@ final class GpuCheck implements Check {
     }
 
     /**
-     * @param health by UUID; nothing of a GPU that NVML has not told of
+     * @param health by UUID; no entry for a GPU that the monitor does not know yet
      */
     GpuCheck(Board board, Supplier<Map<String, Health>> health) {
         this.board = board;

@@ -28,7 +28,7 @@ final class KubernetesCheck implements Check {
         return "kubernetes";
     }
 
-    /** Nothing is found on a host without a kubelet whose configuration does not name one. */
+    /** Finds nothing on a host without a kubelet, unless the configuration enables Kubernetes. */
     @Override
     public List<Finding> findings() throws IOException {
         boolean kubelet = facts.isKubeletThere();

@@ -10,7 +10,7 @@ import jnvdocker.words.Quote;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Finds limits in the configuration whose user or group this host does not have. */
+/** Finds limits in the configuration for users or groups that this host does not have. */
 final class LimitsCheck implements Check {
     private final Leases leases;
     private final HostNames names;

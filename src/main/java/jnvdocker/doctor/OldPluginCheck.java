@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Finds remains of nvidia-docker 1.0 on this host, whose plugin had the name of ours. */
+/** Finds remains of nvidia-docker 1.0 on this host; its plugin had the name of ours. */
 final class OldPluginCheck implements Check {
     private static final String FOLDER = "/var/lib/nvidia-docker/volumes";
     private static final String UNIT = "nvidia-docker.service";

@@ -19,7 +19,7 @@ final class OtherWays {
     private final Predicate<String> guarded;
 
     /**
-     * @param guarded tells whether a runtime's program is ours
+     * @param guarded tests whether a runtime's program is ours
      */
     OtherWays(ForeignRuntimes foreign, Predicate<String> guarded) {
         this.foreign = foreign;

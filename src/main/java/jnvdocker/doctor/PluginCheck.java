@@ -50,7 +50,7 @@ final class PluginCheck implements Check {
 
     @Override
     public List<Finding> findings() throws IOException {
-        // If the socket does not exist, asking through the engine takes long and tells nothing
+        // If the socket does not exist, a query through the engine takes long and finds nothing
         // more.
         Optional<Finding> fault = new PluginSocket(daemon).fault();
         if (fault.isEmpty() && dockerless.isSo()) {
@@ -59,7 +59,7 @@ final class PluginCheck implements Check {
         return List.of(fault.isPresent() ? fault.get() : byTheEngine());
     }
 
-    /** Has the engine ask for the loaded driver's volume, as every run does. */
+    /** Has the engine request the loaded driver's volume, as every run does. */
     private Finding byTheEngine() throws IOException {
         DriverVersion driver = HostDriver.readVersion(host);
         engine.facts(EngineCheck.LIMIT);
@@ -91,7 +91,10 @@ final class PluginCheck implements Check {
         }
     }
 
-    /** Docker makes a volume of its own of that name for whoever mounts it without our driver. */
+    /**
+     * Docker makes a volume of its own of that name for any container that mounts it without our
+     * driver.
+     */
     private Optional<Finding> foreign(String volume) {
         Optional<String> driver;
         List<String> users;

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Checks the registry, and looks for remains of a damaged one. */
+/** Checks the registry, and scans for remains of a damaged one. */
 final class RegistryCheck implements Check {
     /** The file itself; parts of it with longer names may lie beside it. */
     private static final String DAMAGED = "registry.db.damaged-*Z";

@@ -39,7 +39,7 @@ final class RuntimeCheck implements Check {
 
     /**
      * @param wantsNvidias whether our CDI devices are to have NVIDIA's names as well
-     * @param created tells by its id whether our runtime has created a container
+     * @param created tests by its id whether our runtime has created a container
      */
     RuntimeCheck(
             RuntimeInstaller installer,
@@ -144,7 +144,7 @@ final class RuntimeCheck implements Check {
     /**
      * Returns by which way each container has its GPUs.
      *
-     * @param created tells by its id whether our runtime has created a container, not the hook of
+     * @param created tests by its id whether our runtime has created a container, not the hook of
      *     our CDI devices
      */
     static List<Finding> paths(List<Lease> live, Predicate<String> created) {

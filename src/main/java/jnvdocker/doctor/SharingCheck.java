@@ -34,7 +34,7 @@ final class SharingCheck implements Check {
     private final Supplier<GpuRequest> defaultGpus;
 
     /**
-     * @param defaultGpus the GPUs for an image whose user requests none
+     * @param defaultGpus the GPUs for an image that requests GPUs, if its user requests none
      */
     SharingCheck(Host host, Leases leases, Supplier<GpuRequest> defaultGpus) {
         this.host = host;

@@ -18,7 +18,7 @@ public final class Calls {
     /** The service of a plugin. */
     public static final String PLUGIN = "v1beta1.DevicePlugin";
 
-    /** The service of a kubelet that tells which containers have devices. */
+    /** The service of a kubelet that reports which containers have devices. */
     public static final String LISTER = "v1.PodResourcesLister";
 
     public static final MethodDescriptor<byte[], byte[]> REGISTER =

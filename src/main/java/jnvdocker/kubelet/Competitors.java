@@ -23,15 +23,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * Finds other device plugins that give out GPUs of ours, by asking those in the folder for their
- * devices. A socket that has answered is not asked again: there are plugins that tell each change
- * of a device's health to one of their readers only.
+ * Finds other device plugins that give out GPUs of ours, by querying those in the folder for their
+ * devices. A socket that has answered is not queried again: some plugins report each change of a
+ * device's health to only one of their readers.
  */
 final class Competitors {
     private static final Logger LOG = LoggerFactory.getLogger(Competitors.class);
     private static final Duration LIMIT = Duration.ofSeconds(2);
 
-    /** One that does not answer is asked this often. */
+    /** How many times a plugin that does not answer is queried. */
     private static final int TRIES = 3;
 
     /** In which a plugin that has made its socket begins to listen. */
@@ -63,13 +63,13 @@ final class Competitors {
         }
     }
 
-    /** Whether there is none that is new and is still to be asked. */
+    /** Whether no new plugin is still to be queried. */
     boolean isSettled() {
         long young = System.nanoTime() - BEGINNING.toNanos();
         return known.values().stream().noneMatch(it -> it.isToQuery() && it.seen() - young > 0);
     }
 
-    /** Asks those that are new, all at a time. */
+    /** Queries the plugins that are new or have not answered yet, all at the same time. */
     void update(Map<Path, Object> sockets) {
         known.keySet().retainAll(sockets.keySet());
         sockets.forEach((path, socket) -> {

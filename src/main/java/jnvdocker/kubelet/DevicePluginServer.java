@@ -41,7 +41,7 @@ final class DevicePluginServer implements AutoCloseable {
     /**
      * Serves from now on.
      *
-     * @param changed told of each reader of the devices that comes or leaves
+     * @param changed run for each reader of the devices that comes or leaves
      * @throws IOException when the socket cannot be made
      */
     static DevicePluginServer listen(
@@ -114,12 +114,15 @@ final class DevicePluginServer implements AutoCloseable {
         return streams.count();
     }
 
-    /** Sends all away who watch the devices. */
+    /** Ends the streams of all readers of the devices. */
     void endStreams() {
         streams.end();
     }
 
-    /** Waits until the socket is closed, since its name is removed then, whoever has it. */
+    /**
+     * Waits until the socket is closed, since its name is removed then, even if another process's
+     * socket has it.
+     */
     @Override
     public void close() {
         streams.close();

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** The streams of those who watch the devices of a plugin, which is one kubelet as a rule. */
+/** The streams of the clients that watch the devices of a plugin; usually one kubelet. */
 final class DeviceStreams implements AutoCloseable {
     private static final int MOST = 8;
 
@@ -22,7 +22,7 @@ final class DeviceStreams implements AutoCloseable {
     private final DevicePlugin.Watch watch;
 
     /**
-     * @param changed told of each stream that begins, or that the other side ends
+     * @param changed run for each stream that begins, or that the other side ends
      */
     DeviceStreams(DevicePlugin plugin, Runnable changed) {
         this.plugin = plugin;

@@ -13,7 +13,7 @@ import java.nio.file.WatchKey;
 import java.nio.file.WatchService;
 import java.time.Duration;
 
-/** Tells when a file is made in a folder, or removed; the folder itself may come and go. */
+/** Runs an action when a file in a folder is made or removed; the folder itself may come and go. */
 final class FolderWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FolderWatch.class);
 
@@ -23,7 +23,7 @@ final class FolderWatch implements AutoCloseable {
     private final Thread thread;
 
     /**
-     * @param pause before a folder that is not there is looked for again
+     * @param pause the wait before the next attempt to watch a folder that does not exist
      */
     FolderWatch(Path folder, Duration pause, Runnable changed) {
         this.folder = folder;

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** Asks a kubelet through its sockets, one question at a time. */
+/** Queries a kubelet through its sockets, with one request at a time. */
 final class GrpcKubelet implements Kubelet {
     private final GrpcSockets grpc;
     private final Path socket;

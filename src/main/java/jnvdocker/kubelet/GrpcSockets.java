@@ -27,11 +27,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * gRPC over Unix sockets, without native libraries. Each question has a connection of its own: one
- * that is kept would wait, after the other side has started anew, for as long as gRPC thinks right.
+ * gRPC over Unix sockets, without native libraries. Each request has a connection of its own: one
+ * that is kept would, after a restart of the other side, wait for as long as gRPC delays its next
+ * attempt to connect.
  */
 public final class GrpcSockets implements AutoCloseable {
-    /** Kubelets and their plugins expect this name; none is looked up. */
+    /** Kubelets and their plugins expect this name; it is never resolved. */
     private static final String AUTHORITY = "localhost";
 
     /** A request names a device or more, by ids of a few dozen bytes. */
@@ -80,7 +81,7 @@ public final class GrpcSockets implements AutoCloseable {
     }
 
     /**
-     * Asks a question.
+     * Sends a request, and returns the answer.
      *
      * @param limit for the whole answer
      * @throws GrpcException when there is none, or not in time
@@ -128,7 +129,7 @@ public final class GrpcSockets implements AutoCloseable {
         return CallOptions.DEFAULT.withDeadlineAfter(limit.toMillis(), TimeUnit.MILLISECONDS);
     }
 
-    /** Ends all that has been made here; the ends of connections are still told. */
+    /** Ends all that has been made here; the ends of connections are still reported. */
     @Override
     public void close() {
         loop.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();

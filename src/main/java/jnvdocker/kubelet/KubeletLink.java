@@ -33,7 +33,7 @@ public final class KubeletLink implements AutoCloseable {
         return new KubeletLink(kubeletDir, processes);
     }
 
-    /** The kubelet, which may be asked before anything is registered. */
+    /** The kubelet, which may be queried before anything is registered. */
     public Kubelet kubelet() {
         return kubelet;
     }

@@ -45,10 +45,10 @@ final class PluginCalls {
     /** What an event of Kubernetes shows of a message. */
     private static final int MOST_TEXT = 1000;
 
-    /** The longest that a start may wait; a kubelet then asks again. */
+    /** The longest time that a start may wait; a kubelet then requests it again. */
     private static final Duration PATIENCE = Duration.ofSeconds(25);
 
-    /** Before the kubelet's deadline, at which it would not hear the reason. */
+    /** A wait ends this long before the kubelet's deadline, at which no reason would reach it. */
     private static final Duration MARGIN = Duration.ofSeconds(3);
 
     /** By how much a start may be late. */
@@ -90,7 +90,7 @@ final class PluginCalls {
         }
     }
 
-    /** Several containers get all that they ask for, or nothing. */
+    /** Several containers get all that they request, or nothing. */
     ByteString allocate(ByteString bytes) throws StatusException {
         List<List<String>> containers =
                 read("an allocation", () -> DeviceIds.parse(bytes)).containers();

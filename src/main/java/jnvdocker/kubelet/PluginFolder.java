@@ -73,7 +73,10 @@ final class PluginFolder {
         return now(kubelet());
     }
 
-    /** The number of a file may be used again at once, so its time is looked at too. */
+    /**
+     * Identifies a socket by its inode number and its time of change, since a number may be used
+     * again at once; empty when there is no socket.
+     */
     private static Optional<Object> now(Path socket) {
         try {
             Map<String, Object> status =

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Asks which devices are best: {@code PreferredAllocationRequest}. */
+/** A query for the best devices: {@code PreferredAllocationRequest}. */
 public record PreferredRequest(List<Choice> containers) {
     /**
      * The choice for one container.

@@ -8,7 +8,8 @@ import jnvdocker.wire.WireWriter;
 import java.io.IOException;
 
 /**
- * What a device plugin tells a kubelet of itself: {@code RegisterRequest} of {@code v1beta1}.
+ * What a device plugin reports to a kubelet about itself: {@code RegisterRequest} of {@code
+ * v1beta1}.
  *
  * @param endpoint the name of its socket in the kubelet's folder
  * @param resource {@code nvidia.com/gpu}

@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Keeps resources registered: looks at the kubelet's folder whenever something changes in it, when
- * a kubelet no longer reads the devices, and every few seconds.
+ * Keeps resources registered: checks the kubelet's folder whenever something changes in it, when a
+ * kubelet no longer reads the devices, and every few seconds.
  */
 final class Registrar implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Registrar.class);

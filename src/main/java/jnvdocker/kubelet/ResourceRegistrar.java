@@ -27,7 +27,7 @@ import java.util.Set;
 final class ResourceRegistrar implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ResourceRegistrar.class);
 
-    /** A kubelet asks back, for at most 10 s, before it answers. */
+    /** A kubelet queries the plugin, for at most 10 s, before it answers. */
     private static final Duration REGISTER_LIMIT = Duration.ofSeconds(15);
 
     /** A kubelet that has just made its socket may not listen yet. Pods that come now are lost. */
@@ -36,8 +36,8 @@ final class ResourceRegistrar implements AutoCloseable {
     private static final Duration MOST_DELAY = Duration.ofSeconds(30);
 
     /**
-     * A kubelet takes the end of an old stream for the end of the new one if it hears of it after
-     * the registration.
+     * A kubelet takes the end of an old stream for the end of the new one if it notices that end
+     * only after the registration.
      */
     private static final Duration SETTLE = Duration.ofMillis(300);
 
@@ -64,7 +64,7 @@ final class ResourceRegistrar implements AutoCloseable {
     private Duration delay = FIRST_DELAY;
 
     /**
-     * @param changed told when it is time to review
+     * @param changed run when it is time to review
      */
     ResourceRegistrar(GrpcSockets grpc, PluginFolder folder, Resource resource, Runnable changed) {
         this.grpc = grpc;
@@ -165,7 +165,7 @@ final class ResourceRegistrar implements AutoCloseable {
             return Duration.ofNanos(left);
         }
         if (server.orElseThrow().readers() > 0 && !cleared) {
-            // The kubelet may have forgotten us, or not: it is to begin anew in either case.
+            // The kubelet may have forgotten us, or not: it is to begin again in either case.
             cleared = true;
             server.orElseThrow().endStreams();
             plan(SETTLE);

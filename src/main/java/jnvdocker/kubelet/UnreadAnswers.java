@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends a connection whose peer does not read: HTTP/2 has every PING and SETTINGS answered, and a
- * peer may send any number of them. gRPC's server limits the answers that wait, its client does
- * not.
+ * Ends a connection with a peer that does not read: HTTP/2 has every PING and SETTINGS answered,
+ * and a peer may send any number of them. gRPC's server limits the answers that wait, its client
+ * does not.
  */
 final class UnreadAnswers extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(UnreadAnswers.class);

@@ -1,5 +1,5 @@
 /**
  * Speaks with the kubelet of this host, over gRPC: serves it device plugins, registers them, and
- * asks it which containers have devices. Start at {@link jnvdocker.kubelet.KubeletLink}.
+ * queries it for the containers that have devices. Start at {@link jnvdocker.kubelet.KubeletLink}.
  */
 package jnvdocker.kubelet;

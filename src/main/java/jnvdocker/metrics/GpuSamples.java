@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Adds what is known of one GPU, with who holds it. */
+/** Adds what is known of one GPU, with its holder. */
 final class GpuSamples {
     private static final double PERCENT = 0.01;
     private static final double MILLI = 0.001;
@@ -92,7 +92,7 @@ final class GpuSamples {
         return time.toEpochMilli() * MILLI;
     }
 
-    /** The labels of who holds it, and one more. */
+    /** The labels of the GPU and its holder, and one more. */
     private List<String> with(String own) {
         List<String> labels = new ArrayList<>(held);
         labels.add(own);

@@ -28,7 +28,7 @@ import java.util.function.Supplier;
 public final class MetricsPage implements WebPages {
     private static final String PATH = "/metrics";
 
-    /** For so long an answer is given again: whoever asks without end does not keep us busy. */
+    /** For how long an answer is reused, so that endless requests do not keep the daemon busy. */
     private static final Duration FRESH = Duration.ofSeconds(1);
 
     private static final double NANO = 1e-9;
@@ -67,8 +67,8 @@ public final class MetricsPage implements WebPages {
     }
 
     /**
-     * @param readings what NVML last told of each GPU, by PCI address
-     * @param namesOverTcp whether users, containers, images and claims are told over TCP
+     * @param readings what NVML last reported about each GPU, by PCI address
+     * @param namesOverTcp whether users, containers, images and claims are published over TCP
      */
     public MetricsPage(
             Driver driver,

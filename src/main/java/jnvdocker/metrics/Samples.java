@@ -32,7 +32,7 @@ final class Samples {
     private record Sample(Labels labels, double value) {}
 
     /**
-     * @param named whether users, containers, images and claims are told
+     * @param named whether users, containers, images and claims are published
      */
     Samples(boolean named) {
         this.named = named;

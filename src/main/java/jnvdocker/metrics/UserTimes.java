@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * For how long users have had GPUs since the daemon started. What was told once never becomes less,
- * though a lease may end between two looks, and a clock be set: Prometheus would take it for a
- * restart.
+ * For how long users have had GPUs since the daemon started. A user's published time never
+ * decreases, even if a lease ends between the reads of ended and of live leases, or if the clock is
+ * set: Prometheus would take a decrease for a restart.
  */
 final class UserTimes {
     private final Map<String, Duration> reported = new HashMap<>();

@@ -1,5 +1,5 @@
 /**
- * Tells Prometheus what the GPUs do, and who has them. Start at {@link
- * jnvdocker.metrics.MetricsPage}; {@link jnvdocker.metrics.Metric} lists what is told.
+ * Publishes the activity and the holders of the GPUs for Prometheus. Start at {@link
+ * jnvdocker.metrics.MetricsPage}; {@link jnvdocker.metrics.Metric} lists the metrics.
  */
 package jnvdocker.metrics;

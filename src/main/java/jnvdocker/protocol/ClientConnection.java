@@ -147,7 +147,7 @@ public final class ClientConnection implements AutoCloseable {
         err("jnvdocker: " + text);
     }
 
-    /** From now on the client asks again if this daemon goes away: it keeps its place. */
+    /** From now on the client repeats its request if this daemon goes away: it keeps its place. */
     public void waits() throws IOException {
         send(FrameType.WAIT, new byte[0]);
     }
@@ -187,7 +187,9 @@ public final class ClientConnection implements AutoCloseable {
         return call(PASS, command);
     }
 
-    /** Has the client run a program as its child, whose output is read from here. */
+    /**
+     * Has the client run a program as its child, and returns the stream of the program's output.
+     */
     public CallStream stream(List<String> command) throws IOException {
         send(FrameType.STREAM, new Payload.Writer().number(CAPTURE).strings(command).toBytes());
         return new CallStream(this);
@@ -196,7 +198,7 @@ public final class ClientConnection implements AutoCloseable {
     /**
      * Returns the next piece of the open stream.
      *
-     * @return empty when it does not come in time; the client is not heard any further then
+     * @return empty when it does not come in time; nothing more is received from the client then
      */
     Optional<byte[]> more(Duration patience) throws IOException {
         memory.give(piece);
@@ -247,7 +249,7 @@ public final class ClientConnection implements AutoCloseable {
         send(FrameType.PROGRAM, new Payload.Writer().strings(variables).strings(command).toBytes());
     }
 
-    /** Tells the client the reason of a refusal, and has it end. */
+    /** Reports the reason of a refusal to the client, and has it end. */
     public void refuse(String why) throws IOException {
         message(why);
         exit(ExitCode.REFUSED);
@@ -305,7 +307,10 @@ public final class ClientConnection implements AutoCloseable {
         }
     }
 
-    /** Tells a client that is not worth a connection the reason, and has it end. */
+    /**
+     * Reports the reason of a refusal to a client that is turned away before its request is read,
+     * and has it end.
+     */
     public static void refuse(SocketChannel channel, String why) throws IOException {
         byte[] message = ("jnvdocker: " + why + "\n").getBytes(StandardCharsets.UTF_8);
         write(channel, FrameType.ERR, message);

@@ -43,7 +43,7 @@ public record ClientRequest(
     private static final int ERR = 4;
     private static final int CONTEXT = 8;
 
-    /** Tells which of the standard streams are terminals. */
+    /** Whether each of the standard streams is a terminal. */
     public record Terminals(boolean in, boolean out, boolean err) {}
 
     public ClientRequest {
@@ -58,8 +58,8 @@ public record ClientRequest(
     }
 
     /**
-     * Whether the caller can read only ASCII. Older clients do not tell; all of them count as able
-     * to read more.
+     * Whether the caller can read only ASCII. Older clients do not report it; all of them count as
+     * able to read more.
      */
     public boolean readsAsciiAlone() {
         return variables.containsKey(LOCALE) && Ascii.isAll(variables.get(LOCALE));

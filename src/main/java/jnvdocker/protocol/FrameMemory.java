@@ -133,7 +133,7 @@ public final class FrameMemory {
             this.uid = uid;
         }
 
-        /** Returns the user whose connection it is. */
+        /** Returns the uid of the user of the connection. */
         public int uid() {
             return uid;
         }

@@ -14,7 +14,7 @@ enum FrameType {
     ERR('E'),
     /** A program for the client to run as its child. */
     CALL('C'),
-    /** A program for the client to run as its child, whose output the daemon reads in pieces. */
+    /** A program for the client to run as its child; the daemon reads its output in pieces. */
     STREAM('S'),
     /** A request for the next piece of a stream. */
     MORE('M'),
@@ -22,7 +22,7 @@ enum FrameType {
     DATA('D'),
     /** The daemon wants no more of a stream; the client answers with the program's exit. */
     ENOUGH('N'),
-    /** The client has a place in the queue, and may ask again if this daemon goes away. */
+    /** The client has a place in the queue, and may repeat its request if this daemon goes away. */
     WAIT('W'),
     /**
      * The length of a pause after which the client repeats its request over a new connection: the

@@ -7,7 +7,7 @@ import java.nio.channels.SocketChannel;
 /** What comes first on a connection. */
 public sealed interface Opening {
 
-    /** A client of ours asks. */
+    /** A client of ours sends a request. */
     record Question(ClientRequest request) implements Opening {}
 
     /**

@@ -26,8 +26,8 @@ import java.util.OptionalLong;
 import java.util.function.Supplier;
 
 /**
- * Puts together what nvidia-docker 1.0 told of a host's GPUs: from the kernel module what is known
- * without NVML, from NVML's last answers the rest.
+ * Puts together what nvidia-docker 1.0 reported about a host's GPUs: what is known without NVML
+ * comes from the kernel module, the rest from NVML's last answers.
  */
 public final class DeviceReport {
     private final Host host;
@@ -49,7 +49,7 @@ public final class DeviceReport {
     }
 
     /**
-     * @param readings what NVML last told of each GPU, by PCI address
+     * @param readings what NVML last reported about each GPU, by PCI address
      * @param topologies how near GPUs are to each other, as far as it is known
      */
     public DeviceReport(
@@ -172,7 +172,10 @@ public final class DeviceReport {
         return links.isEmpty() ? null : links;
     }
 
-    /** 1.0 asked CUDA, which needs a context. */
+    /**
+     * Whether a GPU can reach the memory of another; nvidia-docker 1.0 queried CUDA, which needs a
+     * context.
+     */
     private static boolean reach(Topology topology) {
         return switch (topology.ancestor()) {
             case BOARD, ONE_SWITCH, SEVERAL_SWITCHES, HOST_BRIDGE, NUMA_NODE -> true;

@@ -21,8 +21,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The arguments of docker that give a container GPUs, as {@code /docker/cli} tells them. Who uses
- * them takes no lease.
+ * The arguments of docker that give a container GPUs, as {@code /docker/cli} returns them. A
+ * container that is started with them takes no lease.
  */
 record DockerArguments(
         @JsonProperty("VolumeDriver") String volumeDriver,

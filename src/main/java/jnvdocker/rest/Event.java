@@ -3,7 +3,7 @@ package jnvdocker.rest;
 import java.util.Locale;
 
 /**
- * Something that has happened, as server-sent events tell it.
+ * Something that has happened, as server-sent events report it.
  *
  * @param id of no other event, not even of another daemon's; a state has that of the event before
  * @param data a document without line breaks

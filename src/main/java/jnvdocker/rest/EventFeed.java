@@ -26,13 +26,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Makes events of decisions, and of what differs from one look at the GPUs to the next. It looks
- * while somebody reads, on a thread of its own: decisions do not wait for it.
+ * Makes events of decisions, and of what differs between successive snapshots of the GPUs and the
+ * queue. It takes snapshots while it has readers and for a while after, on a thread of its own:
+ * decisions do not wait for it.
  */
 final class EventFeed implements DecisionListener, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EventFeed.class);
 
-    /** More decisions at once are not told; readers begin anew then. */
+    /** If more decisions come at once, they are not published, and readers must begin again. */
     private static final int MOST_TASKS = 1024;
 
     private final Source source;
@@ -52,7 +53,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     }
 
     /**
-     * @param interval the time between two looks
+     * @param interval the time between two snapshots
      * @param patience for how long events are kept for a reader that may come back
      * @param kept how many events
      */
@@ -75,10 +76,10 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     }
 
     /**
-     * Returns a reader that is told of each event: after that one if it is known, else after what
-     * everything is like.
+     * Returns a reader that receives each event after the last one, if that one is known; else a
+     * snapshot of everything, and each event after it.
      *
-     * @param last the id of the last event that it was told of
+     * @param last the id of the last event that the reader has received
      */
     synchronized EventLog.Reader open(Optional<String> last) {
         if (!running) {
@@ -154,7 +155,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
         }
     }
 
-    /** Returns what everything is like, once it has told what differs from before. */
+    /** Returns a snapshot, after publishing what differs from the last; empty on failure. */
     private Optional<Snapshot> snapshot() {
         try {
             Snapshot now = source.now();

@@ -32,7 +32,7 @@ final class EventLog {
         this.kept = kept;
     }
 
-    /** One who is told of each event. */
+    /** Receives each event. */
     final class Reader implements AutoCloseable {
         private final BlockingQueue<Event> events = new ArrayBlockingQueue<>(kept);
         private final List<Event> missed;
@@ -68,8 +68,8 @@ final class EventLog {
     }
 
     /**
-     * Returns a reader that has been told of everything up to an event, and is told of the rest;
-     * empty when that is not known any more.
+     * Returns a reader that has received everything up to an event, and receives the rest; empty
+     * when that event is not known any more.
      */
     synchronized Optional<Reader> joinAfter(String id) {
         List<Event> missed = new ArrayList<>();
@@ -83,7 +83,7 @@ final class EventLog {
         return found ? Optional.of(join(missed)) : Optional.empty();
     }
 
-    /** Returns a reader that is told of each event from now on. */
+    /** Returns a reader that receives each event from now on. */
     synchronized Reader join() {
         return join(List.of());
     }
@@ -102,7 +102,7 @@ final class EventLog {
         return !readers.isEmpty();
     }
 
-    /** Tells one reader alone what everything is like after the last event. */
+    /** Sends to one reader alone what everything is like after the last event. */
     synchronized void send(Reader reader, String state) {
         reader.send(new Event(run + "-" + count, Event.Kind.STATE, state));
     }
@@ -118,7 +118,7 @@ final class EventLog {
         readers.removeIf(reader -> reader.lost);
     }
 
-    /** Events are missing from now on: every reader is to begin anew. */
+    /** Events are missing from now on: every reader is to begin again. */
     synchronized void breakOff() {
         last.clear();
         readers.forEach(reader -> reader.lost = true);

@@ -7,7 +7,7 @@ import java.io.Writer;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Server-sent events, for one who reads them as they come. */
+/** Server-sent events, for a client that reads them as they come. */
 final class EventStream implements WebAnswer.Source {
     static final String TYPE = "text/event-stream";
 
@@ -19,8 +19,9 @@ final class EventStream implements WebAnswer.Source {
     private final Duration quiet;
 
     /**
-     * @param last the id of the last event that it was told of
-     * @param quiet after which a reader is told that the connection is alive
+     * @param last the id of the last event that the client has received; empty if there is none
+     * @param quiet the time without an event after which a comment shows that the connection is
+     *     alive
      */
     EventStream(EventFeed feed, Optional<String> last, Duration quiet) {
         this.feed = feed;

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What nvidia-docker 1.0 asked CUDA for, which needs a context on the GPU and so costs its holder
+ * What nvidia-docker 1.0 queried CUDA for, which needs a context on the GPU and so costs its holder
  * memory. Here it follows from the compute capability; what chips of one capability do not have in
  * common follows from the model, of which the usual ones of servers are known.
  */

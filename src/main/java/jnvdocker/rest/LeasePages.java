@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
-/** The pages about GPUs, leases and the queue, for those who may open the daemon's socket. */
+/** The pages about GPUs, leases and the queue, for clients that may open the daemon's socket. */
 final class LeasePages implements WebPages {
     private static final String PREFIX = "/v2/";
     private static final Duration QUIET = Duration.ofSeconds(15);

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.zip.DeflaterOutputStream;
 
-/** The arguments of a Mesos agent that tell of the GPUs, as {@code /mesos/cli} tells them. */
+/** The arguments of a Mesos agent that describe the GPUs, as {@code /mesos/cli} returns them. */
 final class MesosArguments {
     private MesosArguments() {}
 

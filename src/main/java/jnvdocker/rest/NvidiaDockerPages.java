@@ -14,7 +14,7 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
-/** The pages of nvidia-docker 1.0's REST API, which clients written for that ask for. */
+/** The pages of nvidia-docker 1.0's REST API, for clients that were written for it. */
 public final class NvidiaDockerPages implements WebPages {
     private static final String PREFIX = "/v1.0";
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -15,7 +15,7 @@ public record Column(String title, Cut cut) {
         LEFT_OUT(0),
         /** Values that are the same in most rows. */
         FIRST(8),
-        /** Text whose beginning is the most important part. */
+        /** Text with the most important part at its beginning. */
         NEXT(12),
         /** Names: only as far as each can still be distinguished from the others. */
         LAST(12),

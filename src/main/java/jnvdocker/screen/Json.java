@@ -12,7 +12,7 @@ import java.io.IOException;
 import java.io.Writer;
 
 /**
- * Prints the documents of {@code --json}: records, whose components are the keys, in their order.
+ * Prints the documents of {@code --json}: records with their components as keys, in their order.
  * Programs depend on the keys: they are in the manual and in a schema for each command, none is
  * removed and none changes its meaning. A key is always present; unknown and inapplicable values
  * are null.

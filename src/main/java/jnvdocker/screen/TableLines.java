@@ -23,7 +23,7 @@ public final class TableLines {
     private final int[] widths;
 
     /**
-     * @param widths the widths of the columns; 0 for a column whose cells go below their rows
+     * @param widths the widths of the columns; 0 for a column with cells that go below their rows
      */
     TableLines(Screen screen, List<TextTable.Cell> titles, int[] widths) {
         this.screen = screen;

@@ -17,7 +17,7 @@ public final class TextTable {
     private final List<Column> columns;
     private final List<List<Cell>> rows = new ArrayList<>();
 
-    /** A cell whose text has a colour. */
+    /** A cell with a colour for its text. */
     public record Cell(String text, Colour colour) {}
 
     public TextTable(Column... columns) {

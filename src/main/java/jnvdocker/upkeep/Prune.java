@@ -40,7 +40,7 @@ import java.util.stream.Collectors;
 
 /**
  * Removes volumes that are no longer needed: those of drivers that are not loaded, and those of
- * claims whose containers are gone.
+ * claims for containers that are gone.
  *
  * <p>The engine lists the containers that need a volume. A container may be made between that list
  * and a removal, so each volume is first removed through the engine, which refuses if a container
@@ -156,8 +156,7 @@ public final class Prune {
     private void drivers(ClaimPrune.Wish wish, List<Pruned> done) throws IOException {
         Optional<DriverVersion> loaded = loaded();
         if (loaded.isPresent()) {
-            // Otherwise each namespace that was made since has our mount, and looks like a user of
-            // it.
+            // Otherwise each namespace that was made since has our mount, and appears to use it.
             served.releaseOthers(loaded.get());
         }
         Map<String, ProcessId> mounted = mounted();
@@ -203,7 +202,7 @@ public final class Prune {
                 if (!engine.removeVolume(volume, LIMIT)) {
                     return Pruned.kept(volume, "a container that uses it was just created");
                 }
-                // The engine may not have known the volume, and so not have asked us.
+                // An engine that did not know the volume has not requested its removal from us.
                 drivers.remove(volume);
             } catch (VolumeException e) {
                 return Pruned.kept(volume, e.getMessage());

@@ -45,7 +45,7 @@ public final class Uninstall {
     /** How often containers are removed that were created during the removal of the volumes. */
     private static final int PASSES = 3;
 
-    /** The number of past claims whose volumes the engine may still remember. */
+    /** The number of past claims with volumes that the engine may still remember. */
     private static final int LATELY = 100;
 
     private final DockerEngine engine;
@@ -85,7 +85,7 @@ public final class Uninstall {
      * The extent of an uninstallation.
      *
      * @param containers whether to remove stopped containers that have volumes of ours, too
-     * @param engine false on a host without Docker, where no engine is asked
+     * @param engine false on a host without Docker, where no engine is queried
      */
     public record Wish(boolean containers, boolean engine) {}
 
@@ -234,8 +234,8 @@ public final class Uninstall {
     }
 
     /**
-     * Has the engine forget volumes that it just removes, or whose removal a daemon that ended did
-     * not confirm: no list has them any more. What it does not know costs nothing.
+     * Has the engine forget volumes that it is just removing, or for which a daemon ended before it
+     * confirmed the removal: no list has them any more. What it does not know costs nothing.
      */
     private void forgetRemoved() throws IOException {
         for (Claim claim : leases.pastClaimsWithVolume(LATELY)) {
@@ -253,7 +253,7 @@ public final class Uninstall {
                                 RuntimeNeeds.removal(containers)));
     }
 
-    /** Whoever holds GPUs besides these containers. */
+    /** Returns a refusal if there are holders of GPUs besides these containers. */
     private Optional<Refusal> holders(List<Listed> containers) throws IOException {
         Set<String> known = containers.stream().map(Listed::id).collect(Collectors.toSet());
         List<String> holders =

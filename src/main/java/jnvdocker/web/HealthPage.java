@@ -2,7 +2,7 @@ package jnvdocker.web;
 
 import java.util.Optional;
 
-/** {@code /healthz}, for those who look whether the daemon answers. */
+/** {@code /healthz}, for clients that check whether the daemon answers. */
 public final class HealthPage implements WebPages {
     private static final String PATH = "/healthz";
 

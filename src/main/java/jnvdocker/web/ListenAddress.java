@@ -9,8 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An address of this host alone, and a port: {@code 127.0.0.1:3476}. Whoever asks over TCP is not
- * known, so no other host may.
+ * An address of this host alone, and a port: {@code 127.0.0.1:3476}. A client over TCP cannot be
+ * identified, so no other host may connect.
  *
  * @param text as it was written
  */
@@ -46,7 +46,7 @@ public record ListenAddress(String text, InetSocketAddress address) {
         return new ListenAddress(text, new InetSocketAddress(host, port));
     }
 
-    /** No name is looked up: what it means may change. */
+    /** No name is resolved: what it means may change. */
     private static InetAddress host(String host, String text) {
         try {
             return InetAddress.ofLiteral(host.equals("localhost") ? "127.0.0.1" : host);

@@ -19,10 +19,10 @@ import java.util.regex.Pattern;
 
 /**
  * Lets a request through, or refuses it. A page of another site that a browser of this host shows
- * could have the browser ask here; it cannot set the headers by which that is seen.
+ * could have the browser send requests here; it cannot set the headers by which that is detected.
  */
 final class Question {
-    /** Names and addresses that mean this host wherever they are looked up. */
+    /** Names and addresses that mean this host wherever they are resolved. */
     private static final Pattern THIS_HOST =
             Pattern.compile(
                     "(localhost|127\\.[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}|\\[::1\\])(:[0-9]{1,5})?",

@@ -12,7 +12,7 @@ import java.time.Duration;
 
 /**
  * The text of a stream, which is sent by {@link #flush}, or when it has become long. Sending waits
- * until the asker's side has taken it.
+ * until the client's side has taken it.
  */
 final class StreamWriter extends Writer {
     private static final int LONG = 8 << 10;
@@ -22,7 +22,7 @@ final class StreamWriter extends Writer {
     private final StringBuilder text = new StringBuilder();
 
     /**
-     * @param patience after which an asker who takes nothing is given up
+     * @param patience after which a client that takes nothing is given up
      */
     StreamWriter(Channel channel, Duration patience) {
         this.channel = channel;

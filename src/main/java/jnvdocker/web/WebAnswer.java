@@ -24,8 +24,8 @@ public sealed interface WebAnswer {
     /**
      * A page without end.
      *
-     * @param source writes it, on a thread of its own, until the asker or the daemon goes: then the
-     *     thread is interrupted and writing fails, and {@code source} returns by that exception
+     * @param source writes it, on a thread of its own, until the client or the daemon goes: then
+     *     the thread is interrupted and writing fails, and {@code source} returns by that exception
      */
     record Stream(String type, Source source) implements WebAnswer {}
 

@@ -63,7 +63,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
         ANSWERING,
         /** The answer is on its way, or has arrived. */
         ANSWERED,
-        /** The asker has all of it, and is to close the connection. */
+        /** The client has all of it, and is to close the connection. */
         ENDING
     }
 
@@ -73,8 +73,8 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
     /**
      * @param requesting in which the question must have come
      * @param answering in which its answer must be made
-     * @param taking in which the asker must have taken the answer, or a part of a stream
-     * @param ending in which the asker may close the connection
+     * @param taking in which the client must have taken the answer, or a part of a stream
+     * @param ending in which the client may close the connection
      */
     record Patience(Duration requesting, Duration answering, Duration taking, Duration ending) {
         static final Patience USUAL =
@@ -234,7 +234,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
         return response;
     }
 
-    /** A connection that is closed while something of the asker's is unread loses the answer. */
+    /** Ends the output first: a connection that is closed with unread input loses the answer. */
     private void end() {
         if (!channel.isActive()) {
             return;
@@ -258,7 +258,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
         HttpResponse response = response(HttpResponseStatus.OK, stream.type());
         HttpUtil.setTransferEncodingChunked(response, version.equals(HttpVersion.HTTP_1_1));
         channel.writeAndFlush(response);
-        // Only so it is seen that the asker goes.
+        // Only to notice that the client goes.
         channel.config().setAutoRead(true);
         Thread thread = Thread.ofVirtual().name("stream").unstarted(() -> write(stream));
         channel.closeFuture().addListener(_ -> thread.interrupt());

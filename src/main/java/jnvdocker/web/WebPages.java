@@ -3,7 +3,7 @@ package jnvdocker.web;
 import java.io.IOException;
 import java.util.Optional;
 
-/** Some of the pages that can be asked for. */
+/** Some of the pages that clients can request. */
 @FunctionalInterface
 public interface WebPages {
     /**

@@ -5,13 +5,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A question over HTTP that asks for a page, and was let through.
+ * An HTTP request for a page, which was let through.
  *
  * @param path decoded, {@code /v1.0/gpu/info}
  * @param query the decoded values of each parameter, in the order in which they came
  * @param trusted whether it came through the daemon's own socket, which only root and the socket's
- *     group can open; others came over TCP, where every user of this host can ask
- * @param lastEvent the id of the last event that the asker was told of, if it asks for more
+ *     group can open; others came over TCP, where every user of this host can connect
+ * @param lastEvent the id of the last event that the client has received, if it requests the
+ *     following ones
  */
 public record WebRequest(
         String path, Map<String, List<String>> query, boolean trusted, Optional<String> lastEvent) {

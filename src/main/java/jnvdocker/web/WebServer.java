@@ -40,17 +40,17 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Answers over HTTP, on connections of the daemon's own socket that it is handed, and on TCP where
- * that is configured. Each connection is for one question: askers come seldom.
+ * that is configured. Each connection is for one question: clients come seldom.
  */
 public final class WebServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(WebServer.class);
 
-    /** What an asker may send altogether; what comes after its question is not read. */
+    /** What a client may send altogether, in bytes; what comes after its question is not read. */
     private static final int MOST_BYTES = 128 << 10;
 
     private static final long MIB = 1 << 20;
 
-    /** All who come over TCP count as one user, since nobody knows who they are. */
+    /** All clients over TCP count as one user, since they cannot be identified. */
     private static final Peer SOMEBODY = new Peer(0, -1, -1);
 
     private static final FrameMemory.Limits TCP =

@@ -20,8 +20,8 @@ import java.util.Set;
  * matter are small, and what else is JSON in an archive (bills of materials) is not.
  *
  * <p>The tar is read to its end, even when all that matters has been seen: only then is it known
- * that nothing is there twice, and writers put what matters last anyway. Names are words to look
- * documents up by, and never paths.
+ * that nothing is there twice, and writers put what matters last anyway. Names only identify
+ * documents, and are never used as paths.
  */
 final class ArchiveDocuments {
     static final String MANIFEST = "manifest.json";

@@ -32,7 +32,7 @@ final class ArchiveJson {
                     "application/vnd.oci.image.config.v1+json",
                     "application/vnd.docker.container.image.v1+json");
 
-    /** Remembers no names between documents, whoever made those up. */
+    /** Remembers no names between documents: anybody may have made them up. */
     private static final JsonFactory JSON =
             JsonFactory.builder()
                     .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)

@@ -51,7 +51,8 @@ public final class FolderArchive {
      * Unpacks the files that are in the directory itself. Of a long file only the start and the end
      * are written; a hole is between them, which takes no place on the disk.
      *
-     * @param wanted tells by its name whether a file's bytes are wanted; another is made empty
+     * @param wanted whether the bytes of a file with this name are wanted; any other file is made
+     *     empty
      * @param to an empty directory
      */
     public static void unpack(InputStream archive, Predicate<String> wanted, Path to)

@@ -11,9 +11,9 @@ import java.util.Arrays;
 import java.util.HexFormat;
 
 /**
- * The tar inside a file that is plain, or compressed with gzip or zstd, which its first bytes tell.
- * A file that unpacks to absurd lengths is given up, as is one of which much is read before
- * anything comes out.
+ * The tar inside a file that is plain, or compressed with gzip or zstd, as its first bytes show. A
+ * file that unpacks to absurd lengths is given up, as is one of which much is read before anything
+ * comes out.
  */
 final class UnpackedStream extends InputStream {
     private static final int MAGIC = 6;

@@ -4,15 +4,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Which CUDA version each branch of the driver supports. Asking the driver itself is better; this
- * is for as long as it has not answered, and for saying which driver would do.
+ * Which CUDA version each branch of the driver supports. A query of the driver itself is better;
+ * this is for the time until it has answered, and for messages that name a sufficient driver.
  *
  * <p>From the table "CUDA Toolkit and Corresponding Driver Versions" of NVIDIA's CUDA Toolkit
  * release notes (7.0 to 13.3: the branch of the first driver that is listed for a CUDA version),
  * but for these: 340 was the driver of the CUDA 6.5 toolkit; 387 is the driver that the notes
  * listed for 9.1 when it came out (390 since); 565 belongs to no toolkit, and its nvidia-smi prints
  * 12.7; 615.71.09, of the time of CUDA 13.4, prints 13.4. The libcuda of 470.256.02, 535.261.03 and
- * 550.163.01 say the same as the table when asked.
+ * 550.163.01 report the same as the table.
  *
  * <p>A branch between two lines supports at least what the one below it does, and is taken for
  * that: some drivers of 430 print 10.2, others 10.1.

@@ -60,7 +60,7 @@ public final class GpuNeeds {
      *     {@code NVIDIA_DISABLE_REQUIRE} and {@code NVIDIA_REQUIRE_*} count
      * @throws BadImageException when an unknown volume is named, a version or requirement is
      *     malformed, or something that is read is longer than 64 KiB. Requirements of an image that
-     *     needs no GPU, or whose check is disabled, are not read
+     *     needs no GPU, or has its check disabled, are not read
      */
     public static GpuNeeds of(ImageConfig image, Map<String, String> userEnv)
             throws BadImageException {

@@ -53,7 +53,7 @@ public final class Requirement {
         return new Requirement(alternatives);
     }
 
-    /** Asks for nothing, and so is always met. */
+    /** Requires nothing, and so is always met. */
     public boolean isEmpty() {
         return alternatives.isEmpty();
     }

@@ -2,7 +2,9 @@ package jnvdocker.labels;
 
 import jnvdocker.words.RefusedException;
 
-/** The host cannot give what an image asks for. The refusal says what, and what would do. */
+/**
+ * The host does not meet a need of an image. The refusal states the need, and what would meet it.
+ */
 public final class UnmetNeedException extends RefusedException {
     private static final long serialVersionUID = 1;
 

@@ -10,7 +10,7 @@ final class UnmetNeeds {
 
     private UnmetNeeds() {}
 
-    /** Begins as nvidia-docker 1.0 said it, and scripts look for that. */
+    /** The message begins like that of nvidia-docker 1.0, for which scripts search. */
     static UnmetNeedException label(GpuNeeds needs, CudaVersion minimum, DriverFacts facts) {
         return new UnmetNeedException(
                 "unsupported CUDA version: driver %s < image %s"

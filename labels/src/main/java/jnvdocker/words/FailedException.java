@@ -2,7 +2,7 @@ package jnvdocker.words;
 
 import java.io.IOException;
 
-/** A failure whose cause a user or an administrator can remove. */
+/** A failure with a cause that a user or an administrator can remove. */
 public class FailedException extends IOException implements Refused {
     private static final long serialVersionUID = 1L;
 

@@ -234,10 +234,10 @@ public final class DeviceNodes {
     }
 
     /**
-     * The GPUs whose nodes a path leads to.
+     * The nodes of GPUs that a path leads to, by their minors.
      *
      * @param folder whether it leads to a directory, and so to everything in it
-     * @param complete false when a directory has too many entries to look at all of them
+     * @param complete false when a directory has too many entries to check all of them
      */
     public record Reached(Set<Integer> minors, boolean folder, boolean complete) {
         public Reached {
@@ -246,9 +246,9 @@ public final class DeviceNodes {
     }
 
     /**
-     * Returns the GPUs whose nodes docker gives a container for {@code --device}: a node or a link
-     * to one, whatever its name, or all nodes in a directory and those below it, where links are
-     * not followed. A path that does not exist is judged by its name alone. Opens no node.
+     * Returns the nodes of GPUs that docker gives a container for {@code --device}: a node or a
+     * link to one, whatever its name, or all nodes in a directory and those below it, where links
+     * are not followed. A path that does not exist is judged by its name alone. Opens no node.
      *
      * @param path on this machine
      */
@@ -257,8 +257,8 @@ public final class DeviceNodes {
     }
 
     /**
-     * Returns the GPUs whose nodes a container sees that has a path mounted, as far as they are
-     * worth a look: like {@link #given}, but looks no deeper than a directory itself and its
+     * Returns the nodes of GPUs that a container with this path mounted sees, as far as a search is
+     * worthwhile: like {@link #given}, but searches no deeper than a directory itself and its
      * subdirectory {@code dev}.
      */
     public Reached seen(Path path) throws IOException {

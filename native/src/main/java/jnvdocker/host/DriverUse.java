@@ -13,7 +13,10 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** The users of a host's driver, and the processes that may use it, as far as the kernel tells. */
+/**
+ * The users of a host's driver, and the processes that may use it, as far as the kernel reports
+ * them.
+ */
 public final class DriverUse {
     private static final int READ = 4;
     private static final int NAMED_USER = 2;

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * The GPUs of a host, each with its UUID as far as the driver can be made to tell it. The driver
+ * The GPUs of a host, each with its UUID as far as the driver can be made to report it. The driver
  * knows the UUID of a GPU only once a process has opened the GPU since boot.
  */
 public final class GpuInventory {

@@ -18,8 +18,8 @@ public interface GpuTroubles {
     default void clearReportedFault(Gpu gpu) {}
 
     /**
-     * Has somebody told whenever a GPU has a fault, or has it no more, on the thread that finds it:
-     * nothing may be waited for.
+     * Adds a listener that runs whenever a GPU has a fault, or has it no more, on the thread that
+     * finds it: it must not wait for anything.
      */
     default void addListener(Runnable listener) {}
 

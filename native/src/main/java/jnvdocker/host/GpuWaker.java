@@ -55,7 +55,7 @@ final class GpuWaker {
      * Wakes the GPUs that it has not yet tried to wake, and waits until that is done.
      *
      * @param silent all GPUs that the driver does not identify
-     * @return whether the driver may tell more by now
+     * @return whether the driver may report more by now
      */
     boolean wake(List<Gpu> silent) {
         CompletableFuture<Void> done;

@@ -38,7 +38,7 @@ public final class Host {
         return root;
     }
 
-    /** Returns what was heard of its GPUs' MIG mode, which is not in its files. */
+    /** Returns what was last reported of its GPUs' MIG mode, which is not in its files. */
     public MigMemory mig() {
         return mig;
     }

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Loads kernel modules of this machine. On a host without X the driver may not be loaded yet.
- * nvidia-uvm is loaded only when a CUDA program asks for it, which no program in a container can.
+ * nvidia-uvm is loaded only when a CUDA program requests it, which no program in a container can.
  */
 final class KernelModules {
     private static final int LIMIT_SECONDS = 30;

@@ -6,8 +6,8 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What was last heard of the MIG mode of GPUs. The driver's files show the instances of a GPU, but
- * neither their UUIDs nor a MIG mode without any instance. Answers from memory.
+ * What was last reported of the MIG mode of GPUs. The driver's files show the instances of a GPU,
+ * but neither their UUIDs nor a MIG mode without any instance. Answers from memory.
  */
 public final class MigMemory {
     private final Map<String, Mode> modes = new ConcurrentHashMap<>();
@@ -22,7 +22,7 @@ public final class MigMemory {
     }
 
     /**
-     * An instance as NVML tells of it.
+     * An instance as NVML reports it.
      *
      * @param uuid {@code MIG-…}
      * @param number its number among the GPU's instances

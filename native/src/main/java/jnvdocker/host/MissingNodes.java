@@ -44,7 +44,9 @@ final class MissingNodes {
         make(path, parameters, major, minor);
     }
 
-    /** Makes the node of a capability, whose owner and mode these parameters do not concern. */
+    /**
+     * Makes the node of a capability; the driver's parameters do not concern its owner and mode.
+     */
     void makeCapability(Path path, int major, int minor) throws IOException {
         Path folder = path.getParent();
         if (!Files.isDirectory(folder)) {

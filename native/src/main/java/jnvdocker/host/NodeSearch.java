@@ -30,7 +30,7 @@ final class NodeSearch {
     private record Level(Path folder, int depth) {}
 
     /**
-     * @param levels how deep to look: 1 for the directory itself
+     * @param levels how deep to search: 1 for the directory itself
      */
     NodeSearch(int major, int levels) {
         this.major = major;

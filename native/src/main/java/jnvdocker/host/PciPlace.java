@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 /**
  * The part of the host that a PCI device is in.
  *
- * @param numaNode empty where the firmware does not tell
+ * @param numaNode empty where the firmware does not report it
  * @param cpus the nearest processors: {@code 0-23,48-71}
  */
 public record PciPlace(OptionalInt numaNode, Optional<String> cpus) {

@@ -6,7 +6,7 @@ import java.time.Instant;
 
 /** Something for which a GPU is given to nobody. */
 public sealed interface Fault {
-    /** NVML keeps a GPU from being reset, and so does whoever has it open. */
+    /** A session of NVML keeps a GPU from being reset, and so does any process that has it open. */
     String RESET =
             "stop jnvdockerd and reset the GPU (nvidia-smi --gpu-reset), or restart the host";
 

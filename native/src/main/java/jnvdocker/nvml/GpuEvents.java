@@ -7,7 +7,9 @@ import com.sun.jna.ptr.PointerByReference;
 import java.time.Duration;
 import java.util.OptionalInt;
 
-/** The errors that a GPU's driver tells as they happen; those of before are not told again. */
+/**
+ * The errors of a GPU that its driver reports as they happen; earlier ones are not reported again.
+ */
 public final class GpuEvents implements AutoCloseable {
     private static final long DOUBLE_BIT_ERROR = 0x2;
     private static final long XID = 0x8;

@@ -6,7 +6,8 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * What does not change about a GPU while its driver is loaded, as far as the driver tells.
+ * The properties of a GPU that do not change while its driver is loaded, as far as the driver
+ * reports them.
  *
  * @param uuid {@code GPU-5c1a1003-…}
  * @param model {@code NVIDIA A100-SXM4-40GB}

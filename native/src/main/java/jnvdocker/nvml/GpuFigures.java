@@ -9,7 +9,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * What a GPU does at a moment, as far as the driver tells.
+ * The state of a GPU at one moment, as far as the driver reports it.
  *
  * @param power milliwatts
  * @param temperature of the GPU, in degrees Celsius
@@ -38,8 +38,8 @@ public record GpuFigures(
     }
 
     /**
-     * Returns what is known of a MIG instance: its own memory, and what is the whole GPU's but for
-     * the utilization, which the driver does not tell.
+     * Returns what is known of a MIG instance: its own memory, and the figures of the whole GPU,
+     * without BAR1 and without the utilization, which the driver does not report.
      *
      * @param uuid the instance's
      */
@@ -137,9 +137,9 @@ public record GpuFigures(
      * A process that has memory of the GPU.
      *
      * @param pid in the daemon's pid namespace
-     * @param memory bytes; empty where the driver does not tell
+     * @param memory bytes; empty where the driver does not report it
      * @param utilization percent of the GPU's time of the last seconds; empty where the driver does
-     *     not tell
+     *     not report it
      * @param graphics whether it draws, and does not compute
      */
     public record GpuProcess(

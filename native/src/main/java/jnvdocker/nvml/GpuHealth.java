@@ -18,12 +18,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
 /**
- * The faults of GPUs, as NVML has told of them by now: who asks waits for nothing.
+ * The faults of GPUs, as NVML has reported them so far: a query waits for nothing.
  *
  * <p>A reported error counts until there is evidence that the GPU was reset since: it has not
  * answered for a while and answers again, a counter that only a reset sets back was set back, what
- * waited for a reset is done, the driver has begun anew with the GPU or was loaded anew, or root
- * says so. No time is evidence.
+ * waited for a reset is done, the driver has initialized the GPU again or was loaded again, or root
+ * declares it. The passage of time is no evidence.
  */
 public final class GpuHealth implements GpuTroubles {
     private final ReportedErrors reported;
@@ -66,7 +66,7 @@ public final class GpuHealth implements GpuTroubles {
      * @param uncorrected errors of its memory since the driver was loaded
      * @param throttling the reasons why it is slowed down, as a set of NVML's bits
      * @param otherXid the last that was reported and is neither serious nor a program's fault
-     * @param reportedAt when NVML last told of it; empty when it never has
+     * @param reportedAt when NVML last reported on it; empty when it never has
      */
     public record Health(
             List<Fault> faults,
@@ -131,7 +131,10 @@ public final class GpuHealth implements GpuTroubles {
         listeners.add(listener);
     }
 
-    /** Tells of a change outside of the lock, which those who are told may want. */
+    /**
+     * Applies the news, and notifies the listeners of any change of the faults: outside of the
+     * lock, which they may need.
+     */
     private void change(String address, Consumer<State> news) {
         if (isChangedBy(address, news)) {
             listeners.forEach(Runnable::run);
@@ -149,7 +152,8 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     /**
-     * The driver shows these GPUs. Another that it shows later was begun anew with.
+     * Records the GPUs that the driver shows. Any other GPU that it shows later was initialized
+     * again.
      *
      * @param load what is another value after each load of the driver
      */
@@ -169,9 +173,9 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     /**
-     * It has answered.
+     * The GPU has answered.
      *
-     * @param begun when it was asked
+     * @param begun when it was queried
      */
     void answered(String address, Instant begun, GpuFigures figures) {
         change(address, state -> answered(state, begun, figures));

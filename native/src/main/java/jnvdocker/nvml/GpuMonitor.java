@@ -24,9 +24,9 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Keeps what NVML last told of each GPU. Each GPU has a thread of its own, and another one keeps
- * the session: a call that does not return delays the news of one GPU, and nothing else. Whoever
- * asks gets what is known by then.
+ * Keeps what NVML last reported of each GPU. Each GPU has a thread of its own, and another one
+ * keeps the session: a call that does not return delays the news of one GPU, and nothing else. A
+ * query returns what is known by then.
  */
 public final class GpuMonitor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GpuMonitor.class);
@@ -63,17 +63,17 @@ public final class GpuMonitor implements AutoCloseable {
             return false;
         }
 
-        /** Is told what each GPU with MIG says of it, again and again. */
+        /** Receives the MIG mode of a GPU that has one, after every reading of its figures. */
         default void report(String pciAddress, Mig mig) {}
     }
 
     /**
-     * How often the GPUs are asked.
+     * How often the GPUs are queried.
      *
-     * @param watched while somebody looks
-     * @param idle while nobody does
-     * @param patience how long somebody who has looked is expected to look again
-     * @param links how often they are asked for their links, which seldom change
+     * @param watched the period while clients request readings
+     * @param idle the period while none does
+     * @param patience how long after a request the next one is expected
+     * @param links the period of queries for their links, which seldom change
      */
     public record Pace(Duration watched, Duration idle, Duration patience, Duration links) {
         public static final Pace USUAL =
@@ -89,8 +89,8 @@ public final class GpuMonitor implements AutoCloseable {
      *
      * @param at when it came; long ago for a GPU that does not answer
      * @param facts empty as long as they are not known
-     * @param figures empty when the GPU does not tell
-     * @param trouble NVML's reason for which it does not: {@code GPU is lost}
+     * @param figures empty when the GPU does not report them
+     * @param trouble why it does not: NVML's reason, {@code GPU is lost}, or that it sleeps
      */
     public record Reading(
             Instant at,
@@ -115,7 +115,7 @@ public final class GpuMonitor implements AutoCloseable {
     /**
      * One that knows nothing before it is started.
      *
-     * @param health is told of every GPU's
+     * @param health is notified of every GPU's
      */
     public GpuMonitor(Source source, Pace pace, GpuHealth health) {
         this.source = source;
@@ -142,7 +142,10 @@ public final class GpuMonitor implements AutoCloseable {
         return known();
     }
 
-    /** Returns the same to a part of the daemon that asks all the time, and so does not count. */
+    /**
+     * Returns the same, for parts of the daemon that query all the time: does not count as a
+     * request.
+     */
     public Map<String, Reading> known() {
         return Map.copyOf(readings);
     }
@@ -162,13 +165,13 @@ public final class GpuMonitor implements AutoCloseable {
         return health;
     }
 
-    /** What is known of a GPU by now; who asks does not count as somebody who looks. */
+    /** Returns what is known of a GPU by now; does not count as a request for readings. */
     public Optional<GpuFacts> facts(Gpu gpu) {
         return Optional.ofNullable(readings.get(gpu.pciAddress())).flatMap(Reading::facts);
     }
 
     /**
-     * The processes that have memory of a GPU; who asks does not count as somebody who looks.
+     * Returns the processes that have memory of a GPU; does not count as a request for readings.
      *
      * @return pids
      */
@@ -176,7 +179,7 @@ public final class GpuMonitor implements AutoCloseable {
         return processes(uuid, _ -> true);
     }
 
-    /** Those of them that draw and do not compute, as far as the driver tells. */
+    /** Returns those of them that draw and do not compute, as far as the driver reports it. */
     public Set<Integer> drawing(String uuid) {
         return processes(uuid, GpuFigures.GpuProcess::graphics);
     }
@@ -191,7 +194,7 @@ public final class GpuMonitor implements AutoCloseable {
                 .collect(Collectors.toSet());
     }
 
-    /** Stops asking. A call that does not return is left to itself. */
+    /** Stops the queries. A call that does not return is left to itself. */
     @Override
     public void close() {
         closed = true;
@@ -323,7 +326,7 @@ public final class GpuMonitor implements AutoCloseable {
             return this;
         }
 
-        /** Hears of its errors, as long as it tells of them. */
+        /** Receives the errors of the GPU, unless it cannot report them. */
         private void listen() {
             boolean reports = true;
             while (reports && isNeeded() && session.enter()) {
@@ -431,7 +434,7 @@ public final class GpuMonitor implements AutoCloseable {
             }
         }
 
-        /** Somebody may begin to look meanwhile. */
+        /** Waits in short steps, since clients may begin to request readings meanwhile. */
         private void restUntilDue() {
             long begin = System.nanoTime();
             do {

@@ -5,8 +5,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * How near the GPUs of a session are to each other. Each GPU is asked on its own, and may be asked
- * again: a pair is known once both have answered.
+ * How near the GPUs of a session are to each other. Each GPU is queried on its own, and may be
+ * queried again: a pair is known once both have answered.
  */
 final class Interconnect {
     private final Map<String, Member> members = new ConcurrentHashMap<>();
@@ -32,7 +32,7 @@ final class Interconnect {
     }
 
     /**
-     * Asks for a GPU's links, and for its ancestors in common with GPUs that have answered before.
+     * Queries a GPU's links, and its common ancestors with the GPUs that have answered before.
      *
      * @throws NvmlException when the GPU is lost
      */

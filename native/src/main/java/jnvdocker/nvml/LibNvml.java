@@ -25,7 +25,7 @@ interface LibNvml extends Library {
     /** Bytes of {@code nvmlProcessInfo_v2_t}, those of the first version and two instance ids. */
     int PROCESS_V2_SIZE = 24;
 
-    /** Bytes of {@code nvmlProcessUtilizationSample_t}, whose pid is first. */
+    /** Bytes of {@code nvmlProcessUtilizationSample_t}, which begins with the pid. */
     int SAMPLE_SIZE = 32;
 
     /** Where its {@code timeStamp} is, of 8 bytes. */
@@ -34,7 +34,7 @@ interface LibNvml extends Library {
     /** Where its {@code smUtil} is. */
     int SAMPLE_UTILIZATION = 16;
 
-    /** Bytes of {@code nvmlEventData_t}, whose type and data are its second and third 8 bytes. */
+    /** Bytes of {@code nvmlEventData_t}; its second and third 8 bytes are the type and the data. */
     int EVENT_DATA_SIZE = 32;
 
     /**

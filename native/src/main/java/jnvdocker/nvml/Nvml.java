@@ -50,7 +50,7 @@ public final class Nvml implements AutoCloseable {
         return nvml;
     }
 
-    /** Returns the loader's own message; JNA appends where else it has looked. */
+    /** Returns the loader's own message; JNA appends the other places that it has searched. */
     private static String reason(UnsatisfiedLinkError e) {
         Throwable first = e.getSuppressed().length == 0 ? e : e.getSuppressed()[0];
         return String.valueOf(first.getMessage()).lines().findFirst().orElse("");
@@ -63,7 +63,7 @@ public final class Nvml implements AutoCloseable {
     }
 
     /**
-     * Makes the first of these calls whose entry point the library has.
+     * Makes the first of these calls for which the library has the entry point.
      *
      * @param newestFirst the versions of one entry point
      */
@@ -119,7 +119,7 @@ public final class Nvml implements AutoCloseable {
 
     /**
      * The CUDA version that the driver supports, which the library gives as 12020 for 12.2; empty
-     * for drivers before 390, which do not tell, and for numbers that are none.
+     * for drivers before 390, which do not report it, and for numbers that are no version.
      */
     public Optional<CudaVersion> cudaVersion() throws NvmlException {
         OptionalInt number =

@@ -2,7 +2,7 @@ package jnvdocker.nvml;
 
 import java.util.Set;
 
-/** NVML has not done what it was asked for. */
+/** A request to NVML has failed. */
 public final class NvmlException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -56,7 +56,7 @@ public final class NvmlGpu {
     }
 
     /**
-     * @throws NvmlException when the GPU is lost, or tells neither its UUID nor its model
+     * @throws NvmlException when the GPU is lost, or does not report its UUID or its model
      */
     public GpuFacts facts() throws NvmlException {
         String uuid =
@@ -128,7 +128,7 @@ public final class NvmlGpu {
     /**
      * Listens for the GPU's errors from now on.
      *
-     * @throws NvmlException also when it does not tell of them
+     * @throws NvmlException also when the GPU does not report errors
      */
     public GpuEvents events() throws NvmlException {
         return GpuEvents.of(nvml, handle);
@@ -141,7 +141,10 @@ public final class NvmlGpu {
                         library.nvmlDeviceGetTopologyCommonAncestor(handle, other.handle, it)));
     }
 
-    /** How many NVLinks go to which PCI address, of a GPU or of a switch; some are not told. */
+    /**
+     * Returns the number of NVLinks to each PCI address, of a GPU or of a switch, as far as the
+     * driver reports the addresses.
+     */
     Map<String, Integer> linkEnds() throws NvmlException {
         Map<String, Integer> ends = new TreeMap<>();
         for (int link = 0; link < MOST_LINKS; link++) {
@@ -291,7 +294,7 @@ public final class NvmlGpu {
                 : OptionalInt.empty();
     }
 
-    /** With room for no page, the number is all that is told. */
+    /** With room for no page, only the number is returned. */
     private OptionalInt retiredPages(int cause) throws NvmlException {
         int[] count = new int[1];
         int result =

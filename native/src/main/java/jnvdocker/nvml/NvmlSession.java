@@ -36,7 +36,7 @@ final class NvmlSession {
         closeIfUnused();
     }
 
-    /** One whose calls do not return stays open. */
+    /** A session with a call that does not return stays open. */
     private void closeIfUnused() {
         if (ended && users == 0) {
             nvml.close();

@@ -40,7 +40,7 @@ final class ProcessList {
     }
 
     /**
-     * Empty also for a GPU that does not tell.
+     * Returns an empty list also for a GPU that does not report its processes.
      *
      * @param sinceMicros the beginning of the time in which their utilization counts, since 1970
      */
@@ -74,7 +74,9 @@ final class ProcessList {
                 .orElse(process);
     }
 
-    /** Returns the latest of each process, in percent; empty when the GPU does not tell. */
+    /**
+     * Returns the latest sample of each process, in percent; empty when the GPU cannot report them.
+     */
     private Optional<Map<Long, Integer>> samples(long sinceMicros) throws NvmlException {
         int[] count = new int[] {MOST_SAMPLES};
         try (Memory memory = new Memory((long) MOST_SAMPLES * LibNvml.SAMPLE_SIZE)) {
@@ -109,7 +111,7 @@ final class ProcessList {
 
     /**
      * @param found where they are added; one that computes and draws is in both lists
-     * @param first the first version, whose structs are smaller
+     * @param first the first version, with smaller structs
      */
     private void read(
             boolean graphics, Map<Long, GpuProcess> found, ListEntry first, ListEntry... newer)

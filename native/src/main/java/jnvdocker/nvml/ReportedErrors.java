@@ -24,9 +24,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The serious errors that drivers have reported of GPUs, by UUID, in a file: a driver tells each
- * once, and a daemon may be restarted before the GPU is reset. Each line is a boot's id, a load of
- * the driver, a UUID, an Xid, a time and a count of errors.
+ * The serious errors that drivers have reported of GPUs, by UUID, in a file: a driver reports each
+ * only once, and a daemon may be restarted before the GPU is reset. Each line is a boot's id, a
+ * load of the driver, a UUID, an Xid, a time and a count of errors.
  */
 final class ReportedErrors {
     private static final Logger LOG = LoggerFactory.getLogger(ReportedErrors.class);

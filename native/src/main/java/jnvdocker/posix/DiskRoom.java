@@ -6,7 +6,7 @@ import com.sun.jna.Memory;
 import java.nio.file.Path;
 
 /**
- * The free space of a file system, as statvfs(3) tells it.
+ * The free space of a file system, as statvfs(3) reports it.
  *
  * @param bytes that any user may still write
  * @param forFiles whether there is room for the name of one more file

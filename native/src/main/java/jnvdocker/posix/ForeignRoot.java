@@ -9,10 +9,10 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * A root file system whose owner is not trusted, such as a container's: any name in it may be a
- * link to anywhere, and may change at any moment. The kernel resolves every path beneath the root
- * (openat2 with {@code RESOLVE_IN_ROOT}), crosses no mount and follows no magic link; whatever is
- * done then is done on the descriptor.
+ * A root file system with an owner that is not trusted, such as a container's: any name in it may
+ * be a link to anywhere, and may change at any moment. The kernel resolves every path beneath the
+ * root (openat2 with {@code RESOLVE_IN_ROOT}), crosses no mount and follows no magic link; whatever
+ * is done then is done on the descriptor.
  *
  * @see <a href="https://man7.org/linux/man-pages/man2/openat2.2.html">openat2(2)</a>
  */
@@ -40,7 +40,7 @@ public final class ForeignRoot implements AutoCloseable {
     }
 
     /**
-     * @param root its directory, whose own path is trusted
+     * @param root its directory; the path of it is trusted
      */
     public static ForeignRoot open(Path root) throws PosixException {
         int slash = Posix.openToRead(Path.of("/"));
@@ -66,7 +66,7 @@ public final class ForeignRoot implements AutoCloseable {
         }
     }
 
-    /** Opens a directory whose path has no link and no mount; empty if there is none. */
+    /** Opens a directory by a path without any link or mount; empty if there is none. */
     public Optional<ForeignFolder> folder(String path) throws PosixException {
         return folder(path, NO_LINK);
     }

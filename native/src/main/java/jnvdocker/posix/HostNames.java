@@ -13,15 +13,15 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * The names of this host's users and groups. Many hosts ask a directory service on the network for
- * them, which may take minutes or never answer: callers wait for a moment and then go on without
- * the name.
+ * The names of this host's users and groups. Many hosts query a directory service on the network
+ * for them, which may take minutes or never answer: callers wait for a moment and then go on
+ * without the name.
  */
 public final class HostNames {
     /** A directory service on the network mostly answers within milliseconds. */
     private static final Duration A_MOMENT = Duration.ofMillis(300);
 
-    /** For a lookup whose result a number cannot replace. */
+    /** For finding the number of a name, without which a caller cannot go on. */
     private static final Duration LONGER = Duration.ofSeconds(5);
 
     /** Users are put into groups and taken out of them, and expect that to count. */

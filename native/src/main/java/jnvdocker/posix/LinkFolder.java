@@ -93,7 +93,7 @@ public final class LinkFolder implements AutoCloseable {
     }
 
     /**
-     * Moves to the next link; entries whose name is not a number are skipped.
+     * Moves to the next link; entries with a name that does not begin with a digit are skipped.
      *
      * @return false when there is no more
      */

@@ -19,7 +19,7 @@ import java.util.Set;
 
 /**
  * Files that only their owner may open: a user who can read a file can also lock it, and so block
- * all who need a lock of their own.
+ * all processes that need a lock of their own.
  */
 public final class PrivateFile {
     private static final Set<PosixFilePermission> MODE =
@@ -61,7 +61,7 @@ public final class PrivateFile {
 
     /**
      * Whether the holders of a file's lock can read it but not write it, as another daemon could:
-     * the file was once open to others, who have locked it since.
+     * the file was once open to others, and one of them has it locked.
      *
      * @param file that cannot be locked
      */

@@ -14,30 +14,28 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 
 /**
- * Questions that may be answered late or never, and that cannot be cancelled. They are asked on a
- * few threads of their own; answers are remembered. A caller sets how long it waits, and does not
- * wait for a question that has already kept another caller waiting for that long.
+ * Queries that may be answered late or never, and that cannot be cancelled. They run on a few
+ * threads of their own; answers are remembered. A caller sets how long it waits, and does not wait
+ * for a query that has already kept another caller waiting for that long.
  */
 final class SlowQueries<Q, A> {
     private static final Duration KNOWN = Duration.ofMinutes(10);
 
-    /**
-     * Also for questions that have failed: a caller that has waited does not wait again so soon.
-     */
+    /** Also for queries that have failed: a caller that has waited does not wait again so soon. */
     private static final long UNKNOWN_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final int REMEMBERED = 4096;
     private static final int OPEN = 256;
     private static final int IDLE_SECONDS = 60;
 
-    /** A question, asked on a thread that it may block. */
+    /** A query, which runs on a thread that it may block. */
     interface Question<Q, A> {
         /** Empty when the thing in question does not exist. */
         Optional<A> query(Q about) throws PosixException;
     }
 
     /**
-     * @param answer null when the question has failed
+     * @param answer null when the query has failed
      */
     private record Known<A>(Optional<A> answer, long until) {}
 
@@ -59,7 +57,7 @@ final class SlowQueries<Q, A> {
             };
 
     /**
-     * @param threads the number of questions that are asked at a time
+     * @param threads the number of queries that run at a time
      */
     SlowQueries(String name, int threads, Question<Q, A> question, LongSupplier nanos) {
         this(name, threads, question, nanos, KNOWN);
@@ -89,7 +87,7 @@ final class SlowQueries<Q, A> {
     /**
      * @return empty when the thing in question does not exist
      * @throws NoAnswerException when no answer has come in that time, counted from the first
-     *     caller's question
+     *     caller's query
      */
     Optional<A> query(Q about, Duration patience) throws NoAnswerException {
         Open<A> pending;
@@ -157,7 +155,7 @@ final class SlowQueries<Q, A> {
         }
     }
 
-    /** A question that fails does not replace an answer. */
+    /** A query that fails does not replace an answer. */
     private static <A> Known<A> later(Known<A> before, Known<A> now) {
         return now.answer() == null ? new Known<>(before.answer(), now.until()) : now;
     }

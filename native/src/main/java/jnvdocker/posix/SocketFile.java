@@ -15,7 +15,7 @@ public final class SocketFile {
     /**
      * How many connections may wait to be accepted: net.core.somaxconn's default, since Java's own
      * are 50. A full queue turns away a client that does not block, such as dockerd: at its start
-     * it asks for all volumes of all containers at once.
+     * it requests all volumes of all containers at once.
      */
     public static final int BACKLOG = 4096;
 
@@ -79,7 +79,7 @@ public final class SocketFile {
                 .fileKey();
     }
 
-    /** Whether a process serves a socket; waits for one whose queue of connections is full. */
+    /** Whether a process serves a socket; waits while its queue of connections is full. */
     public static boolean answers(Path socket) {
         try (SocketChannel _ = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
             return true;

@@ -39,8 +39,8 @@ public final class WakeSocket implements AutoCloseable {
         if (bytes.length >= PATH_LIMIT) {
             throw new FileSystemException(path.toString(), null, "too long for a socket's name");
         }
-        // No way to tell whether a process still serves it; the holder of the directory's lock owns
-        // it.
+        // Whether a process still serves it cannot be determined; the holder of the directory's
+        // lock owns it.
         Files.deleteIfExists(path);
         byte[] address = Datagrams.address(path.toString());
         int socket = -1;

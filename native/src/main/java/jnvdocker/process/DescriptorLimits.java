@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * How many descriptors are looked at while a caller waits; each takes some 3 µs.
+ * How many descriptors are checked while a caller waits; each takes some 3 µs.
  *
  * @param process of one process that was scanned before
  * @param user of all processes of one user but root
@@ -19,15 +19,15 @@ record DescriptorLimits(int process, int user, int users, int root) {
      */
     static final DescriptorLimits USUAL = new DescriptorLimits(4096, 1 << 16, 1 << 18, 1 << 20);
 
-    /** So many descriptors of any process are looked at before its user is determined. */
+    /** So many descriptors of any process are checked before its user is determined. */
     static final int UNMETERED = 64;
 
-    /** Returns a fresh budget for one look. */
+    /** Returns a fresh budget for one scan. */
     Budget budget() {
         return new Budget(this);
     }
 
-    /** The rest of the limits during one look. Threads share it. */
+    /** The rest of the limits during one scan. Threads share it. */
     static final class Budget {
         private static final int ROOT = 0;
 
@@ -39,7 +39,7 @@ record DescriptorLimits(int process, int user, int users, int root) {
             this.limits = limits;
         }
 
-        /** Whether one more descriptor of a user's may be looked at. */
+        /** Whether one more descriptor of a user's may be checked. */
         boolean take(int uid) {
             int its = byUser.computeIfAbsent(uid, _ -> new AtomicInteger()).incrementAndGet();
             if (uid == ROOT) {

@@ -36,8 +36,8 @@ import java.util.regex.Pattern;
 
 /**
  * Finds the processes that have devices open, by all their descriptors. Any user may have hundreds
- * of thousands: beyond {@link DescriptorLimits} they are scanned in the background, again and
- * again, and meanwhile the last result counts.
+ * of thousands: beyond {@link DescriptorLimits} they are scanned repeatedly in the background, and
+ * meanwhile the last result counts.
  */
 final class DeviceScan {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceScan.class);
@@ -65,7 +65,7 @@ final class DeviceScan {
     private final AtomicBoolean inBackground = new AtomicBoolean();
 
     /**
-     * A process with more descriptors than are looked at while a caller waits.
+     * A process with more descriptors than are checked while a caller waits.
      *
      * @param minors the devices that it has open; empty until it has been scanned
      */
@@ -77,7 +77,7 @@ final class DeviceScan {
         this.limits = limits;
     }
 
-    /** Returns how many descriptors were looked at since this object was made. */
+    /** Returns how many descriptors all calls of {@code users} have checked. */
     long descriptorsRead() {
         return read.get();
     }
@@ -99,7 +99,9 @@ final class DeviceScan {
         return new OpenDevices(users, beyond);
     }
 
-    /** Returns the minors that a process has open; empty when not all can be looked at. */
+    /**
+     * Returns the minors that a process has open; empty when it has too many descriptors to check.
+     */
     Optional<SortedSet<Integer>> openBy(int pid, int major) {
         SortedSet<Integer> minors = new TreeSet<>();
         AtomicInteger left = new AtomicInteger(limits.process());
@@ -160,7 +162,7 @@ final class DeviceScan {
         return known;
     }
 
-    /** The descriptors that may be looked at of one process. */
+    /** Counts and limits the descriptors that are checked of one process. */
     private final class Account implements BooleanSupplier {
         private final String pid;
         private final DescriptorLimits.Budget budget;
@@ -195,8 +197,8 @@ final class DeviceScan {
     /**
      * Adds the minors of the devices that a process has open.
      *
-     * @param mayGoOn asked before each descriptor
-     * @return whether all were looked at
+     * @param mayGoOn called before each descriptor; false ends the scan
+     * @return whether all descriptors were checked
      */
     private boolean scan(String pid, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
         Path process = proc.resolve(pid);

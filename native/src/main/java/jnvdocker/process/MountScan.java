@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Looks for mounts in a mountinfo, which may be as long as the kernel lets it be: of each line it
- * keeps no more than the device and the root, and of those only the matching ones.
+ * Searches a mountinfo for mounts. The file may be as long as the kernel allows: of each line no
+ * more than the device and the root is kept, and of those only the matching ones.
  */
 final class MountScan {
     /** Fields are counted from 0; those after the root are skipped. */
@@ -28,7 +28,7 @@ final class MountScan {
     private long bytes;
 
     /**
-     * How much of a namespace is looked at.
+     * How much of a namespace is read.
      *
      * @param bytes of its mountinfo
      * @param found the number of matching mounts
@@ -47,7 +47,8 @@ final class MountScan {
     }
 
     /**
-     * Returns the mounts whose root matches; empty when the limits do not allow reading all of it.
+     * Returns the mounts with a matching root; empty when the limits do not allow reading all of
+     * it.
      */
     Optional<Set<MountedFolder>> read(InputStream mountinfo) throws IOException {
         byte[] buffer = new byte[1 << 14];

@@ -20,9 +20,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Finds file systems in other mount namespaces by their source, where the root of a mount tells
- * nothing: the root of an overlay is always a slash. Users can choose any source, so a match is a
- * reason to keep something, but no evidence of a claim's holder.
+ * Finds file systems in other mount namespaces by their source, where the root of a mount does not
+ * identify it: the root of an overlay is always a slash. Users can choose any source, so a match is
+ * a reason to keep something, but no evidence of a claim's holder.
  */
 public final class MountSources {
     /** As many lines of usual length as the kernel allows a namespace (fs.mount-max). */
@@ -43,7 +43,7 @@ public final class MountSources {
     /**
      * Finds processes that have such a file system mounted, in a namespace that is not ours.
      *
-     * @param above the beginning of the sources to look for
+     * @param above the beginning of the sources to find
      * @return a process for each rest of a source
      * @throws UncheckedIOException when one of the namespaces has more mounts than the limit allows
      */

@@ -14,9 +14,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Looks for cgroups with processes by their names. Only root's directories are looked into: in one
- * of their own, users can make and rename others. A container may have been given its cgroup to
- * make others there.
+ * Finds cgroups by their names, and the oldest process of each. Only root's directories are
+ * searched: in one of their own, users can make and rename others. Those of containers are not
+ * searched either, since a container may have been given its cgroup to make others there.
  */
 final class NamedGroups {
     private final Pattern name;

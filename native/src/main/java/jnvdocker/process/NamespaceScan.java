@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 
 /**
- * Looks for mounts in other mount namespaces. Only mounts that root or a container's engine has
+ * Searches other mount namespaces for mounts. Only mounts that root or a container's engine has
  * made there are evidence: in a user namespace of their own, users may mount any directory that
  * they can reach, under any name.
  */
@@ -142,7 +142,7 @@ final class NamespaceScan {
             return owner == 0 || owner == owner(SELF);
         } catch (PosixException e) {
             if (e.errno() == Errno.EPERM || e.errno() == Errno.ENOTTY) {
-                // We are in a user namespace ourselves, or this kernel cannot tell.
+                // We are in a user namespace ourselves, or this kernel cannot report it.
                 return true;
             }
             throw e;

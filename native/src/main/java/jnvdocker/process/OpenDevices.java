@@ -8,8 +8,8 @@ import java.util.List;
  * The processes that have devices of a major open.
  *
  * @param users the oldest first
- * @param beyond processes whose descriptors were not all looked at, since they, or all processes of
- *     their user together, have too many: the rest is scanned in the background
+ * @param beyond processes of which not all descriptors were checked, since they, or all processes
+ *     of their user together, have too many: the rest is scanned in the background
  */
 public record OpenDevices(List<DeviceUser> users, List<Partial> beyond) {
     /** No process has any open. */

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 public record OtherContainer(String title, String toStop) {
     private static final Pattern PODMAN = Pattern.compile("/libpod-([0-9a-f]{12})[0-9a-f]{52}");
 
-    /** Whose podman it is, unless root's. */
+    /** The user that podman's container belongs to, unless it is root. */
     private static final Pattern USER = Pattern.compile("/user-([0-9]{1,10})\\.slice/");
 
     // A user who owns a part of the hierarchy can give a cgroup any name below it, but not there.

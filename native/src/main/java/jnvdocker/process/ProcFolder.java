@@ -72,12 +72,12 @@ final class ProcFolder implements Processes {
         deviceScan = new DeviceScan(this, proc, descriptors);
     }
 
-    /** Returns the part that looks for mounts. */
+    /** Returns the part that scans for mounts. */
     NamespaceScan mountScan() {
         return mountScan;
     }
 
-    /** Returns the part that looks for open devices. */
+    /** Returns the part that scans for open devices. */
     DeviceScan deviceScan() {
         return deviceScan;
     }

@@ -120,7 +120,7 @@ public final class ProcessGroup {
     }
 
     /**
-     * Returns the directories of all cgroups whose name matches.
+     * Returns the directories of all cgroups with a matching name.
      *
      * @throws IOException when the cgroups cannot be listed
      */

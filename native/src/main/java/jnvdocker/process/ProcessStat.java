@@ -34,8 +34,8 @@ record ProcessStat(char state, int parent, int threads, long startTime) {
     }
 
     /**
-     * Whether it is dead. A process of which only the first thread has ended looks like a zombie,
-     * but is not dead.
+     * Whether it is dead. A process of which only the first thread has ended has the state of a
+     * zombie, but is not dead.
      */
     boolean isDead() {
         return switch (state) {

@@ -20,8 +20,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The processes of this machine. A process that ends while it is looked at is no error. A failure
- * to read for any other reason is an {@link UncheckedIOException}: an unknown process must not be
+ * The processes of this machine. A process that ends while it is read is no error. A failure to
+ * read for any other reason is an {@link UncheckedIOException}: an unknown process must not be
  * taken for a dead one.
  */
 public interface Processes {
@@ -55,8 +55,8 @@ public interface Processes {
     boolean isFrozen(ProcessId process);
 
     /**
-     * Whether a live process was stopped, by Ctrl-Z most likely, and does nothing until it is told
-     * to continue (SIGCONT).
+     * Whether a live process was stopped, by Ctrl-Z most likely, and does nothing until a signal
+     * continues it (SIGCONT).
      */
     boolean isStopped(ProcessId process);
 
@@ -102,9 +102,9 @@ public interface Processes {
 
     /**
      * Returns the mounts in root's mount namespaces except our own. Namespaces of a user namespace
-     * that another user made are not looked at: their processes may mount anything. A process that
-     * is ending shows no mounts any more, though it may still be alive. Processes that we may not
-     * read are skipped; root may read those of every container.
+     * that another user made are not scanned: their processes may mount anything. A process that is
+     * ending shows no mounts any more, though it may still be alive. Processes that we may not read
+     * are skipped; root may read those of every container.
      *
      * @param root selects mounts, by the whole path of a mount's root within its file system (field
      *     4 of mountinfo, unescaped), also if the directory has been deleted there
@@ -118,7 +118,7 @@ public interface Processes {
     Set<MountedFolder> mounts(ProcessId process, Predicate<String> root);
 
     /**
-     * Returns the oldest process in a namespace of root's for each mount whose root matches.
+     * Returns the oldest process in a namespace of root's for each mount with a matching root.
      *
      * @return by group 1 of the pattern
      * @throws UncheckedIOException also when one of the namespaces has more mounts than the limits
@@ -163,14 +163,14 @@ public interface Processes {
     /**
      * Returns the processes, other than this one, that have character devices of a major open. The
      * device that a descriptor leads to counts, not its name; but only files named {@code /dev/…}
-     * or {@code nvidia<n>}, or {@code nvidia-cap<n>}, are looked at, since a look at an arbitrary
+     * or {@code nvidia<n>}, or {@code nvidia-cap<n>}, are checked, since a check of an arbitrary
      * file might wait for a file system that does not answer.
      */
     OpenDevices usersOf(int major);
 
     /**
      * Returns the minors of the devices of a major that one process has open; empty when it has too
-     * many files open to look at them all.
+     * many files open to check them all.
      */
     Optional<SortedSet<Integer>> openBy(ProcessId process, int major);
 
@@ -193,7 +193,7 @@ public interface Processes {
     }
 
     /**
-     * Returns the cgroups with processes that root has made and whose name matches, in the
+     * Returns the cgroups with processes that root has made and that have a matching name, in the
      * hierarchy that distinguishes containers, though not below containers. Users may make others
      * in a part of it that was delegated to them.
      *
@@ -216,8 +216,8 @@ public interface Processes {
     Optional<MountedFolder> spell(Path folder);
 
     /**
-     * Returns the place of a directory whose mount was seen. Empty when its file system is not
-     * mounted within our sight, or is covered.
+     * Returns the place of a directory of which a mount was found. Empty when its file system is
+     * not mounted within our sight, or is covered.
      */
     Optional<Path> locate(MountedFolder folder);
 

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Tells whether a process serves a Unix socket, without connecting to it: where systemd listens for
- * a stopped service, a connection would start the service.
+ * Determines whether a process serves a Unix socket, without connecting to it: where systemd
+ * listens for a stopped service, a connection would start the service.
  */
 public final class SocketServers {
     private static final String SYSTEMD = "1";
@@ -28,7 +28,7 @@ public final class SocketServers {
 
     private final Path proc;
 
-    /** The last process found to serve: looking there first saves a look at every process. */
+    /** The last process found to serve: checking it first saves a scan of all processes. */
     private volatile String lastServer = "";
 
     SocketServers(Path proc) {

@@ -13,12 +13,12 @@ import java.util.TreeMap;
  * The additions to a container: computed once, rendered per engine. Lists are in the order in which
  * they are rendered.
  *
- * @param devices nodes that the container may read and write, but not make anew
+ * @param devices nodes that the container may read and write, but not create
  * @param files of the driver volume, and sockets of the driver's services, that are mounted one by
  *     one, which only the OCI runtime can
  * @param search what programs find without variables, which only the OCI runtime can arrange
  * @param environment variables that replace the image's and the user's
- * @param labels the container's labels, for those who list it
+ * @param labels the container's labels, for clients that list it
  */
 public record ContainerEdits(
         List<DeviceNode> devices,

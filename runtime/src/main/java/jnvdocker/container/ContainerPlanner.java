@@ -41,7 +41,7 @@ public final class ContainerPlanner {
 
     private static final String LIBRARY_PATH = "LD_LIBRARY_PATH";
 
-    /** Docker's PATH for a container whose image has none (moby: DefaultPathEnv). */
+    /** Docker's PATH for a container if its image has none (moby: DefaultPathEnv). */
     private static final String DEFAULT_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -61,7 +61,7 @@ public final class ContainerPlanner {
     /**
      * The facts about a container before it is planned.
      *
-     * @param driver the loaded driver, whose volume the container gets
+     * @param driver the loaded driver; the container gets its volume
      * @param plainRuntime whether the container's runtime is runc or crun, which add no GPUs of
      *     their own accord
      */
@@ -86,8 +86,8 @@ public final class ContainerPlanner {
     }
 
     /**
-     * Plans a container whose root can be edited: it also gets what graphics need, and its programs
-     * find the driver without variables.
+     * Plans a container with a root that can be edited: it also gets what graphics need, and its
+     * programs find the driver without variables.
      *
      * @param compat libraries of its image that come before the driver's
      */

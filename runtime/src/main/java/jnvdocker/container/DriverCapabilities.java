@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Which parts of the driver a container asks for, as NVIDIA's images say it in {@code
+ * Which parts of the driver a container requests, as NVIDIA's images say it in {@code
  * NVIDIA_DRIVER_CAPABILITIES}: words with commas between them, or {@code all}.
  */
 public final class DriverCapabilities {
@@ -35,7 +35,7 @@ public final class DriverCapabilities {
     }
 
     /**
-     * Whether it needs the files of Vulkan, EGL and OptiX; without the variable it asks for {@code
+     * Whether it needs the files of Vulkan, EGL and OptiX; without the variable it requests {@code
      * compute} and {@code utility} alone.
      */
     public static boolean wantsGraphics(Map<String, String> environment) {

@@ -7,7 +7,7 @@ import java.util.Set;
  *
  * @param variables names of the environment variables that the user sets
  * @param mountTargets directories of the container at which the user mounts something
- * @param gpuMinors GPUs whose node the user gives with an option of their own
+ * @param gpuMinors minors of the GPUs for which the user gives the node with an option of its own
  */
 public record UserSettings(
         Set<String> variables, Set<String> mountTargets, Set<Integer> gpuMinors) {

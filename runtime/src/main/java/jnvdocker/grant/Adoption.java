@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Gives leases to those who run without one. What runs counts: a lease by which somebody else has
- * the GPU, and of which nothing runs, is of an older registry or was given by mistake.
+ * Gives leases to holders that run without one. What runs counts: a lease by which another holder
+ * has the GPU, and of which nothing runs, is of an older registry or was given by mistake.
  */
 final class Adoption {
     private static final Logger LOG = LoggerFactory.getLogger(Adoption.class);

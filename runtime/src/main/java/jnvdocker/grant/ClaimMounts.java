@@ -41,7 +41,7 @@ public final class ClaimMounts {
      *     each namespace, the oldest first
      * @param others the oldest of those with a claim of another state directory, of which other
      *     daemons have one each
-     * @param complete whether all mounts were looked at; else any claim may be mounted
+     * @param complete whether all mounts were read; else any claim may be mounted
      */
     public record Seen(
             Map<String, List<ProcessId>> ours,
@@ -94,7 +94,7 @@ public final class ClaimMounts {
                         .isEmpty();
     }
 
-    /** How mounts of our claims are spelled; empty when that cannot be told. */
+    /** How mounts of our claims are spelled; empty when that cannot be determined. */
     private Optional<MountedFolder> claims() {
         return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
     }
@@ -103,13 +103,16 @@ public final class ClaimMounts {
         return path.endsWith(LAST) && CLAIM.matcher(path).matches();
     }
 
-    /** Where nobody can tell, each is: one that was missed would be a holder that was missed. */
+    /**
+     * Whether a folder belongs to one of our claims. Where that cannot be determined, it counts as
+     * ours: a missed mount would be a missed holder.
+     */
     private static boolean isOurs(MountedFolder folder, Optional<MountedFolder> claims) {
         return claims.isEmpty()
                 || claims.get().resolve(claimOf(folder)).resolve(ClaimFiles.MOUNTED).equals(folder);
     }
 
-    /** The id of the claim whose directory is mounted. */
+    /** The id of the claim to which a mounted directory belongs. */
     static String claimOf(MountedFolder folder) {
         Matcher matcher = CLAIM.matcher(folder.path());
         if (!matcher.matches()) {

@@ -21,9 +21,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Removes claims whose containers are gone, when somebody asks for that: those that the reconciler
- * removes by itself sooner or later, directories that no claim is known of, and, when that is asked
- * for, claims of an engine that cannot be asked.
+ * Removes claims of containers that are gone, on request: those that the reconciler removes by
+ * itself sooner or later, directories that no claim is known of, and, when that is requested too,
+ * claims of an engine that cannot be queried.
  */
 public final class ClaimPrune {
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -141,7 +141,10 @@ public final class ClaimPrune {
         return remover.mounted(claim.id());
     }
 
-    /** The facts about a claim whose container another engine than this one may have. */
+    /**
+     * The reason to keep a claim that may have its container on another engine than this one; empty
+     * for any other claim.
+     */
     private static Optional<String> foreign(Claim claim, String engineId) {
         return switch (claim.origin()) {
             case Origin.EngineContainer(String engine, _) when !engine.equals(engineId) ->
@@ -167,7 +170,10 @@ public final class ClaimPrune {
         };
     }
 
-    /** A lease whose holder is gone is ended first. */
+    /**
+     * The lease that keeps a claim, for people; empty for none. A lease of a holder that is gone is
+     * ended first; a dry run passes over it.
+     */
     private Optional<String> held(String claim, boolean dry) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && dry) {

@@ -25,7 +25,7 @@ final class ClaimRemover {
      * The evidence that keeps a claim, with or without a lease: {@code a process (pid 4711) has it
      * mounted}.
      *
-     * @throws IOException when that cannot be told
+     * @throws IOException when that cannot be determined
      */
     Optional<String> mounted(String claim) throws IOException {
         try {
@@ -40,7 +40,7 @@ final class ClaimRemover {
     /**
      * The claims that processes have mounted, by one scan.
      *
-     * @throws IOException when that cannot be told
+     * @throws IOException when that cannot be determined
      */
     Set<String> mounted() throws IOException {
         try {

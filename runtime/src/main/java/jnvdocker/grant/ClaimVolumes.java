@@ -45,8 +45,9 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * The volumes {@code jnvdocker_claim_<id>}. dockerd mounts one at every start of its container,
- * whoever starts it, and does not start what it cannot mount: here a lease is taken, or refused.
+ * The volumes {@code jnvdocker_claim_<id>}. dockerd mounts one at every start of its container, by
+ * any client, and does not start a container with a volume that it cannot mount: here a lease is
+ * taken, or refused.
  */
 public final class ClaimVolumes implements PluginVolumes {
     private static final String MAKE_AGAIN =
@@ -56,10 +57,10 @@ public final class ClaimVolumes implements PluginVolumes {
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
     private static final int ATTEMPTS = 4;
 
-    /** For how long nobody looks again for unmanaged uses: 'docker run' mounts far sooner. */
+    /** How long a reservation's scan for unmanaged uses counts: 'docker run' mounts far sooner. */
     private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
 
-    /** For the groups of a user, which the host may have to ask for. */
+    /** For the groups of a user, which the host may have to request from a directory service. */
     private static final Duration NAMES_LIMIT = Duration.ofMillis(300);
 
     private final LeaseRegistry registry;
@@ -295,7 +296,10 @@ public final class ClaimVolumes implements PluginVolumes {
         }
     }
 
-    /** A reservation is made on a look of that moment, which says what another would. */
+    /**
+     * Whether a reservation is so recent that another scan for unmanaged uses would find what the
+     * scan for the reservation has found.
+     */
     private boolean wasJustMade(Lease reservation) {
         Duration age = Duration.between(reservation.since(), registry.now());
         return !age.isNegative() && age.compareTo(SCAN_COUNTS) < 0;
@@ -567,7 +571,7 @@ public final class ClaimVolumes implements PluginVolumes {
         }
     }
 
-    /** The containers that mount the claim; none when the engine does not tell in time. */
+    /** The containers that mount the claim; none when the engine does not answer in time. */
     private List<ContainerEngine.Listed> users(Claim claim) {
         try {
             return engine.using(List.of(ClaimNames.volume(claim.id())), LIST_LIMIT);

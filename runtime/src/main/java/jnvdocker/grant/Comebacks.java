@@ -22,11 +22,11 @@ import java.util.concurrent.ConcurrentHashMap;
  * not.
  *
  * <p>Between the end and the start of {@code docker restart} an engine shows nothing of what it is
- * about to do: its events are those of {@code docker stop}, and its word that a container does not
- * run may fall into the gap, since it keeps no lock over both. But an engine that is asked
- * repeatedly gets on meanwhile. So its word counts once it was given several times, by an engine
- * that answers promptly: the time that this takes depends on the speed of the machine. A removed
- * container does not come back; its lease ends at once.
+ * about to do: its events are those of {@code docker stop}, and its answer that a container does
+ * not run may fall into the gap, since it keeps no lock over both. But an engine that is queried
+ * repeatedly gets on with its work meanwhile. So this answer counts once it was given several
+ * times, by an engine that answers promptly: the time that this takes depends on the speed of the
+ * machine. A removed container does not come back; its lease ends at once.
  */
 final class Comebacks {
     private static final Logger LOG = LoggerFactory.getLogger(Comebacks.class);
@@ -34,27 +34,34 @@ final class Comebacks {
     /** From one question to the next. */
     static final Duration STEP = Duration.ofMillis(50);
 
-    /** To the next, when the last could not be asked. */
+    /** From a question that the engine could not answer to the next. */
     private static final Duration TROUBLE = Duration.ofMillis(250);
 
     /** So often the engine must have said that nothing runs, each time promptly. */
     private static final int ANSWERS = 5;
 
-    /** From one answer to the next: what takes longer is not prompt, and they count anew. */
+    /**
+     * The longest time between two prompt answers: after a longer one, the count of prompt answers
+     * starts again.
+     */
     private static final Duration PROMPT = Duration.ofMillis(200);
 
     /** After that time it need not be prompt any more. */
     private static final Duration SLOW = Duration.ofSeconds(5);
 
     /**
-     * While an engine cannot be asked, since it starts, is gone or is another one, time decides.
+     * How long a container of which nothing runs keeps its lease while its engine cannot be
+     * queried, since it starts, is gone or is another one.
      */
     private static final Duration SILENCE = Duration.ofSeconds(2);
 
     /** For how long an engine may call running what has no process any more. */
     private static final Duration LATE = Duration.ofSeconds(10);
 
-    /** For how long an engine may hold what it does not tell of. */
+    /**
+     * How long a container of which nothing runs keeps its lease while its engine, which has
+     * started, does not answer: it may be starting the container.
+     */
     private static final Duration STUCK = Duration.ofSeconds(60);
 
     /**
@@ -100,7 +107,7 @@ final class Comebacks {
         this.ending = ending;
     }
 
-    /** A claim of whose container nothing runs. */
+    /** A claim with a container of which nothing runs. */
     private static final class Quiet {
         private final long since;
         private boolean pending;
@@ -116,7 +123,7 @@ final class Comebacks {
         }
     }
 
-    /** The result of one look. */
+    /** The result of one check. */
     private sealed interface Outlook {}
 
     /** It is another's as soon as its lease has ended. */
@@ -125,7 +132,10 @@ final class Comebacks {
     /** The engine says so. */
     private record ComesBack() implements Outlook {}
 
-    /** It may be either, and is to be looked at again; never, when it cannot be. */
+    /**
+     * Neither of these was found: to be checked again after {@code next}, or only on request when
+     * it is empty.
+     */
     private record Open(Optional<Duration> next) implements Outlook {
         Open(Duration next) {
             this(Optional.of(next));
@@ -154,7 +164,7 @@ final class Comebacks {
         }
     }
 
-    /** How many looks there have been, since something of the claim lived. */
+    /** The number of checks since something of the claim lived. */
     int checks(String claim) {
         Quiet now = quiet.get(claim);
         if (now == null) {
@@ -168,7 +178,7 @@ final class Comebacks {
     /**
      * Whether it is not known yet whether a claim's container comes back.
      *
-     * @param checks that were known of before: the last of more looks says that it does, or not
+     * @param checks how many there had been before: only a later one may have found that it does
      */
     boolean isOpen(String claim, int checks) {
         Quiet now = quiet.get(claim);
@@ -236,7 +246,7 @@ final class Comebacks {
         Outlook outlook = outlook(lease.get(), finding, now);
         if (outlook instanceof Over(String why, boolean said)) {
             if (!ending.end(lease.get(), why, said)) {
-                // What was left behind, a sweep looks at again.
+                // A sweep checks again what was left behind.
                 return new Open(
                         evidence.kept(lease.get()).isPresent()
                                 ? Optional.empty()
@@ -306,8 +316,8 @@ final class Comebacks {
     }
 
     /**
-     * Whether the claim's own container runs; empty when it is gone, or not known. To ask for all
-     * that use the volume has an engine look through all of its containers.
+     * Whether the claim's own container runs; empty when it is gone, is restarting, or is not
+     * known. To list all users of the volume, an engine scans all of its containers.
      */
     private Optional<Boolean> ownRuns(Lease lease, Duration limit) throws IOException {
         Optional<Claim.ContainerRef> own = lease.claim().container();

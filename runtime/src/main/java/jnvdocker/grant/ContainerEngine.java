@@ -30,7 +30,7 @@ public interface ContainerEngine {
             return state.equals("restarting");
         }
 
-        /** Whether there is a first process, or will be one again without anybody's asking. */
+        /** Whether there is a first process, or will be one again without a further request. */
         public boolean isActive() {
             return switch (state) {
                 case "running", "paused", "restarting" -> true;
@@ -40,7 +40,7 @@ public interface ContainerEngine {
     }
 
     /**
-     * A container that the engine was able to look into, so that it is not just being started.
+     * A container that the engine was able to inspect, so that it is not just being started.
      *
      * @param pid of its first process, 0 when it does not run
      * @param volumes names of those it mounts
@@ -74,7 +74,7 @@ public interface ContainerEngine {
         /** Begins whatever our OCI runtime says. */
         private static final String OURS = "jnvdocker: ";
 
-        /** What it says when no daemon answers it (ask.c). */
+        /** What our OCI runtime reports when no daemon answers it (ask.c). */
         private static final Pattern NO_DAEMON =
                 Pattern.compile(
                         "no jnvdockerd answers at|jnvdockerd did not answer|jnvdockerd went away");
@@ -143,12 +143,13 @@ public interface ContainerEngine {
     }
 
     /**
-     * Whether it has answered since it tells us what happens to it: while it starts it has volumes
-     * mounted, and answers nobody. An engine that makes no progress counts as started, too.
+     * Whether the engine has answered since it has been notifying us of its events: while it starts
+     * it has volumes mounted, and answers nobody. An engine that makes no progress counts as
+     * started, too.
      */
     boolean hasStarted();
 
-    /** The engine's own id, as far as it is known without asking. */
+    /** The engine's own id, as far as it is known without a query. */
     Optional<String> knownId();
 
     /** The engine's own id. A container's id means nothing to another engine. */
@@ -166,7 +167,10 @@ public interface ContainerEngine {
     /** Waits likewise; empty when there is none, or it runs, or is about to. */
     Optional<Down> down(String container, Duration limit) throws IOException;
 
-    /** Containers that have ended, as many as are looked at. Waits likewise, for each of them. */
+    /**
+     * Containers that have ended, up to a fixed number of them. Waits while any of them is being
+     * started or stopped.
+     */
     List<Down> ended(Duration limit) throws IOException;
 
     /** Starts a container; one that runs is no error. */

@@ -4,7 +4,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.registry.LeaseEvents;
 import jnvdocker.words.Refusal;
 
-/** Told of each decision by the thread that has made it, which must not wait. */
+/** Is notified of each decision by the thread that has made it, which must not wait. */
 public interface DecisionListener extends LeaseEvents {
     /**
      * GPUs were requested and not given.

@@ -64,7 +64,7 @@ public final class DecisionLog implements LeaseEvents {
         lines = reader;
     }
 
-    /** Has somebody told of each decision from now on. */
+    /** Notifies a listener of each decision from now on. */
     void addListener(DecisionListener listener) {
         listeners.add(listener);
     }

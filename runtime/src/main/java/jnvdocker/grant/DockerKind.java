@@ -8,7 +8,7 @@ import jnvdocker.process.Processes;
 
 import java.util.Optional;
 
-/** Containers whose engine mounts the volume of their claim at each start. */
+/** Containers with an engine that mounts the volume of their claim at each start. */
 final class DockerKind extends ContainerKind {
     private final Processes processes;
 

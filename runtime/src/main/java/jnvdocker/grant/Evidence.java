@@ -24,8 +24,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Looks whether a lease's holder is gone, at nothing but this machine's processes and cgroups: that
- * takes no engine and no time. A holder that is not known to be gone counts as alive.
+ * Finds out whether a lease's holder is gone, by this machine's processes and cgroups alone: that
+ * needs no engine and takes no time. A holder that is not known to be gone counts as alive.
  */
 final class Evidence {
     private static final Logger LOG = LoggerFactory.getLogger(Evidence.class);
@@ -214,7 +214,7 @@ final class Evidence {
         kept.keySet().retainAll(leases);
     }
 
-    /** Why a lease cannot end whose holder is gone. */
+    /** Why a lease cannot end though its holder is gone; empty when nothing keeps it. */
     Optional<String> kept(Lease lease) {
         return Optional.ofNullable(kept.get(lease.id()));
     }
@@ -245,7 +245,7 @@ final class Evidence {
         return processes.cgroup(process, container);
     }
 
-    /** A process that cannot be looked at is not known to be gone. */
+    /** Whether a process is alive; one that cannot be inspected counts as alive. */
     boolean isAlive(ProcessId process) {
         try {
             return processes.isAlive(process);
@@ -255,7 +255,7 @@ final class Evidence {
         }
     }
 
-    /** Whether a process does nothing until it is told to go on. */
+    /** Whether a process was stopped and does nothing until it is sent SIGCONT. */
     boolean isStopped(ProcessId process) {
         try {
             return processes.isStopped(process);

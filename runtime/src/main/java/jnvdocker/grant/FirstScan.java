@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 
 /**
  * What a request sees of the host at first: the GPUs, which were read after it had come, and their
- * uses, which are looked for while it is found out what it requests.
+ * uses, which are scanned for while it is found out what it requests.
  */
 public final class FirstScan {
     private final List<Gpu> gpus;
@@ -27,7 +27,7 @@ public final class FirstScan {
         return gpus;
     }
 
-    /** Waits until the look is done. */
+    /** Returns the uses of these GPUs; waits until the scan is done. */
     List<GpuUse> uses() throws IOException {
         return Pace.taken(uses);
     }

@@ -21,7 +21,7 @@ public interface HolderKind {
     boolean isOf(Origin origin);
 
     /**
-     * Finds out whether a holder lives, by processes and cgroups alone: no engine is asked, and
+     * Finds out whether a holder lives, by processes and cgroups alone: no engine is queried, and
      * nothing waits. A holder that is not known to be gone counts as alive.
      *
      * @throws java.io.UncheckedIOException when that cannot be learnt
@@ -79,7 +79,7 @@ public interface HolderKind {
     default void clean(Lease lease) throws IOException {}
 
     /**
-     * Has a holder end whose time is over, as it would by its user's own hand. May take long, and
+     * Stops a holder that may keep its GPUs no longer, as its user would do it. May take long, and
      * may be repeated.
      *
      * @return whether there is a way to do that

@@ -23,15 +23,15 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
 
 /**
- * Ends leases whose holders are gone, on one thread, and no others. Everybody else wakes it. It
- * asks no engine: whether a container that has ended is about to start again is found out by
- * others, who tell it what the engine has said. Until its thread has begun, callers do its work
- * themselves.
+ * Ends the leases of holders that are gone, on one thread; it ends another lease only when a caller
+ * requests that. All others wake it. It queries no engine: others find out whether a container that
+ * has ended is about to start again, and pass on what the engine has answered. Until its thread has
+ * begun, callers do its work themselves.
  */
 public final class Keeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Keeper.class);
 
-    /** How often it looks at all leases: the ends of many are reported by nobody. */
+    /** How often it checks all leases: the ends of many are reported by nobody. */
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
     /** How long a caller waits for its turn; what it needs is in memory and in /proc. */
@@ -55,7 +55,7 @@ public final class Keeper implements AutoCloseable {
 
     /**
      * Engines that were granted a mount though the registry could not be written, by claim: a
-     * container is started again under the lease that it has, and nothing on disk tells of it.
+     * container is started again under the lease that it has, and nothing on disk records that.
      */
     private final Map<String, ProcessId> unwritten = new ConcurrentHashMap<>();
 
@@ -64,7 +64,7 @@ public final class Keeper implements AutoCloseable {
     private long requested;
     private long done;
 
-    /** When it looked at all leases last. */
+    /** When it last checked all leases. */
     private long swept;
 
     private volatile Thread thread;
@@ -85,7 +85,8 @@ public final class Keeper implements AutoCloseable {
     }
 
     /**
-     * The callers that want leases ended whose holders are gone, and how long they wait for that.
+     * The callers that want the leases of holders that are gone to end, and how long they wait for
+     * that.
      */
     public enum Caller {
         /** A verb of the volume plugin: dockerd waits, with a lock of the container in question. */
@@ -111,7 +112,7 @@ public final class Keeper implements AutoCloseable {
         void perform(List<Lease> live) throws IOException;
     }
 
-    /** From now on a chore is done after each look at all leases, and after each end. */
+    /** From now on a chore is done after each check of all leases, and after each end. */
     void after(Chore chore) {
         chores.add(chore);
     }
@@ -160,7 +161,7 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    /** Returns when there is a request, or when it is time to look at all leases. */
+    /** Returns when there is a request, or when it is time to check all leases. */
     private void awaitRequest() throws InterruptedException {
         long left = 1;
         while (requested == done && left > 0) {
@@ -184,7 +185,7 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    /** Has it look at leases, without waiting for that. */
+    /** Has leases checked, without waiting for that. */
     void wake(Collection<Lease> leases) {
         if (isOwn()) {
             checkNow(leases);
@@ -207,7 +208,7 @@ public final class Keeper implements AutoCloseable {
         return thread == null || Thread.currentThread() == thread;
     }
 
-    /** Has it look at leases, and waits until it has. */
+    /** Has leases checked, and waits for that, but no longer than a caller waits for its turn. */
     private void awaitCheck(Collection<Lease> leases) throws IOException {
         if (isOwn()) {
             checkNow(leases);
@@ -239,7 +240,7 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    /** Looks at each of the leases; what is wrong with one keeps it from no other. */
+    /** Checks each of the leases; a failure with one does not keep it from checking the others. */
     private void check(Collection<Lease> leases) {
         HostView view = evidence.view();
         for (Lease lease : leases) {
@@ -283,7 +284,10 @@ public final class Keeper implements AutoCloseable {
         return !lease.boot().equals(registry.boot());
     }
 
-    /** Whether it had run, so that its engine may be about to start it again, and asks at once. */
+    /**
+     * Whether the holder may be about to start again: an engine that restarts what had run requests
+     * that at once, within the grace time of this kind of holder.
+     */
     private boolean mayStartAgain(Lease lease) {
         Duration grace = evidence.kind(lease).grace(lease);
         if (grace.isZero() || isOfThePast(lease)) {
@@ -335,7 +339,7 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    /** Looks at all leases, and does what follows from their ends. */
+    /** Checks all leases, and does what follows from their ends. */
     void sweep() throws IOException {
         awaitCheck(registry.live());
         if (isOwn()) {
@@ -372,10 +376,11 @@ public final class Keeper implements AutoCloseable {
     }
 
     /**
-     * Ends those of the leases whose holders are gone. Waits as long as the caller may, and no
-     * longer than until it is known of all whether they are; the engine is asked by others.
+     * Ends those of the leases that belong to holders that are gone. Waits as long as the caller
+     * may, and no longer than until it is known of all whether they do; the engine is queried by
+     * others.
      *
-     * @return whether any has ended, also when it was somebody else who saw it
+     * @return whether any has ended, also when others have ended it
      * @throws IOException when one has ended and that cannot be written
      */
     public boolean end(Collection<Lease> leases, Caller caller) throws IOException {
@@ -383,7 +388,7 @@ public final class Keeper implements AutoCloseable {
     }
 
     /**
-     * Ends those of the leases whose holders are gone.
+     * Ends those of the leases that belong to holders that are gone.
      *
      * @param patience of the caller
      */
@@ -468,8 +473,8 @@ public final class Keeper implements AutoCloseable {
     }
 
     /**
-     * One whose GPUs are still used by a process of its holder stays, and one whose GPUs may still
-     * be opened by others that share its cgroup, until that can be put right.
+     * Ends a lease, unless a process of its holder still uses its GPUs, or others that share its
+     * cgroup may still open them: it stays until that can be put right.
      */
     private void endNow(Lease lease, String why, boolean said) throws IOException {
         if (isLeftBehind(lease)) {

@@ -49,8 +49,8 @@ public record LeaseParts(
      * @param troubles the faults of GPUs, as they are known by now
      * @param memory the processes that have memory of GPUs, as they are known by now
      * @param policy the limits of the configuration, as they are now
-     * @param traits the facts about GPUs that NVML has told by now
-     * @param log told of each decision
+     * @param traits the facts about GPUs that NVML has reported by now
+     * @param log that is notified of each decision
      */
     public record World(
             Path state,
@@ -213,8 +213,9 @@ public record LeaseParts(
     }
 
     /**
-     * Has the whole registry looked through, in the background and a little later: what decides was
-     * read when it was opened, and the client that starts a daemon waits for its first answer.
+     * Has the whole registry checked for damage in the background, a little later: what decisions
+     * depend on was read when it was opened, and the client that starts a daemon waits for its
+     * first answer.
      */
     @SuppressWarnings("ThreadPriorityCheck") // It saves time for others; no order depends on it.
     public void examine() {

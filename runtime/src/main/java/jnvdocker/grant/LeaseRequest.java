@@ -45,8 +45,7 @@ public record LeaseRequest(
     }
 
     /**
-     * A container whose engine waits until our runtime has created it: the engine is not asked
-     * anything.
+     * A container that our runtime creates while its engine waits: the engine is not queried.
      *
      * @param cgroup the directory that its cgroup will have, if that is known
      * @param earlier a lease that ends when this one begins: of its last start, or a reservation
@@ -86,7 +85,7 @@ public record LeaseRequest(
         this(request, candidates, owner, client, origin, waiting, creation, Optional.empty());
     }
 
-    /** A request whose engine may be queried. */
+    /** A request for which an engine may be queried. */
     public LeaseRequest(
             GpuRequest request,
             Set<String> candidates,

@@ -49,7 +49,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Gives GPUs to containers, each to one at a time, and says who has them. */
+/** Gives GPUs to containers, each to one at a time, and reports their holders. */
 public final class Leases {
     private final WithheldGpus withheld = new WithheldGpus();
 
@@ -98,7 +98,8 @@ public final class Leases {
      * client ends.
      *
      * @return empty for a request for no GPU
-     * @throws RefusedException saying who has them
+     * @throws RefusedException when they cannot be given; the message names their holders if others
+     *     have them
      * @throws IOException when the registry cannot be written
      */
     public Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
@@ -149,12 +150,12 @@ public final class Leases {
         return log.counts();
     }
 
-    /** Has somebody told of each decision from now on. */
+    /** Registers a listener that is notified of each decision from now on. */
     public void addListener(DecisionListener listener) {
         log.addListener(listener);
     }
 
-    /** Has it told of none any more. */
+    /** Unregisters a listener: it is notified of no further decision. */
     public void removeListener(DecisionListener listener) {
         log.removeListener(listener);
     }
@@ -234,11 +235,11 @@ public final class Leases {
      * What is known of all GPUs at a moment.
      *
      * @param gpus as of {@link #status}
-     * @param choice what is decided by that, without another look
+     * @param choice that decides by that state, without another scan
      */
     public record Board(List<GpuStatus> gpus, GpuChoice choice) {}
 
-    /** Looks at all GPUs, for somebody who has to decide at once later. */
+    /** Scans all GPUs, for a caller that has to decide at once later. */
     public Board board(List<Gpu> gpus) throws IOException {
         endReservations();
         List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
@@ -340,7 +341,7 @@ public final class Leases {
         return registry.live();
     }
 
-    /** The processes of the last look that have more files open than are looked at at once. */
+    /** The processes that have more files open than one scan checks, as of the last scan. */
     public List<OpenDevices.Partial> partiallyScanned() {
         return unmanagedScan.beyond();
     }
@@ -366,7 +367,10 @@ public final class Leases {
      */
     public record Waiter(Ticket ticket, Optional<String> obstacle) {}
 
-    /** Those who wait for GPUs, first come first, as they were told last. */
+    /**
+     * The clients that wait for GPUs, in order of arrival, each with the obstacle that it was last
+     * notified of.
+     */
     public List<Waiter> waiting() {
         return queue.places().stream()
                 .map(place ->
@@ -385,7 +389,7 @@ public final class Leases {
         return registry.claims().refusedStarts();
     }
 
-    /** The claim of that id, whose container may be stopped. */
+    /** The claim with that id; its container may be stopped. */
     public Optional<Claim> claim(String id) throws IOException {
         return registry.claims().claim(id);
     }
@@ -520,7 +524,7 @@ public final class Leases {
     }
 
     /**
-     * Ends the lease of a claim whose holder is gone.
+     * Ends the lease of a claim when its holder is gone.
      *
      * @throws RefusedException when there is none, or its holder is not known to be gone
      */
@@ -536,10 +540,10 @@ public final class Leases {
     }
 
     /**
-     * Ends the lease of a claim whose holder does not run: a reservation, or one whose container
-     * the engine may be about to start again.
+     * Ends the lease of a claim when its holder does not run: a reservation, or the lease of a
+     * container that the engine may be about to start again.
      *
-     * @param who does it, and why: it stays in the history
+     * @param who the user and the reason, for the history
      * @throws RefusedException when the claim has none, or its holder runs and would go on to use
      *     the GPUs
      */
@@ -573,9 +577,9 @@ public final class Leases {
 
     /**
      * Ends the lease of a claim, whatever its holder does: its GPUs are given to others from now
-     * on, though it may run. For root alone, who answers for that.
+     * on, though it may run. For root alone, at root's own risk.
      *
-     * @param who does it, and why: it stays in the history
+     * @param who the user and the reason, for the history
      * @throws RefusedException when the claim has none
      */
     public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
@@ -672,7 +676,7 @@ public final class Leases {
         }
     }
 
-    /** Why leases are shown whose holders may be gone: for people, with what to do. */
+    /** Why leases are shown although their holders may be gone: for people, with what to do. */
     public Optional<String> unwrittenEnd() {
         return registry.unwrittenEnd()
                 .map(why ->

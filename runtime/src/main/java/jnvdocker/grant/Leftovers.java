@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
 /**
  * The processes that were seen to use the GPUs of a lease as its holder's own, and that use them
  * though nothing else of the holder lives: they may have left its cgroup. Another must not get such
- * a GPU before they are gone. Whoever asks looks at what was seen, and at whether these processes
- * live.
+ * a GPU before they are gone. Each query reads what was seen in the background, and checks whether
+ * these processes live.
  */
 final class Leftovers {
     /** A lease with more has a process that starts others all the time. */
@@ -89,8 +89,8 @@ final class Leftovers {
     }
 
     /**
-     * The first process that uses a GPU of a lease of whose holder nothing else lives, for people:
-     * {@code python3 (pid 4711) still uses GPU 2 (GPU-5c1a3009)}.
+     * The first process that still uses a GPU of a lease when nothing else of the holder lives, for
+     * people: {@code python3 (pid 4711) still uses GPU 2 (GPU-5c1a3009)}.
      */
     Optional<String> of(Lease lease) {
         if (lease.isReservation()) {

@@ -19,6 +19,6 @@ public sealed interface Life {
      */
     record Gone(String evidence) implements Life {}
 
-    /** It may be either: docker has mounted the claim and nothing runs, or we cannot look. */
+    /** It may be either: docker has mounted the claim and nothing runs, or it cannot be checked. */
     record Unknown() implements Life {}
 }

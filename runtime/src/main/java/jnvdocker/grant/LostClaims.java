@@ -18,7 +18,7 @@ import java.util.Set;
 
 /**
  * Claims that the registry may have lost, before anything is served: those that have a directory,
- * and those that somebody has mounted. A registry that has never heard of one is not what it was.
+ * and those that a process has mounted. A registry without a record of one of them is incomplete.
  */
 final class LostClaims {
     private static final Logger LOG = LoggerFactory.getLogger(LostClaims.class);
@@ -35,7 +35,9 @@ final class LostClaims {
         this.unleased = unleased;
     }
 
-    /** Makes them known again, as far as their files tell, and deletes directories of no use. */
+    /**
+     * Restores them as far as their files allow, and deletes directories that are no longer used.
+     */
     void restore() throws IOException {
         Optional<Set<String>> mounted = mounted();
         List<String> folders = files.ids();
@@ -72,7 +74,7 @@ final class LostClaims {
     }
 
     /**
-     * Restores those that were mounted after the look and before their deletion; none can be
+     * Restores those that were mounted after the scan and before their deletion; none can be
      * mounted any more.
      */
     private void restoreMounted(List<Claim> deleted) throws IOException {
@@ -87,13 +89,15 @@ final class LostClaims {
         }
     }
 
-    /** A claim whose container has another one when it is started again. */
+    /** The claim with that id, if its container gets another one at its next start. */
     private Optional<Claim> ofOneStart(String id) {
         return files.read(id)
                 .filter(claim -> claim.origin().isMounted() && claim.origin().isOverWithItsLease());
     }
 
-    /** Empty when it cannot be told: then nothing is deleted. */
+    /**
+     * The claims that are mounted; empty when they cannot be determined: then nothing is deleted.
+     */
     private Optional<Set<String>> mounted() {
         try {
             ClaimMounts.Seen seen = evidence.mountedClaims();

@@ -13,8 +13,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Cgroups for processes of the host that no lease tells of: of a client that was refused at the
- * last moment, of a daemon that was killed then, or of a registry that was lost.
+ * Cgroups that were made for processes of the host and that no lease records: of a client that was
+ * refused at the last moment, of a daemon that was killed then, or of a registry that was lost.
  */
 final class LostGroups {
     /** A daemon, another one perhaps, makes a cgroup a moment before there is a process in it. */

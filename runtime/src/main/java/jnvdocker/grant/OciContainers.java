@@ -25,13 +25,13 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Leases of containers that our OCI runtime is told to create. Each start has a claim of its own,
- * of the GPUs that it was given. The engine waits meanwhile, and is not asked anything.
+ * Leases of containers that our OCI runtime creates. Each start has a claim of its own, to the GPUs
+ * that it was given. The engine waits meanwhile, and is not queried.
  */
 public final class OciContainers {
     /**
      * For all waits of a creation together: nobody can stop or remove the container meanwhile, and
-     * its engine does not answer who asks about it.
+     * its engine does not answer queries about it.
      */
     static final Duration LIMIT = Duration.ofSeconds(2);
 
@@ -74,7 +74,8 @@ public final class OciContainers {
 
     /**
      * The request of a claim that a container names by its label; empty when it is not that
-     * container's. A claim that has no container yet is whose client lives.
+     * container's. A claim that has no container yet counts as that container's while its client
+     * lives.
      */
     public Optional<ClaimStore.Made> made(String claim, Container container) throws IOException {
         Optional<ClaimStore.Made> made = registry.claims().made(claim);
@@ -92,8 +93,8 @@ public final class OciContainers {
     }
 
     /**
-     * Begins to look at the uses of the host's GPUs, for a creation that was asked for before they
-     * were read.
+     * Begins to scan the uses of the host's GPUs, for a creation that was requested before these
+     * GPUs were read.
      */
     public FirstScan scan(List<Gpu> present) {
         List<Gpu> gpus = troubles.mark(present);
@@ -113,7 +114,8 @@ public final class OciContainers {
      * gets the same GPUs.
      *
      * @return empty for a request for no GPU
-     * @throws RefusedException saying who has them
+     * @throws RefusedException when they cannot be given; the message names their holders if others
+     *     have them
      */
     public Optional<Lease> claim(OciCreation creation) throws RefusedException, IOException {
         return claim(creation, Optional.empty(), Optional.empty());
@@ -122,7 +124,7 @@ public final class OciContainers {
     /**
      * Gives a container its GPUs, of which the daemon has begun to scan the uses.
      *
-     * @param scan that was begun when its creation was asked for
+     * @param scan that was begun when its creation was requested
      */
     public Optional<Lease> claim(OciCreation creation, FirstScan scan)
             throws RefusedException, IOException {
@@ -130,7 +132,7 @@ public final class OciContainers {
     }
 
     /**
-     * Gives GPUs to a container whose first process exists already, in the cgroup that its last
+     * Gives GPUs to a container when its first process exists already, in the cgroup that its last
      * start may have had as well.
      *
      * @param init its pid; the process has not begun with anything of the container's
@@ -162,7 +164,7 @@ public final class OciContainers {
         }
     }
 
-    /** Our runtime may ask again while its first question is being answered. */
+    /** Our runtime may repeat a request while the first one is being answered. */
     private void begin(OciCreation creation) throws RefusedException, IOException {
         long begun = System.nanoTime();
         synchronized (underWay) {

@@ -80,7 +80,7 @@ public record OciCreation(
                 container, name, image, process, cgroup, owner, request, uuids, reservation, time);
     }
 
-    /** A copy for a container whose user says how long it wants its GPUs. */
+    /** A copy with the time for which the container's user wants the GPUs. */
     public OciCreation lasting(Optional<Duration> wanted) {
         return new OciCreation(
                 container,

@@ -24,9 +24,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Looks after containers that our OCI runtime was told to create, in the background: learns of
- * their first processes, sees their ends, and removes the files that were made for them. Our
- * runtime tells of deletions; the end is seen without that, too.
+ * Keeps track, in the background, of containers that our OCI runtime creates: learns of their first
+ * processes, detects their ends, and removes the files that were made for them. Our runtime reports
+ * deletions; an end is detected without that, too.
  */
 public final class OciKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OciKeeper.class);
@@ -70,7 +70,7 @@ public final class OciKeeper implements AutoCloseable {
     /**
      * Does all of that until it is closed.
      *
-     * @param edited the containers that our runtime was told to edit
+     * @param edited the containers that our runtime has edited
      * @param wake the name of the socket to which our runtime sends the ids of those that are
      *     deleted
      */

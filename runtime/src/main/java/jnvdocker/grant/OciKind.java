@@ -11,8 +11,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Containers that our OCI runtime creates. No engine need be asked about their ends: our runtime is
- * told of the next start before there is anything of it.
+ * Containers that our OCI runtime creates. No engine need be queried about their ends: our runtime
+ * is notified of the next start before anything of it exists.
  */
 final class OciKind extends ContainerKind {
     /** {@code docker restart} has a container created again within some 10 ms of its end. */

@@ -67,13 +67,13 @@ final class OtherClaims {
     /**
      * All of them.
      *
-     * @throws IOException when processes cannot be looked at
+     * @throws IOException when processes cannot be inspected
      */
     List<Mounted> mounted() throws IOException {
         return Pace.taken(all);
     }
 
-    /** Begins to look for all of them; to be taken by {@link #uses}. */
+    /** Begins to scan for all of them; {@link #uses} takes the result. */
     Supplier<List<Mounted>> begin() {
         return pace.meanwhile(all);
     }
@@ -89,7 +89,7 @@ final class OtherClaims {
     /**
      * The uses of these GPUs that this makes.
      *
-     * @param mounts of claims, whose scan has begun
+     * @param mounts of claims, from a scan that has begun
      */
     List<GpuUse> uses(List<Gpu> gpus, Supplier<List<Mounted>> mounts) throws IOException {
         List<GpuUse> uses = new ArrayList<>();
@@ -141,7 +141,7 @@ final class OtherClaims {
         return gpus;
     }
 
-    /** Only who runs a daemon can have written it, or root. */
+    /** Throws unless only root or this daemon's user can have written it. */
     private static void refuseForged(Path file) throws IOException {
         if (!file.toRealPath().equals(file)) {
             throw new IOException(file + " is reached by a link");

@@ -18,9 +18,9 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 
 /**
- * Watches the leases whose time is limited. It reports when the end is near, and when it has
- * passed; then, if the configuration wants that, it has the holder stopped. The lease ends when the
- * holder is gone, as any other. A thread of its own checks every few seconds.
+ * Watches the leases with limited time. It reports when the end is near, and when it has passed;
+ * then, if the configuration wants that, it has the holder stopped. The lease ends when the holder
+ * is gone, as any other. A thread of its own checks every few seconds.
  */
 public final class OverdueKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(OverdueKeeper.class);

@@ -77,9 +77,9 @@ public interface Pace {
     void later(Duration delay, Runnable task);
 
     /**
-     * Has a question answered while the caller does something else. Who takes the answer waits for
-     * it, and gets the question's exception if there is none. Where threads take turns, it is
-     * answered at once.
+     * Has a question answered while the caller does something else. Taking the answer waits for it,
+     * and throws the question's exception if there is none. Where threads take turns, the question
+     * is answered at once.
      */
     default <T> Supplier<T> meanwhile(Supplier<T> question) {
         try {
@@ -105,7 +105,7 @@ public interface Pace {
         }
     }
 
-    /** A query whose answer is shared by those who wait for it: see {@link SharedAnswer}. */
+    /** A query with one answer for all threads that wait for it: see {@link SharedAnswer}. */
     <T> Supplier<T> shared(Supplier<T> question);
 
     /** Returns early when the thread is interrupted, and leaves it so. */

@@ -76,7 +76,7 @@ final class Place {
         this.deadline = deadline;
     }
 
-    /** The place of a client that has asked this daemon. */
+    /** The place of a client that has sent its request to this daemon. */
     static Place of(Ticket ticket, long deadline) {
         return new Place(ticket, true, deadline);
     }

@@ -84,7 +84,7 @@ final class ProcessKind extends GroupKind {
      * dead, and its parent does not take notice.
      *
      * @param live the claims that have leases
-     * @return the claims whose cgroups are gone now
+     * @return the claims of the cgroups that were removed
      */
     List<String> removeGroups(Set<String> live) {
         List<String> gone = new ArrayList<>();

@@ -3,7 +3,7 @@ package jnvdocker.grant;
 /**
  * The fate of a volume of ours that may be of no use any more.
  *
- * @param removed whether it was removed, or would be if that were not only asked
+ * @param removed whether it was removed or, in a dry run, would be
  * @param freed bytes that the disk gets back; 0 when it is kept
  * @param why it is removed or kept, for people
  */

@@ -43,7 +43,7 @@ public final class QueueKeeper {
     /** How soon everything is checked again, though nothing is known to have changed. */
     private static final Duration PERIOD = Duration.ofSeconds(1);
 
-    /** How many times as long as a look for unmanaged uses took, the pause after it is. */
+    /** The pause after a scan for unmanaged uses, as a multiple of the time that the scan took. */
     private static final int SCAN_SHARE = 50;
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -114,7 +114,7 @@ public final class QueueKeeper {
         stopped = Optional.empty();
     }
 
-    /** The work of every moment: a look at the queue if there may be reason for one. */
+    /** The periodic work: serves the queue if there may be a reason to. */
     void tick() throws IOException {
         if (queue.isEmpty()) {
             waitedFor = List.of();
@@ -184,11 +184,11 @@ public final class QueueKeeper {
 
     /** The result of a walk. */
     private enum Walk {
-        /** All is told. */
+        /** No client can be served now, and the standings are up to date. */
         NOBODY,
         /** A client was served, or had ended: another walk is needed. */
         SERVED,
-        /** Somebody may be served, if a look for unmanaged uses says so, too. */
+        /** A client may be served if a scan for unmanaged uses allows it, too. */
         BLIND
     }
 
@@ -237,9 +237,10 @@ public final class QueueKeeper {
     }
 
     /**
-     * Serves the first client that can be served, else tells each its standing.
+     * Serves the first client that can be served; each client before it, or all if there is none,
+     * is given its standing.
      *
-     * @param fresh whether it was just looked for unmanaged uses
+     * @param fresh whether a scan for unmanaged uses was just made
      */
     private Walk walk(Supply.Terms terms, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = queue.places();

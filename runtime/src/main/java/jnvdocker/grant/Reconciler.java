@@ -78,12 +78,14 @@ public final class Reconciler {
         keeper.after(this::tidy);
     }
 
-    /** Whether every claim is known that an engine may ask for. */
+    /** Whether all claims that an engine may request are known. */
     boolean isComplete() throws IOException {
         return registry.claims().isReconciled();
     }
 
-    /** The evidence of this machine's processes and our own files; asks no engine. */
+    /**
+     * Reconciles the registry with this machine's processes and our own files; queries no engine.
+     */
     void start() throws IOException {
         new LostClaims(registry, files, evidence, unleased).restore();
         // First: in a registry that was put back, what runs may have a lease that is long over.
@@ -95,7 +97,7 @@ public final class Reconciler {
             LOG.warn("running containers are met later: {}", FileErrors.describe(e.getCause()));
         }
         new LostProcesses(registry, files, evidence, unleased).restore();
-        // Whether a container is about to start again, the engine knows; it is asked later.
+        // Only the engine knows whether a container is about to start again; it is queried later.
         endGone(lease -> !lease.isOfContainer());
     }
 
@@ -226,7 +228,7 @@ public final class Reconciler {
             return false;
         }
         Optional<Claim> known = registry.claims().claim(claim);
-        // Before the engine is asked: what it says then is of this lease's start or a later one.
+        // Before the engine is queried: its answer is about this lease's start or a later one.
         Map<String, Lease> live = live();
         Optional<Lease> lease = Optional.ofNullable(live.get(claim));
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
@@ -289,7 +291,9 @@ public final class Reconciler {
         keeper.recheck(claim);
     }
 
-    /** Restores all claims that containers carry, as far as the engine tells in that time. */
+    /**
+     * Restores all claims that containers carry, as far as the engine reports them in that time.
+     */
     void restore(Duration limit) throws IOException {
         String id = engine.id(limit);
         for (Carrier carrier : carriers(limit)) {
@@ -303,7 +307,7 @@ public final class Reconciler {
 
     /**
      * Learns of the containers that run with claims that were lost with the registry and the files,
-     * as far as the engine tells in that time. The rest counts as {@link Unleased}.
+     * as far as the engine reports them in that time. The rest counts as {@link Unleased}.
      */
     void learnOfRunning(Duration limit) throws IOException {
         if (unleased.unknown().isEmpty()) {
@@ -341,7 +345,7 @@ public final class Reconciler {
         registry.claims()
                 .named(carrier.claim(), new Claim.ContainerRef(container.id(), container.name()));
         if (!carrier.own()) {
-            // Its end is not the claim's, and no event of it tells of the claim.
+            // Its end is not the claim's, and none of its events names the claim.
             registry.claims().unnamed(carrier.claim());
         }
     }

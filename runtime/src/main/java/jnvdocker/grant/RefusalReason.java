@@ -16,14 +16,16 @@ public enum RefusalReason {
     NEVER_ALLOWED,
     /** The host has not so many. */
     TOO_FEW,
-    /** The host may have so many, but NVML does not tell. */
+    /** The host may have so many, but NVML does not report it. */
     UNCLEAR,
     NO_GPU,
     SICK,
     /** The driver does not know its UUID yet. */
     NAMELESS,
     CORDONED,
-    /** The driver does not have what the image asks for, or the image says nonsense. */
+    /**
+     * The driver does not have what the image requires, or the image's requirements are invalid.
+     */
     IMAGE,
     /** No such GPUs can be requested. */
     REQUEST,

@@ -28,12 +28,12 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Starts containers when they can have their GPUs that were refused them while their engine
  * started, or that it could not start since no daemon ran. A restart policy takes that for final
- * then, and they would be down for ever. They come after all who wait for GPUs.
+ * then, and they would be down for ever. They come after all clients that wait for GPUs.
  */
 public final class RefusedStarts {
     private static final Logger LOG = LoggerFactory.getLogger(RefusedStarts.class);
 
-    /** A verb of the volume plugin asks. */
+    /** For a query that a verb of the volume plugin waits for. */
     private static final Duration QUICK = Duration.ofMillis(200);
 
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -124,7 +124,7 @@ public final class RefusedStarts {
         }
     }
 
-    /** The claim whose volume it mounts; a label alone may be any image's. */
+    /** The claim of the volume that it mounts; a label alone may be any image's. */
     private Optional<String> claimOf(ContainerEngine.Down container) throws IOException {
         String label = container.labels().getOrDefault(ClaimNames.CLAIM_LABEL, "");
         return registry.claims().hasVolume(label)
@@ -186,7 +186,7 @@ public final class RefusedStarts {
                             new RefusedStart.Seen(found.get().id(), found.get().finished()));
         }
         if (isDue(claim.id()) && canHaveAll(claim)) {
-            // Changes made during the look count.
+            // Changes made during the check count.
             Optional<ContainerEngine.Down> still =
                     engine.down(found.get().id(), LIMIT).filter(it -> it.isOf(refused));
             if (still.isPresent()) {

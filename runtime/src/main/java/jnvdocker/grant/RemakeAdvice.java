@@ -10,8 +10,8 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * Tells the user of a stopped container, which was given the nodes of its own GPUs, how to make it
- * again with others.
+ * Explains to the user of a stopped container, which was given the nodes of its own GPUs, how to
+ * make it again with others.
  */
 final class RemakeAdvice {
     /** What docker takes for a container's name; none of it means anything to a shell. */

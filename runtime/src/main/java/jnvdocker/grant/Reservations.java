@@ -40,7 +40,7 @@ final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
 
-    /** For the groups of a user, which the host may have to ask for. */
+    /** For the groups of a user, which the host may have to fetch from elsewhere. */
     static final Duration NAMES_LIMIT = Duration.ofSeconds(2);
 
     private static final String GONE = "its GPU vanished before it could be used";
@@ -103,7 +103,8 @@ final class Reservations {
      * client ends.
      *
      * @return empty for a request for no GPU
-     * @throws RefusedException saying who has them
+     * @throws RefusedException when they cannot be given; the message names their holders if others
+     *     have them
      * @throws IOException when the registry cannot be written
      */
     Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
@@ -126,8 +127,8 @@ final class Reservations {
     }
 
     /**
-     * The GPUs that this very process has reserved already: it asks again, after a daemon that
-     * could not give it its answer any more.
+     * The GPUs that this very process has reserved already: it repeats its request, after a daemon
+     * that could no longer answer it.
      */
     private Optional<Claim> earlier(LeaseRequest request) throws IOException {
         Optional<Claim> same = Optional.empty();
@@ -191,8 +192,8 @@ final class Reservations {
         private int later;
 
         /**
-         * @param creation an engine that has a container created answers nobody who asks about that
-         *     one: after a while there is no hope for it, whatever may come
+         * @param creation that is requested, if any: its engine answers no query about the
+         *     container meanwhile, so there is no hope after a while, whatever may come
          */
         Hope(Optional<LeaseRequest.Creation> creation) {
             until =
@@ -239,8 +240,8 @@ final class Reservations {
 
     /**
      * GPUs that nobody waits for are the waiting client's; empty for one that has a place in the
-     * queue. Of two who come while the first is looked after so, either may be the first in the
-     * queue.
+     * queue. If a second client comes while the first is handled here, either may be the first in
+     * the queue.
      */
     private Optional<Claim> atOnce(LeaseRequest request, Waiting waiting)
             throws RefusedException, IOException {
@@ -269,7 +270,7 @@ final class Reservations {
     /** Others have GPUs that are needed. */
     private record Missed(GpuChoice.Busy busy) implements Reservable {}
 
-    /** Nobody who can never have them gets them, whatever ends. */
+    /** The client cannot have the GPUs, whatever leases end. */
     private record Never(Supplier<RefusedException> why) implements Attempt {}
 
     private Reservable reserve(Choice choice) throws RefusedException, IOException {
@@ -285,7 +286,10 @@ final class Reservations {
         }
     }
 
-    /** Empty when more must be looked at, for what others have begun or ended meanwhile. */
+    /**
+     * Empty when the choice must be refreshed first, since others have begun or ended leases
+     * meanwhile.
+     */
     private Optional<Attempt> attempt(Choice choice, LeaseWriter leases) {
         Holdings holdings = leases.holdings();
         if (stopped) {
@@ -320,7 +324,7 @@ final class Reservations {
      * @throws IOException when its children could not be watched
      */
     void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
-        // Should the registry be lost: each of the two says who has which GPUs.
+        // Should the registry be lost: each of the two shows which GPUs the process has.
         files.write(claim);
         String cgroup;
         try {
@@ -558,8 +562,9 @@ final class Reservations {
         }
 
         /**
-         * Finds out whose the uses are. To a client that waits and cannot have any GPU yet it does
-         * not matter who else uses them.
+         * Assigns the uses of the GPUs to leases, and scans for them first if need be. As long as
+         * there was no scan and no GPU is free, it does nothing: the client cannot have any yet,
+         * whatever uses them.
          */
         void refresh(Holdings holdings) throws IOException {
             if (uses.isEmpty() && isAnyFree(holdings)) {
@@ -574,7 +579,7 @@ final class Reservations {
             return terms.gpus().stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
         }
 
-        /** Whether the last look still says whose the uses are. */
+        /** Whether the last assignment of uses to leases still holds, or none is needed. */
         boolean isReadyFor(Holdings holdings) {
             return uses.isPresent() ? seen.isOf(holdings) : !isAnyFree(holdings);
         }

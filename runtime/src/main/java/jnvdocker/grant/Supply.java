@@ -62,7 +62,7 @@ public final class Supply {
             gpus = List.copyOf(gpus);
         }
 
-        /** The terms for a holder that goes on, whose GPU-hours may be used up. */
+        /** The terms for a holder that goes on, though its owner's GPU-hours may be used up. */
         Terms ofRestart() {
             return new Terms(gpus, traits, rules, allowances.ignoringHours());
         }
@@ -140,8 +140,8 @@ public final class Supply {
     }
 
     /**
-     * Waits until the host has told which groups a user is in, if limits depend on that; what is
-     * not known after that time is said by the choice.
+     * Waits until the host has resolved a user's groups, if limits depend on them; if they are not
+     * known after that time, the choice reports it.
      */
     void learn(Owner owner, Duration patience) {
         users.learn(policy.get().limits(), owner, patience);

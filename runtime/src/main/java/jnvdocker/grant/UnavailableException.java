@@ -20,8 +20,8 @@ public final class UnavailableException extends RefusedException {
     private record Cause(GpuChoice.Outcome outcome, boolean byEngine) {}
 
     /**
-     * @param byEngine whether an engine asks, which does not wait
-     * @param remark what else is to be said of who has them
+     * @param byEngine whether the request comes from an engine, which does not wait
+     * @param remark what else is to be reported about their holders
      */
     static UnavailableException of(GpuChoice.Busy busy, boolean byEngine, String remark) {
         Refusal words = byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy);
@@ -34,8 +34,8 @@ public final class UnavailableException extends RefusedException {
     }
 
     /**
-     * A copy for a user who requested nothing: the image did, and a default says how many GPUs it
-     * gets.
+     * A copy for a request that came from the image, not from the user: a default says how many
+     * GPUs it gets.
      */
     public UnavailableException ofDefault(GpuRequest request) {
         return new UnavailableException(

@@ -18,9 +18,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 
 /**
- * Claims that processes have mounted, or whose cgroup they are in, and that have no lease: since
- * the registry has lost them, or since it says that others have their GPUs. As long as they run,
- * their GPUs are nobody else's.
+ * Claims that have no lease though processes have them mounted or are in their cgroups: since the
+ * registry has lost them, or since it says that others have their GPUs. As long as they run, their
+ * GPUs are nobody else's.
  */
 public final class Unleased {
     private final LeaseRegistry registry;
@@ -35,14 +35,14 @@ public final class Unleased {
     /**
      * One of them.
      *
-     * @param claim empty when nothing tells of it but the mount or the cgroup
+     * @param claim empty when only its mount or cgroup is known
      * @param process the oldest that has it mounted, or is in its cgroup
      */
     public record Running(String id, Optional<Claim> claim, ProcessId process) {
 
         /**
-         * Without its claim it may have any GPU. Its cgroup does not tell: while the container is
-         * being created, it does not allow everything yet that it is going to.
+         * Without its claim it may have any GPU. Its cgroup does not show which: while the
+         * container is being created, it does not yet allow everything that it is going to.
          */
         boolean mayUse(Gpu gpu) {
             return claim.map(known ->
@@ -94,7 +94,7 @@ public final class Unleased {
         return new Running(id, registry.claims().claim(id), process);
     }
 
-    /** Those of which nothing tells but their mounts and cgroups. */
+    /** Those of which only the mount or the cgroup is known. */
     List<Running> unknown() throws IOException {
         Predicate<Running> isKnown = it -> it.claim().isPresent();
         return running().stream().filter(isKnown.negate()).toList();

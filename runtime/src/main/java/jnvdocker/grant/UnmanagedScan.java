@@ -42,7 +42,10 @@ public final class UnmanagedScan {
                                     .map(ProcessId::startTime)
                                     .orElse(0L));
 
-    /** For how long the engine is asked who uses GPUs; it mostly takes a few milliseconds. */
+    /**
+     * How long a query of the engine for users of GPUs may take; it mostly takes a few
+     * milliseconds.
+     */
     static final Duration LIMIT = Duration.ofSeconds(1);
 
     private final GpuUses uses;
@@ -68,8 +71,8 @@ public final class UnmanagedScan {
     }
 
     /**
-     * Candidates for unmanaged uses, until the leases are looked at: a process that was seen has a
-     * lease before that, or none.
+     * Candidates for unmanaged uses, until the leases are read: a process that was seen got its
+     * lease before that, or has none.
      */
     List<GpuUse> scan(List<Gpu> gpus, Duration limit) throws IOException {
         Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
@@ -122,7 +125,7 @@ public final class UnmanagedScan {
         return uses.knowsContainers();
     }
 
-    /** The processes of the last look that have more descriptors than are looked at at once. */
+    /** The processes that have more descriptors than one scan checks, as of the last scan. */
     List<OpenDevices.Partial> beyond() {
         return uses.beyond();
     }
@@ -155,7 +158,7 @@ public final class UnmanagedScan {
     /**
      * Assigns uses to leases.
      *
-     * @param live all leases that GPUs are held under, read after the look
+     * @param live all leases that GPUs are held under, read after the scan
      */
     public Seen assign(List<GpuUse> seen, Collection<Lease> live) {
         Map<String, List<GpuUse>> found = new HashMap<>();
@@ -170,7 +173,7 @@ public final class UnmanagedScan {
         return new Seen(found, leases);
     }
 
-    /** The GPUs that they use, according to a look before the leases were read. */
+    /** The GPUs that they use, according to a scan before the leases were read. */
     UnmanagedUses unmanaged(List<GpuUse> seen, Holdings holdings, LeasePolicy policy) {
         return new UnmanagedUses(
                 assign(seen, holdings.held().values()).uses(), policy.allowUnmanaged());

@@ -27,12 +27,12 @@ final class Wait {
     private final long began;
     private String said = "";
 
-    /** Looks at the chosen GPUs, and knows the holders of the rest. */
+    /** Checks the chosen GPUs, and knows the holders of the rest. */
     interface Counter {
         /** Whether the GPUs of a claim are there. */
         boolean isThere(Claim claim);
 
-        /** Takes back a claim whose GPUs are not there. */
+        /** Takes back a claim to GPUs that are not there. */
         void takeBack(Claim claim) throws IOException;
 
         /** The holders of the requested GPUs, when they have not been named yet. */

@@ -5,13 +5,13 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How long somebody waits for GPUs, and how to tell them of it.
+ * How long a client waits for GPUs, and how it is notified of changes meanwhile.
  *
  * @param limit empty when there is none
  */
 public record Waiting(Optional<Duration> limit, Listener listener) {
 
-    /** Hears of what has changed. */
+    /** Is notified of what has changed. */
     @FunctionalInterface
     public interface Listener {
         /**

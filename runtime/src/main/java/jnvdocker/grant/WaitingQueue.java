@@ -19,13 +19,13 @@ import java.util.function.Supplier;
 /**
  * The clients that wait for GPUs, first come, first served: none takes a GPU that an earlier one
  * waits for. So a client that wants many GPUs is not passed for ever by those that want few. A
- * place outlives the daemon: its client asks again, and still has it.
+ * place outlives the daemon: its client repeats its request, and still has it.
  *
  * <p>Readers of the queue find it as it was last seen; one thread checks for all of them which
  * clients live, and never while anybody waits for it.
  */
 public final class WaitingQueue {
-    /** In which clients of the daemon before this one have asked again. */
+    /** The time within which clients of the daemon before this one repeat their requests. */
     private static final Duration RETURN = Duration.ofSeconds(15);
 
     /** A client that is still there when its time is up is stopped, and keeps nobody waiting. */
@@ -59,7 +59,7 @@ public final class WaitingQueue {
         opened = pace.nanos();
     }
 
-    /** With the places of an earlier daemon's queue whose clients live. */
+    /** Opens it with those places of an earlier daemon's queue that have live clients. */
     static WaitingQueue open(
             LeaseRegistry registry, Evidence evidence, Supplier<LeasePolicy> policy, Pace pace)
             throws IOException {
@@ -133,7 +133,7 @@ public final class WaitingQueue {
         return found;
     }
 
-    /** Gives a place up, unless its client has taken it anew. */
+    /** Gives a place up, unless its client has taken it again. */
     void leave(Place place) throws IOException {
         boolean its;
         synchronized (this) {
@@ -149,8 +149,8 @@ public final class WaitingQueue {
     }
 
     /**
-     * Its client can no longer be told anything. If the client has ended, so has its place; else it
-     * may ask again, and still has it.
+     * The client of a place can no longer be notified. If the client has ended, so has its place;
+     * else it may repeat its request, and still has the place.
      */
     void lose(Place place) throws IOException {
         if (!evidence.isAlive(place.ticket().client())) {
@@ -178,9 +178,9 @@ public final class WaitingQueue {
     }
 
     /**
-     * The clients that wait and have been given nothing yet, in order: those that have asked this
-     * daemon, and those that still may. A client that does neither would keep everybody else
-     * waiting.
+     * The clients that wait and have been given nothing yet, in order: those that have sent their
+     * requests to this daemon, and those that still may. A client that does neither would keep
+     * everybody else waiting.
      */
     List<Place> places() {
         long now = pace.nanos();

@@ -40,7 +40,7 @@ public final class WithheldGpus {
     }
 
     /**
-     * The one of that name, or whose id begins so.
+     * The first with that name, or with an id that begins so.
      *
      * @param container at least four characters of an id
      */

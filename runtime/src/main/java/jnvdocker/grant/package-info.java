@@ -1,5 +1,5 @@
 /**
- * Gives GPUs to holders and takes them back. A request looks at the host, and then decides and
+ * Gives GPUs to holders and takes them back. A request scans the host first, then decides and
  * writes in one step, in {@link jnvdocker.registry.LeaseRegistry#decide}: nobody else begins or
  * ends a lease meanwhile. All that differs between kinds of holders is in one {@link HolderKind}
  * each. The {@link Keeper} is the one thread that ends leases, on what a {@link HostView} shows;

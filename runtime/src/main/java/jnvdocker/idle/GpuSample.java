@@ -3,7 +3,7 @@ package jnvdocker.idle;
 import java.util.OptionalLong;
 
 /**
- * What a look at a held GPU has shown.
+ * A sample of a held GPU.
  *
  * @param nodes whether a process has its node open
  * @param nvml whether the driver says that it works

@@ -24,7 +24,7 @@ record HeldGpu(Map<IdleSource, Stretch> stretches, long counted, OptionalLong me
     /** One that was not watched until now. */
     static final HeldGpu UNKNOWN = new HeldGpu(Map.of(), 0, OptionalLong.empty());
 
-    /** One whose container has begun at that time: so it was not idle before. */
+    /** A GPU with a holder that has begun at that time: so it was not idle before. */
     static HeldGpu begun(long at) {
         Stretch use = new Stretch(false, at, false, at);
         return new HeldGpu(
@@ -32,8 +32,8 @@ record HeldGpu(Map<IdleSource, Stretch> stretches, long counted, OptionalLong me
     }
 
     /**
-     * Returns it after another look. A GPU that works has a process, though that may have ended by
-     * the time that processes were looked at.
+     * Returns it after another sample. A GPU that works has a process, though that may have ended
+     * by the time that the processes were scanned.
      */
     HeldGpu after(GpuSample sample, long now) {
         Use nodes = sample.nvml() == Use.USED ? Use.USED : sample.nodes();
@@ -69,7 +69,7 @@ record HeldGpu(Map<IdleSource, Stretch> stretches, long counted, OptionalLong me
         return idle(now).stream().map(stretches::get).findFirst();
     }
 
-    /** Returns its memory; empty when NVML has not told that lately. */
+    /** Returns its memory; empty when NVML has not reported it lately. */
     OptionalLong memory(long now) {
         boolean known =
                 Optional.ofNullable(stretches.get(IdleSource.NVML))

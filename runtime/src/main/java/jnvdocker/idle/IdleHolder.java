@@ -14,9 +14,10 @@ import java.util.OptionalLong;
  *
  * @param lease under which it is held
  * @param since when it was last in use, or its container began
- * @param atLeast whether it may have been idle before that: nobody looked
+ * @param atLeast whether it may have been idle before that: no sample was taken then
  * @param longest for how long it may be idle before its holder is stopped; empty for ever
- * @param memory bytes that the GPU's processes have of it meanwhile; empty where NVML does not tell
+ * @param memory bytes that the GPU's processes have of it meanwhile; empty where NVML does not
+ *     report it
  */
 public record IdleHolder(
         Gpu gpu,

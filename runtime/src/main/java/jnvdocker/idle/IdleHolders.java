@@ -14,7 +14,7 @@ public interface IdleHolders {
 
     /**
      * Returns the held GPUs that have been idle for at least so long, the longest first. A GPU that
-     * is reserved, or whose container is just starting, is not idle.
+     * is reserved, or held by a container that is just starting, is not idle.
      */
     List<IdleHolder> idle(Duration least);
 

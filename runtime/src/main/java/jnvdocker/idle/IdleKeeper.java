@@ -35,17 +35,19 @@ import java.util.function.Supplier;
  * Watches the GPUs that are held, and knows since when each is idle. It has a thread of its own,
  * which spends some percent of its time on that, and none while no GPU is held. What it knows goes
  * to the registry once a minute: the next daemon goes on from there. Where the limits of users want
- * that, it has a holder stopped none of whose GPUs has been used for long.
+ * that, it has a holder stopped when none of its GPUs has been used for long.
  */
 public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(IdleKeeper.class);
 
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
-    /** A look is taken again after this many times as long as the last one took. */
+    /** The pause after a sample is this many times as long as the sample took. */
     private static final int SCAN_SHARE = 50;
 
-    /** However long a look takes: half of what is believed. */
+    /**
+     * The longest pause, however long a sample takes: half of the time for which a sample counts.
+     */
     private static final Duration LONGEST = Stretch.GAP.dividedBy(2);
 
     /** How long before a holder is stopped that is announced. */
@@ -79,7 +81,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** A GPU as others may see it. */
     private record Watched(Gpu gpu, Lease lease, HeldGpu held) {}
 
-    /** What becomes of holders whose GPUs are idle for long. */
+    /** What becomes of holders that leave their GPUs idle for long. */
     interface Stops {
         /** For how long the GPUs of a user may be idle; empty for ever. */
         Optional<Duration> longest(Owner owner);
@@ -115,7 +117,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /**
      * Watches from now on.
      *
-     * @param readings what NVML last told of each GPU, by PCI address
+     * @param readings what NVML last reported of each GPU, by PCI address
      * @param warn for how long a GPU is idle when that is logged; empty if it never is
      */
     public static IdleKeeper start(
@@ -223,7 +225,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         return stretch.time().compareTo(LEAST) >= 0;
     }
 
-    /** Takes one look. */
+    /** Takes one sample of the held GPUs. */
     void tick() throws IOException {
         Map<String, Lease> leases = startedLeases();
         held.keySet().removeIf(key -> !isUnder(leases.get(key.gpu()), key));
@@ -246,7 +248,10 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         }
     }
 
-    /** Returns those whose container or program has started, by the UUIDs of their GPUs. */
+    /**
+     * Returns the live leases of containers and programs that have started, by the UUIDs of their
+     * GPUs.
+     */
     private Map<String, Lease> startedLeases() throws IOException {
         Map<String, Lease> leases = new HashMap<>();
         for (Lease lease : registry.live()) {
@@ -280,7 +285,10 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         return new Watched(gpu, lease, next);
     }
 
-    /** One that was not there at the last look has begun since. */
+    /**
+     * A GPU that was not under its lease at the last sample has come under it since; not known if
+     * that sample is too old.
+     */
     private HeldGpu begun(long begin, long now) {
         return sampled.filter(it -> now - it <= Stretch.GAP.toMillis())
                 .map(it -> HeldGpu.begun(Math.max(begin, it)))
@@ -308,7 +316,9 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         late.values().forEach(gpus -> warning.log(gpus, time, ""));
     }
 
-    /** Stops holders all of whose GPUs have been idle for as long as they may, after a warning. */
+    /**
+     * Stops holders when all their GPUs have been idle for as long as they may, after a warning.
+     */
     private void stopIdle(List<Watched> seen, long now) {
         Instant time = registry.now();
         Map<Lease, List<IdleHolder>> idle = new HashMap<>();

@@ -20,9 +20,9 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Looks whether GPUs are used: who has their nodes open, and what NVML says of them. */
+/** Samples whether GPUs are used: which processes have their nodes open, and what NVML reports. */
 final class IdleSampler {
-    /** For how long the engine is asked, if at all. */
+    /** How long a query of the engine may take, where one is needed. */
     private static final Duration LIMIT = Duration.ofSeconds(1);
 
     private final GpuUses uses;
@@ -32,7 +32,7 @@ final class IdleSampler {
     private final Map<String, Instant> known = new HashMap<>();
 
     /**
-     * @param readings what NVML last told of each GPU, by PCI address
+     * @param readings what NVML last reported of each GPU, by PCI address
      */
     IdleSampler(GpuUses uses, Supplier<Map<String, Reading>> readings) {
         this.uses = uses;
@@ -42,11 +42,11 @@ final class IdleSampler {
     /**
      * Returns what is seen of each GPU.
      *
-     * @param recent an earlier look at the processes will do, if it is not older
+     * @param recent the greatest age at which an earlier scan of the processes is used again
      */
     Map<Gpu, GpuSample> sample(List<Gpu> gpus, Duration recent) {
         Set<Gpu> used = used(gpus, recent);
-        // Until the containers are known, so are not the images whose use does not count.
+        // Until the containers are known, a use may be an image's that does not count.
         Use ifUsed = uses.knowsContainers() ? Use.USED : Use.UNKNOWN;
         Map<String, Reading> read = readings.get();
         Map<Gpu, GpuSample> samples = new HashMap<>();
@@ -63,7 +63,7 @@ final class IdleSampler {
                                     .map(IdleSampler::use)
                                     .orElse(Use.UNKNOWN),
                             reading.flatMap(Reading::figures)
-                                    // NVML tells the processes of a whole GPU only.
+                                    // NVML reports the processes of a whole GPU only.
                                     .filter(_ -> gpu.part().isEmpty())
                                     .map(IdleSampler::memory)
                                     .orElse(OptionalLong.empty())));

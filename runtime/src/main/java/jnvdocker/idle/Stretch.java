@@ -4,20 +4,20 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A time in which a GPU was in use all the while, or idle all the while, as often as it was looked
- * at. Times are milliseconds since the boot.
+ * A time in which all samples of a GPU showed it in use, or all showed it idle. Times are
+ * milliseconds since the boot.
  *
- * @param atLeast whether it may have begun earlier: nobody looked before
- * @param last when it was looked at last
+ * @param atLeast whether it may have begun earlier: no sample was taken shortly before
+ * @param last when the last sample was taken
  */
 record Stretch(boolean idle, long since, boolean atLeast, long last) {
     /**
-     * Between two looks that are further apart anything may have happened. A daemon that is
-     * restarted looks again before that.
+     * Between two samples that are further apart anything may have happened. A daemon that is
+     * restarted takes its first sample before that.
      */
     static final Duration GAP = Duration.ofMinutes(2);
 
-    /** Returns the stretch after another look. */
+    /** Returns the stretch after another sample. */
     static Stretch after(Optional<Stretch> before, boolean idle, long now) {
         Optional<Stretch> known = before.filter(it -> it.isKnown(now));
         return known.filter(it -> it.idle == idle)
@@ -25,12 +25,12 @@ record Stretch(boolean idle, long since, boolean atLeast, long last) {
                 .orElseGet(() -> new Stretch(idle, now, known.isEmpty(), now));
     }
 
-    /** Whether it was looked at a short time ago, so that it still is so. */
+    /** Whether the last sample is so recent that it still holds. */
     boolean isKnown(long now) {
         return now - last <= GAP.toMillis();
     }
 
-    /** Returns for how long it was so, when it was looked at last. */
+    /** Returns for how long it was so, until the last sample. */
     Duration time() {
         return Duration.ofMillis(last - since);
     }

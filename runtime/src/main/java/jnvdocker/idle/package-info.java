@@ -1,5 +1,5 @@
 /**
- * Knows which holders do not use their GPUs. Start at {@link IdleHolders}; {@link IdleKeeper} looks
- * for them.
+ * Knows which holders do not use their GPUs. Start at {@link IdleHolders}; {@link IdleKeeper} finds
+ * them.
  */
 package jnvdocker.idle;

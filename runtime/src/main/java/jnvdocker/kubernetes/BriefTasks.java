@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Tasks that take a moment, or for ever when a disk does not answer: whoever has one done goes on
- * without its result then. It goes on, too.
+ * Tasks that take a moment, or for ever when a disk does not answer: the caller then continues
+ * without the result, while the task goes on.
  */
 final class BriefTasks {
     private static final int THREADS = 16;

@@ -8,9 +8,9 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * What a kubelet keeps on disk of the devices that it has given to containers. It knows the uids of
- * pods and their init containers, which the kubelet tells nobody; and it may still name pods that
- * have ended. Only containers with GPUs are in it.
+ * What a kubelet keeps on disk of the devices that it has given to containers. It has the uids of
+ * pods and their init containers, which the kubelet does not report; and it may still name pods
+ * that have ended. Only containers with GPUs are in it.
  *
  * @param registered the GPUs that plugins have listed, by resource
  */

@@ -97,7 +97,7 @@ public final class CheckpointFile {
         }
     }
 
-    /** A pipe or a device would keep whoever opens it. */
+    /** A pipe or a device would block the thread that opens it. */
     private boolean isThere() throws IOException {
         KubeletFolder.check(path.getParent());
         Map<String, Object> status;

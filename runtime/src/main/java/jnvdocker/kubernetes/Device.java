@@ -7,6 +7,6 @@ import java.util.OptionalInt;
  *
  * @param id its UUID
  * @param healthy whether a pod may have it, or has it
- * @param numaNode that it is attached to; empty when the host does not tell
+ * @param numaNode that it is attached to; empty when the host does not report it
  */
 public record Device(String id, boolean healthy, OptionalInt numaNode) {}

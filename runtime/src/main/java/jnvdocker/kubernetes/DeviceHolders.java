@@ -14,8 +14,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The containers that have devices: what a kubelet tells, which has the names of pods, and what it
- * keeps on disk, which has their uids and the init containers.
+ * The containers that have devices: what a kubelet reports, which has the names of pods, and what
+ * it keeps on disk, which has their uids and the init containers.
  *
  * @param containers that the kubelet lists; empty when it has not answered
  */
@@ -45,20 +45,20 @@ record DeviceHolders(List<ContainerDevices> containers, Checkpoint checkpoint) {
     /**
      * A container that is about to start.
      *
-     * @param pod empty when neither tells it
+     * @param pod empty when neither the kubelet nor its file names it
      * @param container empty when several have the same devices, as an init container and the one
      *     after it do
      * @param entries what is on disk of it
      */
     record Found(
             Optional<Origin.Pod> pod, Optional<String> container, List<Checkpoint.Entry> entries) {
-        /** Whether the pod's processes cannot be told from others. */
+        /** Whether the pod's processes cannot be distinguished from others. */
         boolean isUnclear() {
             return pod.filter(it -> !it.uid().isEmpty()).isEmpty();
         }
     }
 
-    /** Finds who has exactly these devices. */
+    /** Finds the container that has exactly these devices. */
     Found find(String resource, Set<String> ids) {
         List<ContainerDevices> named =
                 containers.stream()

@@ -90,7 +90,7 @@ final class DeviceList {
         return gpu.hasUuid() && gives(gpu) || listed.containsKey(gpu.uuid());
     }
 
-    /** Whether pods that ask for the resource may get a GPU. */
+    /** Whether pods that request the resource may get a GPU. */
     boolean gives(Gpu gpu) {
         KubernetesPolicy now = policy.get();
         return now.resourceOf(gpu).equals(resource) && now.gives(gpu);

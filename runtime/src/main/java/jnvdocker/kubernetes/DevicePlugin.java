@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What a kubelet asks of a device plugin. Only {@link #start} waits; a kubelet admits no pod while
- * one of the others does not answer.
+ * What a kubelet requests from a device plugin. Only {@link #start} waits; a kubelet admits no pod
+ * while one of the others does not answer.
  */
 public interface DevicePlugin {
     /**
@@ -18,14 +18,14 @@ public interface DevicePlugin {
     List<Device> devices();
 
     /**
-     * The UUIDs of the devices, and of the GPUs that they are instances of: who else gives out one
-     * of these gives out what is ours.
+     * The UUIDs of the devices, and of the GPUs that they are instances of: any other program that
+     * gives out one of these gives out what is ours.
      */
     Set<String> uuids();
 
     /**
-     * Has a listener told whenever the list may have changed, until the watch is closed. It is told
-     * on a thread of the plugin's, and must not wait.
+     * Notifies a listener whenever the list may have changed, until the watch is closed. The
+     * listener runs on a thread of the plugin, and must not wait.
      */
     Watch watch(Runnable listener);
 
@@ -46,10 +46,11 @@ public interface DevicePlugin {
     List<String> preferred(List<String> available, List<String> included, int size);
 
     /**
-     * Lets a container have devices, and reserves those that are free. The kubelet does not tell
-     * which pod it is for.
+     * Lets a container have devices, and reserves those that are free. The kubelet does not name
+     * the pod.
      *
-     * @throws RefusedException saying who has them; the kubelet rejects the pod for good
+     * @throws RefusedException when they cannot be given; names their holders, if any. The kubelet
+     *     rejects the pod for good
      */
     DeviceEdits allocate(List<String> ids) throws RefusedException;
 
@@ -57,7 +58,8 @@ public interface DevicePlugin {
      * Takes the lease for a container that is about to start, and waits until it can be had.
      *
      * @param patience after which the kubelet is to try again
-     * @throws RefusedException saying who has them; the kubelet tries again
+     * @throws RefusedException when it cannot be had; names the holders, if any. The kubelet tries
+     *     again
      */
     void start(List<String> ids, Duration patience) throws RefusedException;
 }

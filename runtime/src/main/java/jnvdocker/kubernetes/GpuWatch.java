@@ -25,14 +25,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Knows how all GPUs are, so that nobody who asks waits. One thread looks at them, and may wait for
- * the registry, for {@code /proc} and for engines. Another tells of changes: a lease that begins is
- * known at once, however long a look takes.
+ * Keeps the state of all GPUs in memory, so that no caller waits. One thread scans them, and may
+ * wait for the registry, for {@code /proc} and for engines. Another notifies listeners of changes:
+ * a lease that begins is known at once, however long a scan takes.
  */
 final class GpuWatch implements DecisionListener, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
 
-    /** For uses without a lease, which nobody tells of. */
+    /** The longest pause between scans, since no event reports a use without a lease. */
     private static final Duration PERIOD = Duration.ofSeconds(3);
 
     private final Source source;
@@ -44,12 +44,12 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     private long published;
     private long count;
 
-    /** Leases that the last look need not have seen. */
+    /** Leases that the last scan may have missed. */
     private final List<Begun> begun = new ArrayList<>();
 
     private boolean failing;
 
-    /** A look at all GPUs. */
+    /** A scan of all GPUs. */
     @FunctionalInterface
     interface Source {
         Leases.Board board() throws IOException;
@@ -61,7 +61,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     private record Begun(long at, Lease lease) {}
 
     /**
-     * @param changes after which it looks again at once
+     * @param changes after which it scans again at once
      */
     GpuWatch(Source source, Changes changes) {
         this.source = source;
@@ -77,13 +77,13 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         return this;
     }
 
-    /** What is known now; empty until the first look is done. */
+    /** What is known now; empty until the first scan is done. */
     synchronized Optional<Leases.Board> known() {
         return board;
     }
 
     /**
-     * Waits for the first look.
+     * Waits for the first scan.
      *
      * @return whether it is done
      */
@@ -99,7 +99,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         return true;
     }
 
-    /** Waits for the next look, or for a lease to begin. */
+    /** Waits for the next scan, or for a lease to begin. */
     synchronized void awaitNext() throws InterruptedException {
         long before = count;
         while (count == before) {
@@ -107,7 +107,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         }
     }
 
-    /** Has somebody told of each change, on a thread of its own. */
+    /** Notifies a listener of changes, on a thread of this watch. */
     void addListener(Consumer<Leases.Board> listener) {
         listeners.add(listener);
     }
@@ -130,7 +130,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         notifyAll();
     }
 
-    /** Whether its GPUs are free is seen by a look, to which the registry wakes us. */
+    /** A scan, which the registry triggers, finds out whether its GPUs are free. */
     @Override
     public synchronized void released(Lease lease, Instant at, String evidence) {
         begun.removeIf(it -> it.lease().id() == lease.id());

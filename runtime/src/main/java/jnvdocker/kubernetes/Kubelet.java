@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
-/** The kubelet of this host, as far as it can be asked. */
+/** The kubelet of this host, as far as it can be queried. */
 public interface Kubelet {
     /**
      * The process that listens on {@code kubelet.sock}.

@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * A directory of a kubelet. Whoever can write to it can serve the kubelet's socket, or write its
- * file, and so tell us that pods have ended that run.
+ * A directory of a kubelet. Any user with write access can serve the kubelet's socket, or write its
+ * file, and so report running pods as ended.
  */
 public final class KubeletFolder {
     private KubeletFolder() {}

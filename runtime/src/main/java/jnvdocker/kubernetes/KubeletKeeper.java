@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Asks the kubelet which pods have GPUs, and has leases end by its answer. A kubelet that does not
- * answer changes nothing: all pods keep theirs.
+ * Queries the kubelet for the pods with GPUs, and ends leases by its answer. A kubelet that does
+ * not answer changes nothing: all pods keep theirs.
  */
 final class KubeletKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(KubeletKeeper.class);
@@ -38,7 +38,7 @@ final class KubeletKeeper implements AutoCloseable {
         watch.addListener(this::know);
     }
 
-    /** Asks from now on, but not at once. */
+    /** Queries the kubelet from now on, but not at once. */
     KubeletKeeper start() {
         thread.start();
         return this;
@@ -60,7 +60,7 @@ final class KubeletKeeper implements AutoCloseable {
         return pods;
     }
 
-    /** Has the kubelet asked at once. */
+    /** Triggers a query of the kubelet at once. */
     synchronized void wake() {
         due = true;
         notifyAll();
@@ -91,7 +91,7 @@ final class KubeletKeeper implements AutoCloseable {
         due = false;
     }
 
-    /** Asks once. */
+    /** Queries the kubelet once. */
     void check() {
         try {
             PodReport.Sight begun = report.observe();

@@ -35,7 +35,7 @@ final class PodCdiFile {
     private final Path driver;
 
     /**
-     * @param folder where runtimes look for such files; need not exist yet
+     * @param folder where runtimes search for such files; need not exist yet
      * @param driver the path of the driver's files, whatever the driver
      */
     PodCdiFile(Path folder, Path driver) {

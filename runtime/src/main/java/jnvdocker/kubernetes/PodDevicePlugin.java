@@ -60,8 +60,8 @@ final class PodDevicePlugin implements DevicePlugin {
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
     /**
-     * @param refusals told of those that are new
-     * @param starts told of each pod that is about to start, which the end of another may let in
+     * @param refusals receives each refusal, and passes on the new ones
+     * @param starts run for each pod that is about to start, since the end of another may let it in
      */
     PodDevicePlugin(
             String resource,
@@ -261,7 +261,7 @@ final class PodDevicePlugin implements DevicePlugin {
         return found;
     }
 
-    /** What a kubelet was told once, a container gets at each start: after a reboot, too. */
+    /** A kubelet reuses its first allocation at each start of a container, even after a reboot. */
     private void refuseOtherNodes(List<Gpu> gpus, List<Checkpoint.Entry> entries)
             throws RefusedException {
         Set<String> right =

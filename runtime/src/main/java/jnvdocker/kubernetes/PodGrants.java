@@ -13,8 +13,8 @@ import java.util.List;
 interface PodGrants {
     /**
      * Reserves those of the GPUs that are free for a pod that is not known yet; all of these, or
-     * none. Those that are reserved, or held by a pod, are its in {@link #take}. Looks at nothing
-     * but the registry, so that it takes no time: {@link #take} looks at what else uses the GPUs.
+     * none. Those that are reserved, or held by a pod, are its in {@link #take}. Does not scan for
+     * uses without a lease, so that it is fast: {@link #take} does.
      *
      * @throws RefusedException when another holds one of them, or it may not be given out
      */
@@ -26,7 +26,7 @@ interface PodGrants {
      *
      * @param patience how long it waits for the ends of others
      * @return its leases of them
-     * @throws RefusedException saying who has them
+     * @throws RefusedException when the GPUs cannot be given; names their holders, if any
      */
     List<Lease> take(PodLeases.Start start, Duration patience) throws RefusedException, IOException;
 }

@@ -36,11 +36,11 @@ import java.util.function.Supplier;
 
 /**
  * What pods get with their GPUs: the nodes, and the driver's files at a path that stays the same
- * whatever the driver, since a kubelet keeps what it was told of a container. A thread of its own
- * looks at the driver and the GPUs, and keeps the path and the CDI file as they should be.
+ * whatever the driver, since a kubelet keeps the first answer for a container. A separate thread
+ * checks the driver and the GPUs, and keeps the path and the CDI file up to date.
  *
  * <pre>
- * RUN/driver -> volumes/nvidia_driver/535.104.05, or where else the loaded driver's files are served
+ * RUN/driver -> volumes/nvidia_driver/535.104.05, or where the loaded driver's files are served
  * </pre>
  */
 public final class PodInjection implements PodEdits, AutoCloseable {
@@ -90,7 +90,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     /**
      * @param policy whether there are pods here, and whether they get CDI devices
      * @param run the daemon's directory, which has the path to the driver's files
-     * @param cdiFolder where runtimes look for CDI files
+     * @param cdiFolder where runtimes search for CDI files
      */
     public PodInjection(Parts parts, Supplier<KubernetesPolicy> policy, Path run, Path cdiFolder) {
         this.parts = parts;
@@ -110,7 +110,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         return this;
     }
 
-    /** Waits for the end of the first look, so that no pod comes too early. */
+    /** Waits for the end of the first scan, so that no pod comes too early. */
     public void awaitFirstScan(Duration patience) throws InterruptedException {
         if (!scanned.await(patience.toMillis(), TimeUnit.MILLISECONDS)) {
             LOG.warn("the driver's files for pods are not ready yet");
@@ -220,7 +220,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         }
     }
 
-    /** Looks at the driver and the GPUs once. */
+    /** Checks the driver and the GPUs once. */
     synchronized void check() {
         if (withdrawn) {
             return;

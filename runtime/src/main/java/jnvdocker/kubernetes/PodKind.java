@@ -27,8 +27,9 @@ import java.util.regex.Pattern;
 
 /**
  * Whether pods have ended: by the processes in their cgroups, which only root can have made, and by
- * what their kubelet has told. The directory of a pod is {@code pod<uid>} by the kubelet's cgroupfs
- * driver, and {@code kubepods-burstable-pod<uid>.slice}, with underscores, by that for systemd.
+ * what their kubelet has reported. The directory of a pod is {@code pod<uid>} by the kubelet's
+ * cgroupfs driver, and {@code kubepods-burstable-pod<uid>.slice}, with underscores, by that for
+ * systemd.
  */
 public final class PodKind implements HolderKind {
     private static final Pattern GROUP =
@@ -49,7 +50,7 @@ public final class PodKind implements HolderKind {
         this.processes = processes;
     }
 
-    /** What the kubelet has told. */
+    /** What the kubelet has reported. */
     PodSights sights() {
         return sights;
     }
@@ -61,7 +62,7 @@ public final class PodKind implements HolderKind {
         return groups;
     }
 
-    /** The uid of the pod whose directory of cgroups this is; empty if it is of none. */
+    /** The uid of the pod that a cgroup directory belongs to; empty if it belongs to none. */
     private static Optional<String> uid(Path folder) {
         return Optional.ofNullable(folder.getFileName())
                 .map(name -> GROUP.matcher(name.toString()))
@@ -72,7 +73,7 @@ public final class PodKind implements HolderKind {
     /**
      * Refuses a pod that is to start, and for which its kubelet has made no cgroup. It makes one
      * before the first container starts, unless it was configured to make none. The pod's processes
-     * could then not be told from others, and its lease would end while they run.
+     * could then not be distinguished from others, and its lease would end while they run.
      *
      * @param group its cgroup, if that has processes already
      */
@@ -127,8 +128,8 @@ public final class PodKind implements HolderKind {
     }
 
     /**
-     * With cgroups of version 1 their devices cgroups tell which GPUs they may use, also those of
-     * pods that their kubelet has forgotten. It tells of the others, and of the names.
+     * With cgroups of version 1 the devices cgroups of pods show which GPUs they may use, even if
+     * their kubelet has forgotten the pods. The kubelet reports the others, and the names.
      */
     @Override
     public List<Stray> strays(List<Gpu> gpus) {

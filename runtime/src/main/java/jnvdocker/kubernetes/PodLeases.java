@@ -44,8 +44,8 @@ import java.util.function.Supplier;
 
 /**
  * Leases of pods of Kubernetes: one for each pod and GPU, which all containers of the pod share.
- * Whoever starts a container for a kubelet takes them here: a device plugin now, a driver of
- * Dynamic Resource Allocation later.
+ * Any component that starts a container for a kubelet takes them here: a device plugin now, a
+ * driver of Dynamic Resource Allocation later.
  */
 public final class PodLeases implements PodGrants {
     private static final Duration STEP = Duration.ofMillis(100);
@@ -53,7 +53,7 @@ public final class PodLeases implements PodGrants {
     /** Between scans of all processes of the host, of which the end of one is not reported. */
     private static final Duration BETWEEN_SCANS = Duration.ofSeconds(1);
 
-    /** A kubelet does not ask again for a pod that was refused its devices. */
+    /** A kubelet does not retry a pod that was refused its devices. */
     public static final String AT_ADMISSION = "make the pod again, which may get others then";
 
     private static final String AT_START = "wait, or delete the pod";
@@ -85,7 +85,7 @@ public final class PodLeases implements PodGrants {
     /**
      * A container of a pod that is about to start.
      *
-     * @param pod unknown as long as the kubelet has not told
+     * @param pod unknown until the kubelet names it
      * @param container its name; empty when that is not known
      * @param kubelet the process that starts it
      */
@@ -199,7 +199,7 @@ public final class PodLeases implements PodGrants {
         long until = pace.nanos() + patience.toNanos();
         while (true) {
             long seen = registry.changes().count();
-            // As long as others hold them, nobody else needs to be looked for.
+            // While others hold them, no scan for unmanaged uses is needed.
             Optional<Blocked> held = held(start, registry.holdings());
             switch (held.isPresent() ? held.get() : attempt(start)) {
                 case Taken(List<Lease> leases) -> {
@@ -393,7 +393,7 @@ public final class PodLeases implements PodGrants {
                 .isPresent();
     }
 
-    /** A pod whose lease was lost has its own processes. */
+    /** Whether a use is the pod's own: a pod that has lost its lease may run already. */
     private boolean isIn(Optional<Processes.Group> group, GpuUse use) {
         return group.isPresent()
                 && use.process()

@@ -63,8 +63,8 @@ public final class PodParts implements AutoCloseable {
     }
 
     /**
-     * Restores the leases of pods that run, and whose leases were lost, by the kubelet's file; the
-     * kubelet itself is asked later.
+     * Restores the lost leases of running pods from the kubelet's file; the kubelet itself is
+     * queried later.
      */
     public static void restore(PodLeases leases, Path kubeletFolder) {
         try {
@@ -78,8 +78,8 @@ public final class PodParts implements AutoCloseable {
     }
 
     /**
-     * Starts to watch the GPUs and the kubelet. Asks the kubelet first: by its answer a pod has its
-     * lease again that was lost, and does not look like an unmanaged use.
+     * Starts to watch the GPUs and the kubelet. Queries the kubelet first: by its answer, a pod
+     * that has lost its lease gets it back, and does not count as an unmanaged use.
      */
     public static PodParts start(World world) {
         PodParts parts = new PodParts(world);
@@ -106,11 +106,11 @@ public final class PodParts implements AutoCloseable {
     }
 
     /**
-     * The plugins, by the names of their resources. Waits for a first look at the GPUs, since a
-     * kubelet rejects pods whose devices it knows and does not see any more; where each model is a
-     * resource, until there is a GPU.
+     * The plugins, by the names of their resources. Waits for a first scan of the GPUs, since a
+     * kubelet rejects a pod if a device that it knows of the pod is no longer listed; where each
+     * model is a resource, waits until there is a GPU.
      *
-     * @param longest for a look that does not end
+     * @param longest how long it waits for the first scan
      */
     public SortedMap<String, DevicePlugin> plugins(Duration longest) throws InterruptedException {
         Checkpoint checkpoint = kubelet.checkpoint();

@@ -21,7 +21,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Brings the leases of pods into line with what the kubelet tells of them, and with what runs. */
+/**
+ * Brings the leases of pods into line with what the kubelet reports of them, and with what runs.
+ */
 public final class PodReport {
     private final LeaseRegistry registry;
     private final Keeper keeper;
@@ -36,21 +38,21 @@ public final class PodReport {
     }
 
     /**
-     * The moment at which a kubelet was asked: leases that are made later are not in its answer.
+     * The moment at which a kubelet was queried: leases that are made later are not in its answer.
      *
      * @param newest the number of the last lease that had been made
      */
     public record Sight(long newest, Instant time) {}
 
-    /** Before the kubelet is asked. */
+    /** The current moment, to be taken before the kubelet is queried. */
     public Sight observe() throws IOException {
         return new Sight(
                 registry.live().stream().mapToLong(Lease::id).max().orElse(0), registry.now());
     }
 
     /**
-     * What the kubelet has answered: ends the leases that are over, learns the names of pods, and
-     * restores the leases of pods that run and whose leases were lost.
+     * Applies an answer of the kubelet: ends the leases that are over, learns the names of pods,
+     * and restores the lost leases of running pods.
      *
      * @param listed by UUID, the pods that the kubelet lists with a GPU; the uid is empty where
      *     only the name is known
@@ -69,7 +71,8 @@ public final class PodReport {
             learn(lease, PodKind.pod(lease).orElseThrow(), answer, groups);
         }
         keeper.end(live, Keeper.Caller.WAITER);
-        // Most have waited for those that have just ended; one whose lease was lost looks the same.
+        // Most have waited for leases that have just ended; a pod that has lost its lease cannot be
+        // distinguished from them.
         give(listed, groups, LeaseWriter::begin);
     }
 
@@ -115,8 +118,8 @@ public final class PodReport {
     }
 
     /**
-     * No kubelet of this host is asked any more, and none gets GPUs: pods that have some keep them
-     * as long as they run.
+     * No kubelet of this host is queried any more, and none gets GPUs: pods that have some keep
+     * them as long as they run.
      */
     public void stop() throws IOException {
         pods.sights().stop();
@@ -124,8 +127,7 @@ public final class PodReport {
     }
 
     /**
-     * A kubelet is asked from now on. Restores the leases of pods that run, and whose leases were
-     * lost, before it answers.
+     * A kubelet is queried from now on. Restores the lost leases of running pods before it answers.
      *
      * @param remembered by UUID, the pods of the kubelet's own file
      */

@@ -23,8 +23,8 @@ final class PodSights {
     private volatile boolean stopped;
 
     /**
-     * @param begun when it was asked
-     * @param listed by UUID, the pods whose containers have a GPU
+     * @param begun when the kubelet was queried
+     * @param listed by UUID, the pods that have a GPU in a container
      * @param remembered likewise those of the kubelet's own file, which may be gone
      */
     record Answer(
@@ -49,7 +49,7 @@ final class PodSights {
         last = Optional.of(answer);
     }
 
-    /** A kubelet is asked from now on. */
+    /** A kubelet is queried from now on. */
     void start() {
         stopped = false;
     }

@@ -3,7 +3,7 @@ package jnvdocker.kubernetes;
 import java.time.Duration;
 import java.util.List;
 
-/** Ends threads of a daemon that stops, so that they ask nothing that is closed by then. */
+/** Ends the threads of a daemon that stops, so that they do not use what is closed by then. */
 final class Threads {
     /** One that hangs in the driver or on a disk is left to itself. */
     private static final Duration PATIENCE = Duration.ofSeconds(1);

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 /**
  * What one owner may have: of each kind of limit the rule that counts, empty if there is none.
  *
- * @param isKnown false when the host has not told the owner's groups, on which the rules depend
+ * @param isKnown false when the host has not resolved the owner's groups, on which the rules depend
  * @param spent the GPU-hours that are used up
  */
 public record Allowance(
@@ -26,7 +26,7 @@ public record Allowance(
         Optional<Rule<List<String>>> allowed,
         boolean isKnown,
         Optional<Spent> spent) {
-    /** That of an owner whose groups are not known: nothing, until they are. */
+    /** That of an owner with unknown groups: nothing, until they are known. */
     public static final Allowance UNKNOWN =
             new Allowance(
                     Optional.empty(),
@@ -57,7 +57,7 @@ public record Allowance(
         return new Allowance(gpus, perDay, perWeek, hold, waits, idle, allowed, isKnown, used);
     }
 
-    /** Whether the owner may have a GPU, whoever has it now. */
+    /** Whether the owner may have a GPU, regardless of its present holder. */
     public boolean allows(Gpu gpu) {
         return allowed.isEmpty()
                 || allowed.get().limit().stream().anyMatch(id -> GpuResolver.covers(id, gpu));

@@ -7,9 +7,9 @@ import java.util.Set;
 
 /**
  * What owners may have, found out before a choice is made: the groups of users and their past use
- * are not looked up while others wait for it.
+ * are not queried while others wait for it.
  *
- * @param known of those owners that may be asked about
+ * @param known of those owners that the choice may concern
  */
 public record Allowances(Limits limits, Map<Owner, Allowance> known) {
     public Allowances {
@@ -28,7 +28,7 @@ public record Allowances(Limits limits, Map<Owner, Allowance> known) {
         return new Allowances(limits, ignoring);
     }
 
-    /** Whether it matters who asks. */
+    /** Whether there are any limits, so that the owner matters. */
     boolean areLimited() {
         return limits.areAny();
     }

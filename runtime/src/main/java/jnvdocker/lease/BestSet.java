@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  *   <li>of those, the one with the strongest connections in all;
  *   <li>of those, the one that takes the least from the connections of the GPUs that stay free, so
  *       that a single GPU does not break a pair;
- *   <li>of those, the one whose GPUs come first.
+ *   <li>of those, the one with the GPUs that come first.
  * </ol>
  */
 final class BestSet {

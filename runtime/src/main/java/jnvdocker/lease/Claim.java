@@ -8,13 +8,13 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * A container's right to ask for certain GPUs. It lives as long as the container does. That of a
+ * A container's right to request certain GPUs. It lives as long as the container does. That of a
  * process of the host, or of a Mesos task, ends with its lease.
  *
  * @param id 12 hexadecimal digits
  * @param origin the container, process or task that it belongs to
  * @param gpus in order of index
- * @param container empty until the engine has told of it
+ * @param container empty until the engine has reported it
  */
 public record Claim(
         String id,

@@ -19,7 +19,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Chooses GPUs for a request: all that it asks for, or none. The same request and the same state of
+ * Chooses GPUs for a request: all that it requests, or none. The same request and the same state of
  * the host give the same choice.
  */
 public final class GpuChoice {
@@ -224,7 +224,10 @@ public final class GpuChoice {
     /** The driver cannot talk to it. */
     public record Sick(Gpu gpu) implements Impossible {}
 
-    /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
+    /**
+     * Before anything opens a GPU, the driver shows question marks as its UUID: two such GPUs
+     * cannot be distinguished.
+     */
     public record Nameless(Gpu gpu) implements Impossible {}
 
     /**
@@ -248,7 +251,7 @@ public final class GpuChoice {
     /**
      * It is not known whether the host has so many.
      *
-     * @param unclear the GPUs whose memory NVML does not tell
+     * @param unclear the GPUs of which NVML does not report the memory
      */
     public record Unclear(GpuRequest.Count requested, List<Gpu> unclear) implements Impossible {}
 
@@ -354,7 +357,7 @@ public final class GpuChoice {
 
     /**
      * Whether a scheduler can have the GPUs that it has chosen. The limits of users are not for it,
-     * and it knows itself who is next where it has given a GPU to somebody.
+     * and where it has given a GPU to somebody, it knows the next holder itself.
      *
      * @param its whether a lease is one of the scheduler's
      */

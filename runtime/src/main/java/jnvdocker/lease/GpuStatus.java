@@ -35,7 +35,7 @@ public record GpuStatus(
         return new GpuStatus(gpu, state, lease, idleSince, both, unmanaged, cordon);
     }
 
-    /** The one to name of those who use it without a lease, unless somebody holds it. */
+    /** The one to name of its uses without a lease; empty when somebody holds it. */
     public Optional<GpuUse> user() {
         return lease.isPresent() ? Optional.empty() : unmanaged.stream().findFirst();
     }

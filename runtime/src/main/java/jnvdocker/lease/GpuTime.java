@@ -9,7 +9,7 @@ import java.util.List;
  * else's then.
  *
  * @param until when this was read; a lease that is live counts until then
- * @param users the users who had any, the one with the most first
+ * @param users the users with any, the one with the most first
  */
 public record GpuTime(Instant from, Instant until, List<Use> users) {
     public GpuTime {
@@ -43,7 +43,7 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
         IMAGE
     }
 
-    /** The time of one owner, whatever the names were; all who are unknown are one. */
+    /** The time of one owner, whatever the names were; all unknown owners count as one. */
     public Duration of(Owner owner) {
         return users.stream()
                 .filter(use -> use.owner().isSameAs(owner))

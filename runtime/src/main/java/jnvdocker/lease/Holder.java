@@ -29,7 +29,7 @@ public record Holder(
          * taken from it until then.
          */
         RESERVED,
-        /** A container that has been given its GPUs, and whose first process is not known yet. */
+        /** A container that has been given its GPUs, while its first process is not known yet. */
         CREATED,
         /** The GPUs may be in use. */
         HELD
@@ -63,7 +63,7 @@ public record Holder(
         return new Holder(Stage.CREATED, runtime, Optional.empty(), cgroup, List.of());
     }
 
-    /** A copy whose first process has become known. */
+    /** A copy with the first process, which has become known. */
     public Holder startedAs(ProcessId first, Optional<String> itsCgroup) {
         return new Holder(Stage.HELD, process, Optional.of(first), itsCgroup, details);
     }

@@ -23,7 +23,7 @@ public record LeasePolicy(
         List<String> cordon,
         boolean allowUnmanaged,
         String file) {
-    /** More than anybody types; an administrator whose programs wait may set another. */
+    /** More than anybody types; an administrator may set another for programs that wait. */
     public static final int WAITS_PER_USER = 64;
 
     public LeasePolicy {

@@ -16,14 +16,14 @@ public sealed interface Origin {
     }
 
     /**
-     * A container of the engine that the daemon asks, or asked when the claim was made.
+     * A container of the engine that the daemon queries, or queried when the claim was made.
      *
      * @param engine the engine's own id, since a container means nothing to another engine
      */
     record EngineContainer(String engine, Optional<String> image) implements DockerContainer {}
 
     /**
-     * A container of an engine behind another socket, which the daemon does not ask.
+     * A container of an engine behind another socket, which the daemon does not query.
      *
      * @param address as {@code docker -H} takes it
      */
@@ -40,8 +40,8 @@ public sealed interface Origin {
      * A container that an engine, whichever, has had our OCI runtime create.
      *
      * @param root the directory in which the real runtime keeps its containers, as the engine names
-     *     it: a container's id means nothing in another; empty when the engine names none, or is
-     *     still to ask
+     *     it: a container's id means nothing in another; empty when the engine names none, or has
+     *     not been queried yet
      */
     record OciContainer(String root, Optional<String> image) implements Origin {}
 
@@ -51,7 +51,7 @@ public sealed interface Origin {
      * @param uid empty as long as it is not known, as are the other two
      */
     record Pod(String uid, String namespace, String name) implements Origin {
-        /** One that the kubelet has not told. */
+        /** One that the kubelet has not reported. */
         public static final Pod UNKNOWN = new Pod("", "", "");
 
         /** That of its namespace. */
@@ -69,7 +69,7 @@ public sealed interface Origin {
         }
     }
 
-    /** The owner, as far as this tells. */
+    /** The owner, as far as the origin shows it. */
     default Owner owner() {
         return Owner.UNKNOWN;
     }

@@ -9,7 +9,7 @@ public record Owner(int uid, String name) {
     /** The owner of a claim that was recovered without its owner. */
     public static final Owner UNKNOWN = new Owner(-1, "somebody");
 
-    /** Of pods whose namespace is not known yet. */
+    /** Of pods while their namespace is not known. */
     public static final Owner KUBERNETES = new Owner(-1, "kubernetes");
 
     /** Before the name of a namespace. A guess has a question mark at its end. */
@@ -37,7 +37,7 @@ public record Owner(int uid, String name) {
         return uid == KUBERNETES.uid() && name.startsWith(NAMESPACE) && !name.endsWith("?");
     }
 
-    /** Whether GPUs of the other count as this one's: those of all who are unknown do. */
+    /** Whether GPUs of the other count as this one's: those of all unknown owners do. */
     boolean isSameAs(Owner other) {
         return isKubernetes() ? equals(other) : uid == other.uid() && !other.isKubernetes();
     }

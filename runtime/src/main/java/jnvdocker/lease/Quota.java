@@ -25,7 +25,7 @@ public final class Quota {
         this.held = held;
     }
 
-    /** Whether it matters who asks. */
+    /** Whether there are any limits, so that the owner matters. */
     boolean isLimited() {
         return allowances.areLimited();
     }
@@ -62,7 +62,7 @@ public final class Quota {
     /** The user may have other GPUs only. */
     public record Elsewhere(Rule<List<String>> allowed) implements ForGood {}
 
-    /** The host has not told which groups the user is in. */
+    /** The host has not resolved the user's groups. */
     public record Unsure(Owner owner) implements ForGood {}
 
     /** Why a user may not have so many more now; empty if the rules allow it. */

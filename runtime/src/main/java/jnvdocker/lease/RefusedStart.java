@@ -8,7 +8,8 @@ import java.util.Optional;
  * A container that its engine was to start again when it had begun to run itself, and that was
  * refused a GPU then. It is started when it can have it.
  *
- * @param reasons as docker was told: at first, and the last few times since
+ * @param reasons the last few different ones that docker was given, the latest last; for a start
+ *     that no daemon saw, docker's own error
  * @param what why it was refused the last time, without what to do about it
  * @param seen docker's word on it afterwards, as soon as that is known
  */

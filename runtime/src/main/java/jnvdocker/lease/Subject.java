@@ -13,7 +13,7 @@ public record Subject(Kind kind, String name) {
     public enum Kind {
         /** Every user, known or not. */
         EVERYBODY,
-        /** Containers whose user is not known. */
+        /** Containers of unknown users. */
         UNKNOWN,
         /** Each namespace of Kubernetes. */
         NAMESPACES,

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A place in the queue of those who wait for GPUs.
+ * A place in the queue of the clients that wait for GPUs.
  *
  * @param id its number: lower ones came before
  * @param client the process that has the place, for as long as it lives

@@ -1,6 +1,6 @@
 /**
  * The holders of GPUs, as values, and the choice of GPUs: no I/O. A claim is a container's right to
- * ask for certain GPUs and lives as long as the container; a lease is one period of holding them.
+ * request certain GPUs and lives as long as the container; a lease is one period of holding them.
  * Start at {@link Lease}, then {@link GpuChoice}, which decides which GPUs {@code --gpus 1} gets.
  */
 package jnvdocker.lease;

@@ -12,9 +12,9 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The bytes of a program of ours that others start. It must not look for anything by where it lies,
- * nor by variables, which are somebody else's: so what it needs to know is written into it, behind
- * a mark that comes once in it:
+ * The bytes of a program of ours that others start. It must not find anything by where it lies, nor
+ * by variables, which others control: so what it needs to know is written into it, behind a mark
+ * that comes once in it:
  *
  * <pre>
  * char mark[32]; char path[4096]; … char socket[108]; …

@@ -3,7 +3,9 @@ package jnvdocker.registry;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** Counts the changes by which others may have GPUs than before, and wakes those who wait. */
+/**
+ * Counts the changes by which others may have GPUs than before, and wakes the threads that wait.
+ */
 public final class Changes {
     private long count;
 

@@ -38,7 +38,7 @@ import java.util.Optional;
  * </pre>
  *
  * The first is beside the mounted directory, not in it: a container that was given the volume
- * writable could tell us anything there.
+ * writable could write anything there.
  */
 public final class ClaimFiles {
     public static final String FOLDER = "claims";
@@ -50,7 +50,9 @@ public final class ClaimFiles {
     public static final String LEASE = "lease.json";
     private static final int LIMIT = 1 << 16;
 
-    /** The mode of directories: parts of them are mounted for users who may not list them. */
+    /**
+     * The mode of directories: parts of them are mounted for users without the right to list them.
+     */
     private static final int ENTERED = 0711;
 
     private static final int EMPTY = 0555;
@@ -127,7 +129,7 @@ public final class ClaimFiles {
         return json.writerWithDefaultPrettyPrinter().writeValueAsBytes(root);
     }
 
-    /** Tells the container which GPUs it has, and since when. */
+    /** Writes, for the container, which GPUs it has, and since when. */
     public void write(Lease lease) throws IOException {
         Claim claim = lease.claim();
         if (!Files.isDirectory(mounted(claim.id()))) {

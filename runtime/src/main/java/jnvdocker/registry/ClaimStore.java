@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Claims on disk: which there are, whose containers they are, and what has become of those. A claim
- * without a lease is here alone.
+ * Claims on disk: which there are, which containers they belong to, and what has become of those. A
+ * claim without a lease is here alone.
  */
 public final class ClaimStore {
     private final RegistryDatabase database;
@@ -71,7 +71,7 @@ public final class ClaimStore {
                         .isPresent());
     }
 
-    /** Docker was told of the claim's volume, and remembers it. */
+    /** Records that docker was notified of the claim's volume, and remembers it. */
     public boolean created(String claim) throws IOException {
         return database.transaction(transaction -> setVolume(transaction, claim) == 1);
     }
@@ -218,7 +218,7 @@ public final class ClaimStore {
                         .flatMap(made -> made));
     }
 
-    /** Whether docker was told of the claim's volume. */
+    /** Whether docker was notified of the claim's volume. */
     public boolean hasVolume(String claim) throws IOException {
         return database.transaction(transaction ->
                 transaction
@@ -236,12 +236,12 @@ public final class ClaimStore {
         return database.transaction(LeaseRows::claims);
     }
 
-    /** Those of them that docker was told of. */
+    /** The claims that are not forgotten and have a volume that docker was notified of. */
     public List<Claim> withVolume() throws IOException {
         return database.transaction(LeaseRows::claimsWithVolume);
     }
 
-    /** Those that docker was told of and that are forgotten, the latest first. */
+    /** The forgotten claims with a volume that docker was notified of, the latest first. */
     public List<Claim> forgottenWithVolume(int limit) throws IOException {
         return database.transaction(
                 transaction -> LeaseRows.forgottenWithVolume(transaction, limit));

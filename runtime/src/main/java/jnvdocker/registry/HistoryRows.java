@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 
 /** The totals of past leases, added up by the database, and their end. */
 final class HistoryRows {
-    /** Uses of unknown users are told apart by their names, which are guesses, or all pods'. */
+    /** Uses of unknown users are distinguished by their names, which are guesses, or all pods'. */
     private static final String UNKNOWN_NAME =
             "iif(uid = " + Owner.UNKNOWN.uid() + ", owner, NULL)";
 

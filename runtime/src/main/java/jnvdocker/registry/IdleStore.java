@@ -25,7 +25,7 @@ public final class IdleStore {
      *
      * @param lease the number of the lease that it is held under
      * @param gpu its UUID
-     * @param atLeast whether it may have been idle before: nobody looked
+     * @param atLeast whether it may have been idle before: no sample was taken then
      * @param last when it was last seen to be idle
      */
     public record Idle(

@@ -5,10 +5,11 @@ import jnvdocker.lease.Lease;
 import java.time.Instant;
 
 /**
- * Told of each lease that begins or ends, once that is on disk, by the thread that has written it.
+ * Notified of each lease that begins or ends, once that is on disk, by the thread that has written
+ * it.
  */
 public interface LeaseEvents {
-    /** Tells nobody. */
+    /** Ignores every event. */
     LeaseEvents NONE =
             new LeaseEvents() {
                 @Override
@@ -23,7 +24,7 @@ public interface LeaseEvents {
 
     void granted(Lease lease);
 
-    /** Given to a holder that already has the GPUs, and whose own lease was lost. */
+    /** Given to a holder that already has the GPUs, after its own lease was lost. */
     void recovered(Lease lease);
 
     void released(Lease lease, Instant at, String evidence);

@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Leases that have ended, on disk. Nobody who writes waits while they are read. */
+/** Leases that have ended, on disk. No writer waits while they are read. */
 public final class LeaseHistory {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseHistory.class);
 
@@ -36,7 +36,7 @@ public final class LeaseHistory {
         this.time = time;
     }
 
-    /** Reads what may be long; nobody who writes waits for that. */
+    /** Reads what may be long; no writer waits for that. */
     private <T> T reading(RegistryDatabase.Work<T> work) throws IOException {
         if (time.hasJumped()) {
             followTheClock();

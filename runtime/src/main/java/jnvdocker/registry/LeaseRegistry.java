@@ -19,8 +19,8 @@ import java.util.Optional;
 
 /**
  * The present and past holders of GPUs, on disk. Each method is one transaction; that a GPU has one
- * holder is the database's own rule. Nothing here looks at processes or engines: what it is told is
- * so.
+ * holder is the database's own rule. Nothing here inspects processes or engines: what callers
+ * report is taken as true.
  */
 public final class LeaseRegistry implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseRegistry.class);
@@ -84,8 +84,8 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /**
-     * Looks through all that is on disk, which may take long; when it is damaged nothing is given
-     * out any more, or taken back, until the registry is next opened.
+     * Checks all that is on disk, which may take long; when it is damaged nothing is given out any
+     * more, or taken back, until the registry is next opened.
      */
     public void examine() {
         database.examine();
@@ -166,7 +166,7 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /**
-     * Ends a lease, unless that was done already or it is another one by now than was looked at: a
+     * Ends a lease, unless that was done already or it is no longer the one that was checked: a
      * reservation may have become a container's, or docker may have mounted it again.
      */
     public boolean end(Lease seen, String evidence) throws IOException {
@@ -219,12 +219,14 @@ public final class LeaseRegistry implements AutoCloseable {
         }
     }
 
-    /** Why leases are live whose ends were seen; empty when there are none that we know of. */
+    /**
+     * Why leases are still live although their ends were seen; empty when no such lease is known.
+     */
     public Optional<String> unwrittenEnd() {
         return unwrittenEnd;
     }
 
-    /** Those who wait, in order of their numbers. */
+    /** The tickets of waiting clients, in order of their numbers. */
     public List<Ticket> tickets() throws IOException {
         return database.transaction(transaction -> TicketRows.clear(transaction, boot));
     }
@@ -303,7 +305,10 @@ public final class LeaseRegistry implements AutoCloseable {
         return live().stream().filter(lease -> ids.contains(lease.id())).toList();
     }
 
-    /** Those who wait for a GPU that has become free, or may have, are woken. */
+    /**
+     * Reads the state to be committed. What it returns wakes the clients that wait if a GPU has
+     * become free, or may have.
+     */
     private Runnable read(Transaction transaction) throws SQLException {
         Ledger next = Ledger.read(transaction);
         return () -> {

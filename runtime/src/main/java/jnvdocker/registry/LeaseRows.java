@@ -303,7 +303,7 @@ final class LeaseRows {
     }
 
     /**
-     * @param request that it was made for, when that is asked for again
+     * @param request that it was made for, if a later start of its container needs it
      * @param time how long each of its leases is to last
      */
     static void insertClaim(

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Begins, changes and ends leases, in one transaction: nothing else writes a lease. All that it is
- * told was decided on {@link #holdings}, which nobody else can change meanwhile.
+ * Begins, changes and ends leases, in one transaction: nothing else writes a lease. All that its
+ * callers request was decided on {@link #holdings}, which nobody else can change meanwhile.
  */
 public final class LeaseWriter {
     private final Transaction transaction;
@@ -99,7 +99,7 @@ public final class LeaseWriter {
         return lease;
     }
 
-    /** Begins the lease of a holder that has the GPUs already, and whose own lease was lost. */
+    /** Begins the lease of a holder that has the GPUs already, after its own lease was lost. */
     public Lease recover(Claim claim, Holder holder) {
         Lease lease = insert(claim, holder, Optional.empty());
         transaction.afterwards(() -> events.recovered(lease));

@@ -25,7 +25,7 @@ final class RefusedRows {
 
     private RefusedRows() {}
 
-    /** Those whose claims are not forgotten, the oldest first. */
+    /** Those with a claim that is not forgotten, the oldest first. */
     static List<RefusedStart> all(Transaction transaction) throws SQLException {
         List<RefusedStart> all = new ArrayList<>();
         for (Row row :

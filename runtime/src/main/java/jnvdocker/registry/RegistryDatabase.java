@@ -42,7 +42,10 @@ public final class RegistryDatabase implements AutoCloseable {
 
     private static final int READERS = 2;
 
-    /** Bytes of a file that is looked through before it is used, in some hundredths of a second. */
+    /**
+     * Up to so many bytes a file is checked whole before it is used, in some hundredths of a
+     * second.
+     */
     private static final long LONG_FILE = 1 << 20;
 
     private static final int BUSY_MILLIS = 5_000;
@@ -244,8 +247,8 @@ public final class RegistryDatabase implements AutoCloseable {
     }
 
     /**
-     * By SQLite's own commands: when a write fails it may roll back by itself, and the driver, who
-     * does not notice, would let what follows have no transaction at all.
+     * By SQLite's own commands: when a write fails it may roll back by itself, and the driver,
+     * which does not notice, would let what follows have no transaction at all.
      */
     private static <T> T inTransaction(Statements statements, Change<T> change)
             throws SQLException, RegistryException {
@@ -371,8 +374,8 @@ public final class RegistryDatabase implements AutoCloseable {
     }
 
     /**
-     * Looks through all of it, while it is used. When it is damaged nothing is answered any more
-     * until it is next opened, and then it is made anew.
+     * Checks all of it, while it is used. When it is damaged no query is answered any more until it
+     * is next opened, and then it is created again.
      */
     void examine() {
         try (Connection own = readOnly()) {

@@ -9,7 +9,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Looks for damage in a registry's file. */
+/** Checks a registry's file for damage. */
 final class RegistryExamination {
     /** The rows that decide about GPUs are a small part of a long history. */
     private static final List<String> WHAT_COUNTS =
@@ -45,7 +45,7 @@ final class RegistryExamination {
     private RegistryExamination() {}
 
     /**
-     * At all of it, which takes ten seconds for a hundred thousand leases.
+     * Checks all of it, which takes ten seconds for a hundred thousand leases.
      *
      * @throws SQLException with the code of damage when there is some
      */
@@ -59,8 +59,8 @@ final class RegistryExamination {
     }
 
     /**
-     * At what decides who gets GPUs: each table is read through once at most, which takes a tenth
-     * of a second for as many.
+     * Checks what decides which holder gets a GPU: no table is read through more than twice, which
+     * takes a tenth of a second for as many.
      *
      * @throws SQLException with the code of damage when there is some
      */
@@ -95,7 +95,7 @@ final class RegistryExamination {
         return all;
     }
 
-    /** The exception for damage, which tells the evidence of it. */
+    /** The exception for damage, with the evidence of it. */
     static SQLException damage(String what) {
         return new SQLiteException(what, SQLiteErrorCode.SQLITE_CORRUPT);
     }

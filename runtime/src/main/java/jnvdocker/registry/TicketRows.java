@@ -29,7 +29,10 @@ final class TicketRows {
                 .toList();
     }
 
-    /** That client's, which keeps the place that it has; what it is for is said anew. */
+    /**
+     * Adds a client's ticket. One that it has already keeps its place and its number, and its
+     * origin, candidates and time are replaced.
+     */
     static Ticket add(Transaction transaction, String boot, Ticket requested, Instant now)
             throws SQLException {
         ProcessId client = requested.client();

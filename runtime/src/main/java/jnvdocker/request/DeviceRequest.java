@@ -54,7 +54,7 @@ public record DeviceRequest(
     }
 
     /**
-     * The GPUs that it asks for. compose 1.29 sends an empty list where its user gives no number;
+     * The GPUs that it requests. compose 1.29 sends an empty list where its user gives no number;
      * {@code --gpus 0} sends none.
      *
      * @throws InvalidGpuRequestException when its ids do not name GPUs

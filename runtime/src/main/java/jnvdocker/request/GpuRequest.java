@@ -47,10 +47,13 @@ public sealed interface GpuRequest {
                 : Optional.of(GpuIds.request("NV_GPU", "NV_GPU=0,1", ids));
     }
 
-    /** How NVIDIA's runtime is told of GPUs. */
+    /** The variable that names the GPUs to NVIDIA's runtime. */
     String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
 
-    /** How NVIDIA's runtime, and we, are told which parts of the driver a container needs. */
+    /**
+     * The variable that names to NVIDIA's runtime, and to us, the parts of the driver that a
+     * container needs.
+     */
     String DRIVER_CAPABILITIES = "NVIDIA_DRIVER_CAPABILITIES";
 
     /**
@@ -59,13 +62,13 @@ public sealed interface GpuRequest {
      */
     String VOID = "void";
 
-    /** Values of {@link #VISIBLE_DEVICES} that ask for nothing. */
+    /** Values of {@link #VISIBLE_DEVICES} that request nothing. */
     Set<List<String>> NOTHING = Set.of(List.of(""), List.of(VOID));
 
     /**
      * Reads the value of {@code NVIDIA_VISIBLE_DEVICES} as NVIDIA's runtime does: indexes, UUIDs
      * and NVIDIA's CDI names of GPUs, with commas between them, {@code all} or {@code none}. Empty
-     * for {@code void} and nothing, which ask for nothing.
+     * for {@code void} and nothing, which request nothing.
      */
     static Optional<GpuRequest> parseVisibleDevices(String value)
             throws InvalidGpuRequestException {
@@ -135,7 +138,7 @@ public sealed interface GpuRequest {
      * These GPUs, each named by its index, its UUID or the beginning of it, or its PCI address; a
      * MIG instance by {@code 0:1} or its UUID.
      *
-     * @param ids in the order asked for
+     * @param ids in the order of the request
      */
     record Devices(List<String> ids) implements GpuRequest {
         private static final Pattern ID =

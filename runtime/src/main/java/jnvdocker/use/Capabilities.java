@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The capabilities of MIG instances that somebody has, who has nodes of GPUs as well.
+ * The capabilities of MIG instances that a process or container has, besides nodes of GPUs.
  *
  * @param minors of the nodes in {@code /dev/nvidia-caps}
  */
@@ -18,7 +18,7 @@ record Capabilities(Set<Integer> minors) {
         minors = Set.copyOf(minors);
     }
 
-    /** Whether they tell which instances of a GPU he uses; else it may be any. */
+    /** Whether they show which instances of this one's GPU are used; else it may be any. */
     boolean distinguish(Gpu instance, List<Gpu> gpus) {
         return gpus.stream().anyMatch(gpu -> gpu.minor() == instance.minor() && include(gpu));
     }
@@ -28,7 +28,7 @@ record Capabilities(Set<Integer> minors) {
         return instance.part().map(Part::computeAccess).filter(minors::contains).isPresent();
     }
 
-    /** Whether he may use a GPU whose node he has. */
+    /** Whether they permit the use of a GPU to a process or container that has its node. */
     boolean allow(Gpu gpu, List<Gpu> gpus) {
         return gpu.part().isEmpty() || include(gpu) || !distinguish(gpu, gpus);
     }

@@ -7,7 +7,7 @@ import jnvdocker.process.OtherContainer;
 import java.util.Optional;
 
 /**
- * A GPU that somebody uses, whoever gave it. There is a container, a process, or both.
+ * A GPU in use, whether this daemon assigned it or not. There is a container, a process, or both.
  *
  * @param kind by what it is known
  */

@@ -6,7 +6,7 @@ import jnvdocker.process.OpenDevices;
 import java.time.Duration;
 import java.util.List;
 
-/** Sees who uses GPUs. */
+/** Finds the processes and containers that use GPUs. */
 public interface GpuUses {
     /**
      * Every use of these GPUs, by the processes of this moment and the containers that the engine
@@ -20,21 +20,21 @@ public interface GpuUses {
     /**
      * The uses that are known by a process, with the containers that were listed last.
      *
-     * @param recent the last look at the processes will do, if it is not older than that
+     * @param recent the greatest age at which the last scan of the processes is used again
      */
     default List<GpuUse> processes(List<Gpu> gpus, Duration recent) {
         return scanWithoutEngine(gpus).stream().filter(use -> use.process().isPresent()).toList();
     }
 
     /**
-     * Whether an engine has listed its containers since we began to look: what they were given is
-     * not known before. Where there is no engine there is nothing to know.
+     * Whether an engine has listed its containers yet: what they were given is not known before.
+     * Where there is no engine there is nothing to know.
      */
     default boolean knowsContainers() {
         return true;
     }
 
-    /** The processes of the last look that have more descriptors than are looked at at once. */
+    /** The processes of the last scan that have more descriptors than are read at once. */
     default List<OpenDevices.Partial> beyond() {
         return List.of();
     }

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Looks where paths lead that somebody else has named. One may be of a file system that does not
- * answer: that costs a thread of its own, of which there are few, and not the one that asks.
+ * Finds where paths lead that somebody else has named. One may be of a file system that does not
+ * answer: that blocks a thread of its own, of which there are few, and not the one that calls.
  */
 public final class HostPaths {
     private static final int AT_A_TIME = 8;
@@ -25,7 +25,7 @@ public final class HostPaths {
     private final Map<Query, CompletableFuture<DeviceNodes.Reached>> underWay = new HashMap<>();
 
     /**
-     * @param limit how long one look may take
+     * @param limit how long a caller waits for one path
      */
     public HostPaths(DeviceNodes nodes, Duration limit) {
         this.nodes = nodes;
@@ -60,7 +60,7 @@ public final class HostPaths {
         return reach(new Query(path, false), nodes::seen);
     }
 
-    /** Scans a path, once at a time for all who request it. */
+    /** Scans a path, once at a time for all callers that request it. */
     private DeviceNodes.Reached reach(Query query, Visit visit) throws IOException {
         CompletableFuture<DeviceNodes.Reached> found;
         synchronized (underWay) {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Programs and images whose use of a GPU does not count: they keep the driver awake, watch it, or
+ * Programs and images that do not count as users of a GPU: they keep the driver awake, watch it, or
  * draw the screen. A program can hide behind such a name; that is not prevented.
  */
 public final class IgnoredUsers {

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A container that runs, or will again without anybody's asking.
+ * A container that runs, or that its engine will start again by itself.
  *
  * @param init its first process, empty while it is between two starts
  * @param volumes names of those it mounts

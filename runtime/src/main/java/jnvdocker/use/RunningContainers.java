@@ -7,8 +7,8 @@ import java.util.List;
 /** An engine's containers that run. */
 public interface RunningContainers {
     /**
-     * All of them. One that the engine cannot look into in that time, as while it is being started
-     * or stopped, is left out.
+     * All of them. One that the engine cannot inspect in that time, as while it is being started or
+     * stopped, is left out.
      *
      * @throws IOException when the engine does not answer in that time
      */
@@ -19,6 +19,6 @@ public interface RunningContainers {
         return true;
     }
 
-    /** Those of the last answer that still run. Asks no engine. */
+    /** Those of the last answer that still run. Queries no engine. */
     List<RunningContainer> lastKnown();
 }

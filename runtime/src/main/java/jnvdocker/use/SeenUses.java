@@ -107,7 +107,7 @@ public final class SeenUses implements GpuUses {
     }
 
     /**
-     * A look at the processes.
+     * A scan of the processes.
      *
      * @param at as {@link System#nanoTime} counts
      */
@@ -171,7 +171,7 @@ public final class SeenUses implements GpuUses {
         return uses;
     }
 
-    /** None when they cannot be told, or no GPU is a MIG instance. */
+    /** None when they cannot be determined, or no GPU is a MIG instance. */
     private Capabilities capabilities(ProcessId process, List<Gpu> gpus) {
         if (gpus.stream().allMatch(gpu -> gpu.part().isEmpty())) {
             return Capabilities.NONE;

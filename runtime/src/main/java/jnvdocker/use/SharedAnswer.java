@@ -6,8 +6,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * An answer that takes a while, for many who ask at once. Each gets one to a question that was put
- * after it came; those who came while another was being answered share the next.
+ * An answer that takes a while, for many callers at once. Each gets one to a question that was put
+ * after its call; those that came while another question was being answered share the next.
  */
 public final class SharedAnswer<T> {
     private final Lock turn = new ReentrantLock();
@@ -15,7 +15,7 @@ public final class SharedAnswer<T> {
     private long answered;
     private T last;
 
-    /** An answer to the question, put now or by somebody who comes as well. */
+    /** An answer to the question, put after this call by this caller or by another one. */
     public T get(Supplier<T> question) {
         long number = came.incrementAndGet();
         turn.lock();

@@ -1,5 +1,5 @@
 /**
- * The uses of GPUs, whoever gave them: those that processes have open, and those that containers
- * were given. Start at {@link SeenUses}.
+ * The uses of GPUs, whether this daemon assigned them or not: those that processes have open, and
+ * those that containers were given. Start at {@link SeenUses}.
  */
 package jnvdocker.use;

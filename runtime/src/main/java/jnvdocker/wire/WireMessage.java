@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** A message in protobuf's wire format, whose fields are known by their numbers alone. */
+/** A message in protobuf's wire format, with fields that are known by their numbers alone. */
 public final class WireMessage {
     /** More than any message that we read has, with all messages in it. */
     private static final int MOST_FIELDS = 1 << 18;

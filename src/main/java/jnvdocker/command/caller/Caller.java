@@ -21,7 +21,7 @@ public final class Caller {
 
     private Caller() {}
 
-    /** Whether the command runs with root's rights, whoever typed it. */
+    /** Whether the command runs with root's rights, no matter which user typed it. */
     public static boolean isRoot(ClientRequest request) {
         return request.peer().uid() == 0;
     }

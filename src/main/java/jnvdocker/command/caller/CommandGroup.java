@@ -51,7 +51,7 @@ public final class CommandGroup {
                 usageHelp = true,
                 scope = ScopeType.INHERIT,
                 description = "Show this help.")
-        @SuppressWarnings("UnusedVariable") // Only picocli looks at it.
+        @SuppressWarnings("UnusedVariable") // Only picocli reads it.
         private boolean help;
 
         @Override
@@ -83,7 +83,7 @@ public final class CommandGroup {
     public static CommandLine of(CommandLine group, ClientRequest request) {
         int columns = request.columns();
         group.addSubcommand(new Help());
-        // Otherwise whoever may use the socket could read any file of root's.
+        // Otherwise any user of the socket could read any file of root's.
         return group.setExpandAtFiles(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
                 .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))

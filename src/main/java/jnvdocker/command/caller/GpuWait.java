@@ -37,7 +37,7 @@ public final class GpuWait {
     }
 
     /**
-     * Refuses {@code --gpu-wait 5m IMAGE}, in which docker would look for an image {@code 5m}.
+     * Refuses {@code --gpu-wait 5m IMAGE}, in which docker would take {@code 5m} for the image.
      *
      * @param word the word after the option
      * @param what the word's meaning: {@code image} or {@code program}
@@ -53,7 +53,9 @@ public final class GpuWait {
                 "type --gpu-wait=" + word + " to wait that long");
     }
 
-    /** From then on the client has a place in the queue, and is told so. */
+    /**
+     * Returns a wait that notifies the client, with each report, that it has a place in the queue.
+     */
     public static Waiting of(Optional<Duration> limit, ClientConnection client) {
         return new Waiting(
                 limit,

@@ -15,7 +15,7 @@ import java.util.List;
  * @param tree the folder of the programs
  * @param config the configuration file
  * @param state the folder of the volumes and the registry
- * @param cache the folder of what the daemon makes anew when it is missing
+ * @param cache the folder of the files that the daemon recreates when they are missing
  * @param stop ends the daemon; returns at once
  */
 public record Installation(
@@ -67,9 +67,9 @@ public record Installation(
     }
 
     /**
-     * Stops the daemon once the client has been told everything. A service is stopped by the
-     * client, which becomes systemctl: systemd would start again what ends by itself. The socket
-     * goes with it: docker's next question to that would start it, too.
+     * Stops the daemon once the client has received everything. A service is stopped by the client,
+     * which becomes systemctl: systemd would start again what ends by itself. The socket goes with
+     * it: docker's next request to it would start the daemon, too.
      */
     public void leave(ClientConnection client) throws IOException {
         if (service) {

@@ -27,7 +27,7 @@ public sealed interface UserEngine {
     /** An engine that is, as far as we know, on another machine. */
     record Remote(String url) implements UserEngine {}
 
-    /** Docker cannot determine the engine, and has told the user why. */
+    /** Docker cannot determine the engine, and has reported the reason to the user. */
     record Unknown(int exitCode) implements UserEngine {}
 
     /** Docker's default socket. */

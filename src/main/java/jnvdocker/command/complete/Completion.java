@@ -58,7 +58,7 @@ public final class Completion {
         client.exit(ExitCode.OK);
     }
 
-    /** Whether these arguments after {@code gpu} ask for a completion. */
+    /** Whether these arguments after {@code gpu} request a completion. */
     public static boolean isRequested(List<String> arguments) {
         return arguments.size() > 2
                 && arguments.get(0).equals(WORD)

@@ -12,7 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** The values of arguments, of which the label in the help tells the kind. */
+/** The values of arguments; the label in the help determines their kind. */
 final class Values {
     /** The label of a command's name, and of a program with its arguments. */
     static final String COMMAND = "COMMAND";

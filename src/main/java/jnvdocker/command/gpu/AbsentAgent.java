@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /**
  * The reason why a Mesos task keeps its GPUs while its agent is down: even if the task has ended,
- * its executor runs until it has told the agent.
+ * its executor runs until it has notified the agent.
  */
 final class AbsentAgent {
     private AbsentAgent() {}

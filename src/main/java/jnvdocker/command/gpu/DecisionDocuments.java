@@ -12,8 +12,8 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Decisions as documents without line breaks, for others to tell. A lease is that of {@code gpu
- * leases}.
+ * Decisions as documents without line breaks, for other packages to publish. A lease is that of
+ * {@code gpu leases}.
  */
 public final class DecisionDocuments {
     private DecisionDocuments() {}

@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
 
 /** Explains in sentences why a GPU is in its state, and what to do. */
 final class Explanation {
-    /** Only root may end a use whose user is unknown. */
+    /** Only root may end a use by an unknown user. */
     private static final Owner NOBODY_KNOWN = new Owner(0, "root");
 
     private static final String ITS_USER = "its user";
@@ -38,7 +38,8 @@ final class Explanation {
     private final Instant now;
 
     /**
-     * @param mayEnd whether the reader may end the uses of an owner: others ask, or wait
+     * @param mayEnd whether the reader may end the uses of an owner: other readers contact the
+     *     owner, or wait
      */
     Explanation(GpuStatus status, Predicate<Owner> mayEnd, Instant now) {
         this.status = status;

@@ -69,8 +69,8 @@ public final class GpuCommand {
 
     /**
      * @param keepHistory for how long a lease is kept after its end; empty if for ever
-     * @param readings what NVML last told of each GPU, by PCI address
-     * @param topologies how near two GPUs are, of each pair of which NVML has told it
+     * @param readings what NVML last reported about each GPU, by PCI address
+     * @param topologies how near two GPUs are, for each pair for which NVML has reported it
      * @param idle the holders that do not use their GPUs
      */
     public GpuCommand(
@@ -116,7 +116,7 @@ public final class GpuCommand {
             synopsisSubcommandLabel = "COMMAND")
     private static final class Gpu extends CommandGroup.Root {}
 
-    /** The commands, to be looked at and not to be run. */
+    /** Returns the commands for inspection only: they must not be run. */
     public CommandLine commands(ClientRequest request, ClientConnection client) {
         Screen screen = Screen.of(request);
         return commands(
@@ -246,7 +246,7 @@ public final class GpuCommand {
         return Optional.ofNullable(readings.get().get(gpu.pciAddress())).flatMap(Reading::facts);
     }
 
-    /** Root may end all uses, whoever their owner is. */
+    /** Root may end all uses, regardless of their owner. */
     private static Predicate<Owner> mayEnd(ClientRequest request) {
         boolean isRoot = Caller.isRoot(request);
         Owner reader = Caller.owner(request);

@@ -21,7 +21,8 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * The documents that {@code gpu ls}, {@code leases} and {@code queue} print, for others to tell.
+ * The documents that {@code gpu ls}, {@code leases} and {@code queue} print, for other packages to
+ * publish.
  */
 public final class GpuDocuments {
     private final Host host;
@@ -30,7 +31,7 @@ public final class GpuDocuments {
     private final IdleHolders idle;
 
     /**
-     * @param readings what NVML last told of each GPU, by PCI address
+     * @param readings what NVML last reported about each GPU, by PCI address
      */
     public GpuDocuments(
             Host host, Leases leases, Supplier<Map<String, Reading>> readings, IdleHolders idle) {
@@ -78,7 +79,7 @@ public final class GpuDocuments {
      * A GPU.
      *
      * @param name its UUID, or its address where it has none
-     * @param standing its state and who has it; what else the document says changes all the time
+     * @param standing its state, lease and holder; the rest of the document changes all the time
      * @param document its part of the document of {@code gpu ls}
      */
     public record GpuLine(String name, String standing, String document) {}

@@ -61,7 +61,7 @@ final class GpuExtend implements Callable<Integer> {
                     "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s",
                     "only " + Holding.user(lease) + " and root may extend it, ask one of them");
         }
-        // Whoever has become root by sudo is still the user, within the user's limits.
+        // Users remain within their limits for their own leases, even as root by sudo.
         boolean asRoot = Caller.isRoot(request) && Caller.owner(request).uid() == 0;
         Lease longer = leases.extend(lease, more, asRoot || Caller.isRoot(request) && !isOwner);
         spec.commandLine()

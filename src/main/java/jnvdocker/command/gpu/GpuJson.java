@@ -36,7 +36,7 @@ record GpuJson(
         IdleNotes.IdleJson idle,
         String note) {
 
-    /** In percent, bytes, degrees Celsius and watts; null for what the driver does not tell. */
+    /** In percent, bytes, degrees Celsius and watts; null for what the driver does not report. */
     record FiguresJson(
             Integer utilization,
             Long memoryUsed,
@@ -64,7 +64,7 @@ record GpuJson(
     }
 
     /**
-     * @param reading what NVML last told of it
+     * @param reading what NVML last reported about it
      * @param idle of which GPUs are idle
      */
     static GpuJson of(GpuStatus status, Optional<Reading> reading, IdleNotes idle) {

@@ -58,7 +58,7 @@ final class GpuLs implements Callable<Integer> {
     @Mixin private final Watch watch = new Watch();
 
     /**
-     * @param readings what NVML last told of each GPU, by PCI address
+     * @param readings what NVML last reported about each GPU, by PCI address
      */
     GpuLs(
             Host host,
@@ -105,8 +105,8 @@ final class GpuLs implements Callable<Integer> {
 
     /**
      * @param tenures the tenures of their leases, by number
-     * @param readings what NVML last told of each, by PCI address; without any there are no columns
-     *     for it
+     * @param readings what NVML last reported about each, by PCI address; without any there are no
+     *     columns for it
      */
     static TextTable table(
             List<GpuStatus> gpus,

@@ -65,7 +65,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
     private boolean json;
 
     /**
-     * @param known what NVML has told of a GPU
+     * @param known what NVML has reported about a GPU
      */
     GpuNeedsCommand(
             Host host,
@@ -107,7 +107,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
         return images.image(source);
     }
 
-    /** The report; on a host whose GPUs differ, for the first that has what the image needs. */
+    /** The report; on a host with different GPUs, for the first that has what the image needs. */
     private NeedsReport report(ImageSource.Found found) throws IOException {
         HostDriver driver;
         try {

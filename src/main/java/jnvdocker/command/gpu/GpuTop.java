@@ -68,7 +68,7 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
     @Mixin private final Watch watch = new Watch();
 
     /**
-     * @param readings what NVML last told of each GPU, by PCI address
+     * @param readings what NVML last reported about each GPU, by PCI address
      */
     GpuTop(
             Host host,

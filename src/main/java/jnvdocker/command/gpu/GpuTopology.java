@@ -51,7 +51,7 @@ final class GpuTopology implements Callable<Integer> {
     @Mixin private final Watch watch = new Watch();
 
     /**
-     * @param topologies how near two GPUs are, of each pair of which NVML has told it
+     * @param topologies how near two GPUs are, for each pair for which NVML has reported it
      */
     GpuTopology(
             Host host, Leases leases, Supplier<Map<GpuPair, Topology>> topologies, Screen screen) {

@@ -74,7 +74,7 @@ final class GpuWhy implements Callable<Integer> {
     private boolean json;
 
     /**
-     * @param readings what NVML last told of each GPU, by PCI address
+     * @param readings what NVML last reported about each GPU, by PCI address
      * @param mayEnd whether the reader may end the uses of an owner
      */
     GpuWhy(

@@ -62,7 +62,7 @@ record HolderJson(
                         .orElse(null));
     }
 
-    /** Returns empty for the owner of a claim whose origin is lost. */
+    /** Returns an owner's uid; empty for the owner of a claim that has lost its origin. */
     static Optional<Long> uid(Owner owner) {
         return Optional.of(owner.uid())
                 .filter(uid -> uid != UNKNOWN_UID)

@@ -27,7 +27,7 @@ record IdleNotes(List<IdleHolder> holders, Instant now) {
         }
     }
 
-    /** Empty as well for a GPU whose holder hangs: that is another matter. */
+    /** Also empty for a GPU with a holder that hangs: that is another matter. */
     Optional<IdleHolder> of(GpuStatus gpu) {
         long lease = gpu.lease().map(Lease::id).orElse(0L);
         return holders.stream()

@@ -46,7 +46,7 @@ final class ImageSource {
     /**
      * @param name as typed, or as in the archive
      * @param file the archive, if the image is from an archive
-     * @param platform empty if the engine was asked, or if the image does not name one
+     * @param platform empty if the engine was queried, or if the image does not name one
      */
     record Found(
             String name, Optional<String> file, Optional<Platform> platform, ImageConfig config) {}
@@ -112,7 +112,7 @@ final class ImageSource {
                         + " (or name a file: docker save -o FILE.tar)");
     }
 
-    /** Asks the user's own docker, which itself reports what is wrong. */
+    /** Queries the user's own docker, which itself reports what is wrong. */
     private ImageConfig inspected(String name) throws IOException, RefusedException {
         CallResult result =
                 client.capture(

@@ -52,7 +52,7 @@ record LeaseJson(
         return of(lease, GpuJson.word(state), Optional.of(tenure));
     }
 
-    /** One whose container's tenure is not known yet. */
+    /** Returns a lease of which the container's tenure is not known yet. */
     static LeaseJson begun(Lease lease, GpuStatus.State state) {
         return of(lease, GpuJson.word(state), Optional.empty());
     }

@@ -61,7 +61,7 @@ final class LeaseTable {
     }
 
     /**
-     * @param tenure of its container, whose age is shown, as by {@code gpu ls}
+     * @param tenure of its container; it determines the age that is shown, as in {@code gpu ls}
      */
     void live(Lease lease, GpuStatus.State state, Tenure tenure) {
         String note = withEnds ? "-" : note(lease, tenure);
@@ -107,7 +107,7 @@ final class LeaseTable {
         void println(String line) throws IOException;
     }
 
-    /** Some or all ended leases, read anew on each iteration. */
+    /** Some or all ended leases, read again on each iteration. */
     @FunctionalInterface
     interface Ended {
         void each(PastLeases.Visitor visitor) throws IOException;

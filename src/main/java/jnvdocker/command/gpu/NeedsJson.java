@@ -27,7 +27,7 @@ record NeedsJson(
         List<String> reasons,
         List<String> unchecked) {
 
-    /** A variable, one of whose alternatives must be met. */
+    /** A variable; one of its alternatives must be met. */
     record Variable(String variable, Boolean met, List<Conditions> alternatives) {
         static Variable of(NamedRequirement named, Optional<DriverFacts> driver) {
             return new Variable(
@@ -39,7 +39,7 @@ record NeedsJson(
         }
     }
 
-    /** An alternative, all of whose conditions must be met. */
+    /** An alternative; all of its conditions must be met. */
     record Conditions(String conditions, String outcome, String unmet, String values) {
         static Conditions of(Alternative alternative, Optional<DriverFacts> driver) {
             return new Conditions(

@@ -83,7 +83,7 @@ final class NeedsReport {
                         .toList();
     }
 
-    /** The report of an image whose request for GPUs cannot be understood. */
+    /** The report of an image with a request for GPUs that cannot be understood. */
     private NeedsReport(
             ImageSource.Found image, Optional<DriverFacts> driver, String misunderstanding) {
         this.image = image;

@@ -8,7 +8,7 @@ import java.util.Optional;
  * The purpose for which GPUs are held or waited for, as keys of {@code --json}: at most one of them
  * is set.
  *
- * @param pod {@code namespace/name}; its uid as long as the kubelet has told no name
+ * @param pod {@code namespace/name}; its uid as long as the kubelet has reported no name
  */
 record Purpose(
         Optional<String> image,

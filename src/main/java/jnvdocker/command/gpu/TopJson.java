@@ -17,7 +17,7 @@ import java.util.Optional;
 /** A GPU and the processes that have it open, as {@code top} prints them. */
 record TopJson(@JsonUnwrapped GpuJson gpu, List<ProcessJson> processes) {
 
-    /** In percent and bytes; null for what the driver does not tell. */
+    /** In percent and bytes; null for what the driver does not report. */
     record ProcessJson(
             int pid,
             String command,

@@ -27,7 +27,7 @@ record TopologyJson(
         String cpus,
         List<ConnectionJson> connections) {
 
-    /** To another GPU; null for what NVML does not tell. */
+    /** To another GPU; null for what NVML does not report. */
     record ConnectionJson(int index, String pciAddress, Integer nvlinks, String nearest) {
         private static ConnectionJson of(Member other, Optional<Topology> topology) {
             return new ConnectionJson(

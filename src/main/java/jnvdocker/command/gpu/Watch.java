@@ -72,7 +72,7 @@ final class Watch {
     }
 
     /**
-     * Returns how often a command line asks to be repeated; empty when it does not.
+     * Returns the interval at which a command line requests repetition; empty when it does not.
      *
      * @param typed a command line that was parsed
      */
@@ -87,8 +87,8 @@ final class Watch {
     }
 
     /**
-     * One round of a watch. The client asks again after a while, so that a watch follows a resized
-     * terminal and a restarted daemon, and the daemon keeps no state.
+     * One round of a watch. The client repeats its request after a while, so that a watch follows a
+     * resized terminal and a restarted daemon, and the daemon keeps no state.
      *
      * @param words the words after {@code jnvdocker gpu}
      * @param typed the same, parsed
@@ -122,7 +122,7 @@ final class Watch {
         }
     }
 
-    /** Returns how often this command's command line asks to repeat it; empty when it does not. */
+    /** Returns the interval at which this command is to be repeated; empty when it is not. */
     Optional<Duration> interval() {
         return Optional.ofNullable(interval);
     }

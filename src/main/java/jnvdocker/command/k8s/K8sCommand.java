@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
 import java.io.IOException;
 import java.util.List;
 
-/** {@code jnvdocker k8s …}: tells what Kubernetes is to know of this node. */
+/** {@code jnvdocker k8s …}: prints the labels of this node for Kubernetes. */
 public final class K8sCommand {
     private final NodeFacts facts;
 

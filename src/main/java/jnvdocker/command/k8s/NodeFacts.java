@@ -10,7 +10,7 @@ import java.util.function.Supplier;
 /**
  * The parts of the daemon that know what a node is labelled with.
  *
- * @param readings what NVML has told of the GPUs, by PCI address
+ * @param readings what NVML has reported about the GPUs, by PCI address
  */
 public record NodeFacts(
         GpuInventory inventory, CudaVersions cuda, Supplier<Map<String, Reading>> readings) {}

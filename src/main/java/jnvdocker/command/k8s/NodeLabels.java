@@ -31,11 +31,11 @@ final class NodeLabels {
     /** The GPUs of a host that have the same name; an instance counts as the GPU that it is of. */
     private record Model(String name, List<Whole> gpus) {}
 
-    /** A whole GPU, with what NVML has told of it. */
+    /** A whole GPU, with what NVML has reported about it. */
     private record Whole(String model, Optional<Reading> reading) {}
 
     /**
-     * @param readings what NVML has told, by PCI address
+     * @param readings what NVML has reported, by PCI address
      */
     NodeLabels(HostDriver driver, Optional<CudaVersion> cuda, Map<String, Reading> readings) {
         List<Whole> gpus = wholes(driver.gpus(), readings);
@@ -129,7 +129,7 @@ final class NodeLabels {
                 });
     }
 
-    /** Only a GPU that can be divided tells whether it is; the others may not have answered yet. */
+    /** Only a GPU that can be divided reports whether it is; others may not have answered yet. */
     private void addMig(List<Whole> gpus) {
         List<Optional<GpuFigures>> figures =
                 gpus.stream().map(gpu -> gpu.reading().flatMap(Reading::figures)).toList();

@@ -1,5 +1,5 @@
 /**
- * {@code jnvdocker k8s …}: what a node of Kubernetes is told of this host. Start at {@link
- * K8sCommand}.
+ * {@code jnvdocker k8s …}: the labels that describe this host as a node of Kubernetes. Start at
+ * {@link K8sCommand}.
  */
 package jnvdocker.command.k8s;

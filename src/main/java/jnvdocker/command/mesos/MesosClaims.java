@@ -48,7 +48,10 @@ public final class MesosClaims {
     private final GpuInventory inventory;
     private final Processes processes = Processes.ofThisMachine();
 
-    /** Containers whose GPUs are being claimed. Tasks that share GPUs ask at the same time. */
+    /**
+     * Containers for which GPUs are being claimed. Tasks that share GPUs request them at the same
+     * time.
+     */
     private final Set<String> underWay = new HashSet<>();
 
     public MesosClaims(Leases leases, Supplier<MesosPolicy> policy, GpuInventory inventory) {
@@ -59,11 +62,12 @@ public final class MesosClaims {
 
     /**
      * Gives a container the GPUs of its share, for as long as any of its processes lives. If it
-     * asks again, it gets the same GPUs.
+     * requests them again, it gets the same GPUs.
      *
      * @param suited the UUIDs of the only GPUs that its image can use; empty when it can use any
      * @param taskId the task's, if it is known
-     * @param process the process with which the agent has started the container, and which asks
+     * @param process the process with which the agent has started the container, and which sends
+     *     the request
      */
     Allocation claim(
             GpuShare share,

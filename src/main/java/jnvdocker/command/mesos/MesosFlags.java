@@ -126,7 +126,7 @@ final class MesosFlags implements Callable<Integer> {
                                 folder,
                                 uuids));
         flags.remarks().forEach(this::remark);
-        // Only root can fix it, and nobody else may look into root's directories through us.
+        // Only root can fix it, and no other user may inspect root's directories through us.
         if (Caller.isRoot(request) && !new LauncherFolder(folder).isLaidOut()) {
             remark(
                     folder

@@ -42,8 +42,8 @@ import java.util.Set;
 
 /**
  * {@code mesos launch}: an agent is about to launch a container with GPUs, and our {@code
- * mesos-containerizer} asks how. Leads straight from the agent's files to the launch info for the
- * agent's own helper.
+ * mesos-containerizer} requests instructions. Leads straight from the agent's files to the launch
+ * info for the agent's own helper.
  */
 public final class MesosLaunch {
     static final String WORD = "launch";

@@ -21,8 +21,8 @@ import java.util.Set;
  * The search paths of programs that are started in a container with the driver:
  *
  * <ul>
- *   <li>{@code mesos launch-task}: a command executor launches its task, whose own search paths
- *       have replaced those that the executor got for it.
+ *   <li>{@code mesos launch-task}: a command executor launches its task, and the task's own search
+ *       paths have replaced those that the executor got for it.
  *   <li>{@code mesos launch-session}: a health check or a session enters the container, with the
  *       environment of the image and the task only.
  * </ul>

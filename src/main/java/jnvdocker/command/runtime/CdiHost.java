@@ -35,7 +35,7 @@ public record CdiHost(
         HostDriver driver = inventory.read();
         List<CdiDevices.Device> devices = new ArrayList<>();
         for (Gpu gpu : driver.gpus()) {
-            // One node would not be enough for an instance, and no hook could tell which it has.
+            // An instance needs several nodes, and no hook could determine a container's instance.
             if (gpu.isIdentified() && gpu.part().isEmpty()) {
                 devices.add(new CdiDevices.Device(gpu, nodes.of(gpu)));
             }

@@ -78,7 +78,7 @@ record CreateCall(
     /** The length of an id by which people know a container without another name. */
     private static final int SHORT = 12;
 
-    /** The PATH that docker sets in a container whose image has none (moby: DefaultPathEnv). */
+    /** The PATH that docker sets in a container if the image has none (moby: DefaultPathEnv). */
     private static final String DOCKERS_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

@@ -26,9 +26,9 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 
 /**
- * Containers of pods whose kubelet has their GPUs of our device plugin. Their pod has the lease
- * before a runtime sees them: they get none of their own, and may have the GPUs of that lease
- * alone.
+ * Containers of pods for which the kubelet got the GPUs from our device plugin. The pod has the
+ * lease before a runtime sees its containers: they get no lease of their own, and may have only the
+ * GPUs of that lease.
  */
 public final class PodContainers {
     private final Host host;
@@ -72,7 +72,7 @@ public final class PodContainers {
 
     /**
      * The GPUs that a container has been given; none also for one that is privileged and has not
-     * asked for any.
+     * requested any.
      *
      * @param gpus those of the host
      * @throws RefusedException for a GPU that the pod does not hold, and for requests that only

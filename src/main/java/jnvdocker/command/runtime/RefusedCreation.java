@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
- * Decides what becomes of a container whose GPUs are refused. A refused create is final to a
+ * Decides what becomes of a container that is refused its GPUs. A refused create is final to a
  * restart policy: if no user has typed the start and reads the reason, the container runs a program
  * that prints it and fails, so that the policy tries again.
  */

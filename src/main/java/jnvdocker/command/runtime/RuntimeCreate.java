@@ -54,9 +54,9 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 
 /**
- * {@code runtime create}: an engine has our OCI runtime create a container, and the runtime asks
- * how. Leads straight from the engine's texts about the container to its {@code config.json}. The
- * engine waits meanwhile, and must not be asked anything.
+ * {@code runtime create}: an engine has our OCI runtime create a container, and the runtime
+ * requests instructions. Leads straight from the engine's texts about the container to its {@code
+ * config.json}. The engine waits meanwhile, and must not be queried.
  */
 public final class RuntimeCreate {
     static final String WORD = "create";
@@ -81,9 +81,9 @@ public final class RuntimeCreate {
     private final ImageFiles images = new ImageFiles();
 
     /**
-     * @param engine the engine, whose containers start by themselves while it starts
+     * @param engine the engine; while it starts, its containers start by themselves
      * @param claims the directory of the claims
-     * @param pods the pods of Kubernetes whose containers have their GPUs of a device plugin
+     * @param pods the pods of Kubernetes with containers that get their GPUs from a device plugin
      */
     public RuntimeCreate(
             Host host,
@@ -121,7 +121,7 @@ public final class RuntimeCreate {
     }
 
     /**
-     * Tells what happens to a container with a restart policy that is refused its GPUs.
+     * Determines what happens to a container with a restart policy that is refused its GPUs.
      *
      * @param busy whether the policy is to try again
      * @param program the program that prints the reason, in a directory of its own
@@ -308,7 +308,7 @@ public final class RuntimeCreate {
                         driver,
                         () -> call.hasCompat(driver.version()),
                         call.client());
-        // While it is looked for uses of the GPUs.
+        // While the scan for uses of the GPUs runs.
         Path served = served(call, driver);
         Optional<Lease> lease = claim(creation.among(candidates), source, seen.scan());
         try {

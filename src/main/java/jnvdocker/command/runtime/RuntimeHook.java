@@ -133,7 +133,7 @@ public final class RuntimeHook {
         }
     }
 
-    /** The runtime does not tell a hook its root; engines also keep their bundles apart. */
+    /** A hook does not receive the runtime's root; engines keep their bundles apart as well. */
     private static OciContainers.Container container(ContainerState state) {
         return new OciContainers.Container(
                 String.valueOf(state.bundle().toAbsolutePath().getParent()), state.id());

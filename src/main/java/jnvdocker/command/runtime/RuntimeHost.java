@@ -24,9 +24,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
- * The host whose engines are told of our runtime.
+ * The host with the engines in which our runtime is registered.
  *
- * @param engine that can be asked
+ * @param engine the engine that can be queried
  * @param real the runtime that ours becomes, by our configuration
  * @param config our configuration
  * @param cdi what CDI devices are made of

@@ -38,9 +38,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Refuses an engine whose containers would have GPUs without a lease: one that is not Docker's, or
- * something before Docker's that does not pass everything on. A lease begins when the engine mounts
- * our volume, and such an engine starts the container without it.
+ * Refuses an engine that would give containers GPUs without a lease: one that is not Docker's, or a
+ * program in front of Docker's that does not pass everything on. A lease begins when the engine
+ * mounts our volume, and such an engine starts the container without it.
  */
 final class EngineProof {
     private static final String SEEN =
@@ -210,7 +210,7 @@ final class EngineProof {
         try {
             refuseDropping(trial, DEFAULT_RUNTIME);
         } catch (IOException | RefusedException e) {
-            leases.cancel(claim); // whose volume stays while it has GPUs
+            leases.cancel(claim); // its volume stays while it has GPUs
             try {
                 engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
             } catch (EngineException later) {
@@ -237,7 +237,7 @@ final class EngineProof {
         refuseDropping(trial, name);
     }
 
-    /** One at a time: those who come while the first is checked need no check of their own. */
+    /** One at a time: requests that arrive during a successful check need no check of their own. */
     private synchronized void refuseDropping(TrialContainer trial, String runtime)
             throws IOException, RefusedException {
         Map<String, Object> identity = new HashMap<>(identity(engine.socket()));
@@ -284,7 +284,7 @@ final class EngineProof {
         client.captureQuietly(docker(run, request, "rm", "-f", name));
         List<String> missing = missing(added, seen.output());
         if (!missing.isEmpty()) {
-            leases.cancel(claim); // whose volume stays while it has GPUs
+            leases.cancel(claim); // its volume stays while it has GPUs
             String volume = ClaimNames.volume(claim.id());
             client.captureQuietly(docker(run, request, "volume", "rm", volume));
             throw refused(

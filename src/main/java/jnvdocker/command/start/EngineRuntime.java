@@ -15,7 +15,7 @@ final class EngineRuntime {
     private final Predicate<String> guarded;
 
     /**
-     * @param guarded tells whether a runtime's program is ours, which gives containers their GPUs
+     * @param guarded whether a runtime's program is ours, which gives containers their GPUs
      */
     EngineRuntime(DockerEngine engine, Predicate<String> guarded) {
         this.engine = engine;

@@ -21,14 +21,16 @@ import java.util.regex.Pattern;
  * credentials, and shows its progress as docker run does.
  */
 final class ImageFinder {
-    /** Docker's grammar of names; it never asks a registry for a name outside of it. */
+    /** Docker's grammar of names; it never requests a name outside of it from a registry. */
     private static final Pattern REFERENCE =
             Pattern.compile(
                     "([A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/)?"
                             + "[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
                             + "(:\\w[\\w.-]{0,127})?(@[A-Za-z0-9+._-]+:[0-9a-fA-F]{32,128})?");
 
-    /** Docker's grammar of platforms, {@code linux/arm/v7}: it refuses others before it asks. */
+    /**
+     * Docker's grammar of platforms, {@code linux/arm/v7}: it refuses others before any request.
+     */
     private static final Pattern PLATFORM = Pattern.compile("[\\w.()-]*(/[\\w.-]+){0,2}");
 
     private final DockerEngine engine;

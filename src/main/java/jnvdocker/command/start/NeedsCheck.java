@@ -23,7 +23,7 @@ public final class NeedsCheck {
     private final Function<Gpu, Optional<GpuFacts>> known;
 
     /**
-     * @param known what NVML has told of a GPU by now; must not wait for it
+     * @param known what NVML has reported about a GPU by now; must not wait for it
      */
     public NeedsCheck(CudaVersions cuda, Function<Gpu, Optional<GpuFacts>> known) {
         this.cuda = cuda;
@@ -32,9 +32,9 @@ public final class NeedsCheck {
 
     /**
      * @param compat whether CUDA libraries of the image's own come before the driver's, if that is
-     *     known; asked only where it matters
-     * @param client is told of needs that passed only because a fact is unknown, and of GPUs that
-     *     'all' leaves out
+     *     known; queried only where it matters
+     * @param client is notified of needs that passed only because a fact is unknown, and of GPUs
+     *     that 'all' leaves out
      * @return the UUIDs of the only GPUs that the image may be given; empty when it may any
      * @throws RefusedException for a need that is not met, by the driver or a GPU that is requested
      */

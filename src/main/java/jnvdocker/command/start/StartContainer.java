@@ -145,7 +145,7 @@ public final class StartContainer {
     }
 
     /**
-     * @param ending of a container whose image was found
+     * @param ending of the request, if the image is found
      */
     public void start(RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
             throws IOException, RefusedException {
@@ -449,7 +449,10 @@ public final class StartContainer {
         }
     }
 
-    /** Its daemon of nvidia-docker 1.0 told a client elsewhere which devices and volume to use. */
+    /**
+     * {@code NV_HOST} named a host with a daemon of nvidia-docker 1.0, which reported to clients on
+     * other hosts the devices and the volume to use.
+     */
     private static void refuseOtherHost(String name) throws RefusedException {
         if (!name.isEmpty()) {
             throw new RefusedException(

@@ -34,7 +34,7 @@ public final class SuitedGpus {
 
     /**
      * @param driver the facts that are the same for all GPUs
-     * @param known what NVML has told of a GPU
+     * @param known what NVML has reported about a GPU
      */
     SuitedGpus(
             GpuNeeds needs,
@@ -119,7 +119,7 @@ public final class SuitedGpus {
         return suited.stream().map(Gpu::uuid).collect(Collectors.toSet());
     }
 
-    /** More than the host has are refused by whoever chooses. */
+    /** A count above the number of GPUs of the host is refused later, when GPUs are chosen. */
     private void refuseTooMany(int count) throws RefusedException {
         if (count > suited.size() && count <= all.size()) {
             Map.Entry<Gpu, UnmetNeedException> other = others.entrySet().iterator().next();

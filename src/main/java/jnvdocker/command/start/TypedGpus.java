@@ -15,7 +15,7 @@ import java.util.TreeSet;
  * GPUs that a container gets by docker's own options for devices, known by minors. Such an option
  * requests these GPUs.
  *
- * @param nodes the GPUs among them whose node has the name of a GPU's node in the container
+ * @param nodes the GPUs among them with a node that has the name of a GPU's node in the container
  * @param option the option that names one of them, for messages: {@code a --device that names a
  *     GPU's node}
  */

@@ -241,7 +241,10 @@ public final class DriverVolumeStore {
         return volume;
     }
 
-    /** An installer at work changes files between our look and our link. */
+    /**
+     * Returns the manifest of a new volume. An installer at work changes files after we have found
+     * them and before we link them.
+     */
     private static Manifest checked(Path folder, DriverVersion version) throws IOException {
         try {
             return DriverVolume.open(folder, version).manifest();

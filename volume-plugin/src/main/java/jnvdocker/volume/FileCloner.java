@@ -26,7 +26,7 @@ import java.util.TreeMap;
  *
  * <p>A link that is refused is never an error, whatever the reason: another file system (EXDEV),
  * {@code fs.protected_hardlinks} (EPERM), too many links (EMLINK), or a file system without links.
- * If the reason stands in the way of a copy too, the copy tells it.
+ * If the reason prevents a copy too, the copy reports it.
  */
 final class FileCloner {
     private static final int OWNER_READS = 0400;

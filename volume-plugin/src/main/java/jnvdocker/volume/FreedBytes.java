@@ -29,8 +29,8 @@ public final class FreedBytes {
     /**
      * The sizes of the files that have no name outside the directory: a hard link frees nothing
      * while the host has the file as well, and all of it once the host has not any more. Blocks
-     * that a file shares with others by reflink are counted, since nobody can tell. A directory
-     * that is not there frees nothing.
+     * that a file shares with others by reflink are counted, since sharing cannot be determined. A
+     * directory that is not there frees nothing.
      */
     public static long of(Path folder) throws IOException {
         Map<Object, Found> files = new HashMap<>();

@@ -108,12 +108,12 @@ final class SealedVolumes {
         }
     }
 
-    /** Where the volume of a driver is mounted, as far as this is known without a look. */
+    /** Where the volume of a driver is mounted, as far as this is known without a check. */
     synchronized Optional<Path> point(DriverVersion version) {
         return Optional.ofNullable(known.get(version.text())).map(Sealed::point);
     }
 
-    /** Where volumes are mounted, as far as this is known without a look. */
+    /** Where volumes are mounted, as far as this is known without a check. */
     synchronized List<Path> points() {
         return known.values().stream().map(Sealed::point).toList();
     }

@@ -34,7 +34,10 @@ final class VolumeCheck {
         this.manifest = manifest;
     }
 
-    /** Lists files that are missing or of another size. Looks at every file, opens none. */
+    /**
+     * Lists files that are missing or of another size. Reads the attributes of every file, opens
+     * none.
+     */
     List<String> damage() throws IOException {
         List<String> problems = new ArrayList<>();
         for (Manifest.Content entry : manifest.contents()) {

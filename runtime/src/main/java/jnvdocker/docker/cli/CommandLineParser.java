@@ -106,7 +106,7 @@ final class CommandLineParser {
         return rest;
     }
 
-    /** Docker refuses the others, and one that looks like an option must not reach its pull. */
+    /** Docker refuses the others, and one with the form of an option must not reach its pull. */
     private static boolean mayBeImage(String operand) {
         return !operand.isEmpty() && !operand.startsWith("-");
     }

@@ -27,7 +27,7 @@ public final class ContainerOptions {
     /** The length of the id that names a container's host and network alias. */
     private static final int SHORT_ID = 12;
 
-    /** Settings of HostConfig whose value is that of an option. */
+    /** Settings of HostConfig, each with the option that takes the same value. */
     private static final Map<String, String> VALUES =
             Map.ofEntries(
                     Map.entry("BlkioWeight", "blkio-weight"),
@@ -303,7 +303,7 @@ public final class ContainerOptions {
         if (config.path("OpenStdin").asBoolean()) {
             add("interactive", "true");
             if (!config.path("StdinOnce").asBoolean()) {
-                // Without an attached input docker keeps it open for everybody who attaches.
+                // Without an attached input docker keeps it open for every client that attaches.
                 add("attach", "stdout");
                 add("attach", "stderr");
             }

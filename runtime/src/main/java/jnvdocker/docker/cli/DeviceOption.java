@@ -55,7 +55,9 @@ public record DeviceOption(String typed, String host, String container, boolean 
                 : OptionalInt.empty();
     }
 
-    /** Whether a GPU is found there by what asks for GPUs by the names of their nodes. */
+    /**
+     * Whether the path in the container is the name of a GPU's node, by which programs find GPUs.
+     */
     public boolean isCalledAsAGpu() {
         return GPU_NODE.matcher(MountTargets.clean(container)).matches();
     }

@@ -15,7 +15,7 @@ public final class DockerArguments {
     public static List<String> of(ContainerEdits edits) {
         List<String> arguments = new ArrayList<>();
         for (DeviceNode node : edits.devices()) {
-            // Not rwm: making a node anew is not needed, and would be a way round.
+            // Not rwm: creating the node again is not needed, and would be a way round.
             arguments.add("--device=" + node.hostPath() + ":" + node.name() + ":rw");
         }
         for (VolumeMount mount : edits.mounts()) {

@@ -3,8 +3,8 @@ package jnvdocker.docker.cli;
 import java.io.IOException;
 
 /**
- * Where the options of a docker that is newer than our table are looked up. Asked at most once for
- * a command line, and only when that has an option which the table does not know.
+ * The source of the options of a docker that is newer than our table. Queried at most once for a
+ * command line, and only when that has an option which the table does not know.
  */
 @FunctionalInterface
 public interface DockerHelp {

@@ -16,7 +16,7 @@ import java.util.function.BiConsumer;
 final class MountOptions {
     private static final String DRIVER_VOLUME = "nvidia_driver_";
 
-    /** Settings of a mount whose value is that of a field of {@code --mount}. */
+    /** Settings of a mount, each with the field of {@code --mount} that takes the same value. */
     private static final Map<String, String> FIELDS =
             Map.of(
                     "Consistency", "consistency",

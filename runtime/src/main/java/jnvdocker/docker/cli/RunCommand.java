@@ -157,7 +157,7 @@ public final class RunCommand implements DockerCommandLine {
         return options.values("device-cgroup-rule");
     }
 
-    /** Minors of the GPUs that {@code --device} gives, in that order, as far as names tell. */
+    /** Minors of the GPUs that {@code --device} gives, in that order, as far as names show them. */
     public List<Integer> gpuNodes() {
         return devices().stream()
                 .flatMapToInt(device -> device.namedMinor().stream())
@@ -167,7 +167,8 @@ public final class RunCommand implements DockerCommandLine {
     }
 
     /**
-     * NVIDIA devices that {@code --device} asks of the engine's CDI, as {@code nvidia.com/gpu=0}.
+     * NVIDIA devices that {@code --device} requests from the engine's CDI, as {@code
+     * nvidia.com/gpu=0}.
      */
     public List<String> cdiDevices() {
         return options.values("device").stream().filter(CDI_DEVICE.asMatchPredicate()).toList();

@@ -35,7 +35,7 @@ final class AccessRecords {
 
     /**
      * @param runtimes those of the engine, name to program
-     * @param guarded whether a program is ours: whatever the container asks for, it gets GPUs from
+     * @param guarded whether a program is ours: whatever the container requests, it gets GPUs from
      *     us alone
      */
     static GpuAccess access(
@@ -94,7 +94,7 @@ final class AccessRecords {
                 GpuUse.Kind.REQUEST, request.isOfGpus() ? ids(request) : List.of());
     }
 
-    /** A number of them are the first ones, whoever has these. */
+    /** A count means the first GPUs, whether or not they are in use. */
     private static List<String> ids(DeviceRequest request) {
         try {
             return switch (request.gpus()) {

@@ -6,7 +6,7 @@ import java.io.InputStream;
 
 /**
  * JSON in which long strings are cut off, so that no name or value of a container is too long to be
- * parsed. Those of lists are cut off early: a list tells only which containers there are.
+ * parsed. Those of lists are cut off early: a list only reports which containers there are.
  */
 final class ClippedStrings extends FilterInputStream {
     /** A longer variable, with each of its characters escaped, is one that Linux refuses. */

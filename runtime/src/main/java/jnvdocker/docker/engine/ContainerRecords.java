@@ -92,7 +92,7 @@ final class ContainerRecords {
         return Objects.requireNonNullElse(name, "");
     }
 
-    /** A JSON object whose values are texts. */
+    /** The values of a JSON object as texts, by name; empty for anything else. */
     static Map<String, String> texts(Object json) {
         Map<String, String> texts = new HashMap<>();
         if (json instanceof Map<?, ?> object) {

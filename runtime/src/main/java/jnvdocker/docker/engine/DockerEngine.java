@@ -77,7 +77,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private final ObjectMapper mapper =
             DockerClientConfig.getDefaultObjectMapper().copyWith(new EngineJson());
 
-    /** How many questions are being asked for somebody, who may have it started by that. */
+    /** The number of queries under way for clients; such a query may start the engine. */
     private final AtomicInteger onBehalf = new AtomicInteger();
 
     private final Predicate<String> guarded;
@@ -88,7 +88,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * @param guarded whether a runtime's program is ours, which asks this daemon for every GPU
+     * @param guarded whether a runtime's program is ours, which requests every GPU from this daemon
      */
     public DockerEngine(Path socket, Predicate<String> guarded) {
         this.socket = socket;
@@ -126,7 +126,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * Asks on somebody's behalf.
+     * The runtimes of the engine; a query for a client, which may start the engine.
      *
      * @throws EngineException when the engine does not answer
      */
@@ -135,7 +135,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * Whose engine it is; asks on somebody's behalf.
+     * The kind of engine; a query for a client, which may start the engine.
      *
      * @throws EngineException when the engine does not answer
      */
@@ -189,13 +189,13 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return memory.knownRuntimes().map(EngineRuntimes::standard);
     }
 
-    /** So that the engine need not be asked when the next container starts. */
+    /** Remembers the runtimes, so that the next start of a container need not query the engine. */
     EngineRuntimes learnRuntimes() throws EngineException {
         return memory.runtimes(
                 () -> queryInBackground("list runtimes", LIMIT, EngineRuntimes::query));
     }
 
-    /** The engine's facts as it tells them now, whatever is remembered. */
+    /** The engine's facts as it reports them now, whatever is remembered. */
     public EngineFacts facts(Duration limit) throws EngineException {
         return queryInBackground("describe itself", limit, EngineFacts::query);
     }
@@ -219,7 +219,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                                 .orElse(""));
     }
 
-    /** Has the engine ask a plugin for a volume, which it makes unless it has it already. */
+    /** Has the engine request a volume from a plugin, which creates it unless it has it already. */
     public void createVolume(String volume, String plugin, Duration limit) throws EngineException {
         queryOne(
                 "create volume " + volume,
@@ -275,7 +275,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                                 .toList());
     }
 
-    /** Whether a runtime's program is ours, and asks this daemon for its containers' GPUs. */
+    /** Whether a runtime's program is ours, and requests its containers' GPUs from this daemon. */
     public boolean isGuarded(String program) {
         return guarded.test(program);
     }
@@ -315,7 +315,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return runs.running(listed, id -> describe(id, limit), calls.threads());
     }
 
-    /** Looks into a container that was just started, so that it is known when nobody may ask. */
+    /** Inspects a container that was just started, for use where the engine must not be queried. */
     void learn(String container) throws EngineException {
         if (!runs.knows(container)) {
             runs.learn(container, id -> describe(id, LIMIT));
@@ -392,13 +392,13 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         Optional<InspectContainerResponse> found = record(container, limit);
         Optional<EngineRuntimes> runtimes = memory.knownRuntimes();
         if (found.isPresent() && runtimes.isPresent()) {
-            // It says as well what the container was given; nobody need ask for that again.
+            // The answer also has what the container was given: that needs no query of its own.
             running(found.get(), runtimes.get()).ifPresent(runs::keep);
         }
         return found.map(ContainerRecords::inspected);
     }
 
-    /** All that the engine tells of a container; empty when there is none. */
+    /** All that the engine reports of a container; empty when there is none. */
     private Optional<InspectContainerResponse> record(String container, Duration limit)
             throws EngineException {
         return queryOne(
@@ -550,7 +550,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return ImageConfig.of(config.getLabels(), Arrays.asList(environment));
     }
 
-    /** Has an engine that is stopped started by that, where systemd listens for it. */
+    /** Queries the engine for a client, which starts a stopped one where systemd listens for it. */
     private <T> T queryForClient(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         onBehalf.incrementAndGet();
@@ -561,7 +561,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
     }
 
-    /** Asks on nobody's behalf, of an engine that runs. */
+    /** Queries the engine for no client, and so only while it runs. */
     private <T> T queryInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         if (!Files.exists(socket)) {
@@ -572,8 +572,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * To connect to an engine that is stopped would start it, where systemd listens for it; one
-     * that is told to stop listens no more long before its events end.
+     * To connect to a stopped engine would start it, where systemd listens for it. An engine that
+     * is stopping closes its socket long before its events end.
      */
     private void passGate() throws StoppedException {
         if (onBehalf.get() == 0 && !servers.isServed(socket)) {
@@ -602,8 +602,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * Asks twice before giving up: the kept connections may be of an engine that has been restarted
-     * since, and the one that runs now may speak another version of the API.
+     * Tries twice before giving up: the kept connections may be of an engine that has been
+     * restarted since, and the one that runs now may speak another version of the API.
      */
     private <T> T query(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
@@ -628,7 +628,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
     }
 
-    /** Whether the engine understood us, and would say the same if it were asked again. */
+    /** Whether the engine understood the query, and would answer the same if it were repeated. */
     private static boolean isAnswer(RuntimeException e) {
         boolean otherVersion = e instanceof BadRequestException && isAboutVersion(e.getMessage());
         return e instanceof DockerException && !otherVersion;
@@ -644,8 +644,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * Connects anew, once for all who have found the same client dead. Others may still wait for an
-     * answer on that one, so it is closed when none can come any more.
+     * Replaces a dead client, once for all callers that have found it dead. Others may still wait
+     * for an answer on it, so it is closed when none can come any more.
      */
     private DockerClient renew(DockerClient dead, Duration limit) throws TimeoutException {
         DockerClient fresh = calls.within(limit, this::connect);

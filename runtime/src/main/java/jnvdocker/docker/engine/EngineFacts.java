@@ -6,7 +6,7 @@ import com.github.dockerjava.api.model.Info;
 import java.util.Objects;
 
 /**
- * The facts that an engine tells of itself.
+ * The facts that an engine reports about itself.
  *
  * @param version its own, {@code 28.5.2}
  * @param cgroupDriver the maker of its containers' cgroups: {@code systemd} or {@code cgroupfs}

@@ -3,8 +3,8 @@ package jnvdocker.docker.engine;
 import java.util.Optional;
 
 /**
- * The facts that an engine has told of itself, kept as long as its events are followed: it tells
- * when it changes. Asking anew takes it some ten milliseconds each time.
+ * The facts that an engine has reported about itself, kept as long as its events are followed:
+ * these report when it changes. Each new query takes it some ten milliseconds.
  */
 final class EngineMemory {
     private boolean followed;
@@ -46,7 +46,7 @@ final class EngineMemory {
         product.value = null;
     }
 
-    /** Whether it has told its id since somebody follows its events. */
+    /** Whether it has reported its id while its events are followed. */
     synchronized boolean hasAnswered() {
         return answered;
     }
@@ -85,7 +85,7 @@ final class EngineMemory {
         }
         T answer = question.query();
         synchronized (this) {
-            // Told while it answered: it may have answered before.
+            // If a change was reported during the query, the answer may be older.
             if (followed && before == generation) {
                 fact.value = answer;
             }

@@ -63,8 +63,8 @@ final class EngineTransport implements DockerHttpClient {
                         null,
                         _ -> null);
         var pool = new PoolingHttpClientConnectionManager(operator, null, null, null, null);
-        // A UnixSocket knows no limit to a read: an answer takes as long as the engine likes, and a
-        // look at whether a kept connection still lives would take for ever.
+        // A UnixSocket has no limit for a read: an answer takes as long as the engine likes, and a
+        // check whether a kept connection still lives would take for ever.
         pool.setDefaultSocketConfig(
                 SocketConfig.custom().setSoTimeout(Timeout.ZERO_MILLISECONDS).build());
         pool.setDefaultConnectionConfig(

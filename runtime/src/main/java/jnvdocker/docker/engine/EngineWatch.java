@@ -21,8 +21,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Follows what happens to the engine's containers, for as long as there is an engine, and tells the
- * leases. Whatever may have been missed in between is made up for by reconciling.
+ * Follows what happens to the engine's containers, for as long as there is an engine, and updates
+ * the leases. Whatever may have been missed in between is made up for by reconciling.
  */
 public final class EngineWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
@@ -78,7 +78,7 @@ public final class EngineWatch implements AutoCloseable {
     /** Returns when the engine's stream of events has ended. */
     private void follow() throws IOException, InterruptedException {
         EventStream events = new EventStream(this::handle);
-        // First the stream, then the list: what happens in between is told at least once.
+        // First the stream, then the list: what happens in between is reported at least once.
         try (Closeable _ = engine.events(events)) {
             engine.memory().follow();
             reconciler.reconcile();
@@ -102,7 +102,7 @@ public final class EngineWatch implements AutoCloseable {
         LOG.info("the engine at {} is gone", engine.socket());
     }
 
-    /** A start may take long: it keeps nobody from looking. */
+    /** On a thread of its own: a start may take long, and must not delay the next sweep. */
     private void startRefused() {
         if (starting.compareAndSet(false, true)) {
             Thread.ofVirtual()
@@ -133,7 +133,7 @@ public final class EngineWatch implements AutoCloseable {
         }
     }
 
-    /** Something that asks the engine, and is made up for later when it fails. */
+    /** Work that queries the engine; a later sweep makes up for a failure. */
     @FunctionalInterface
     private interface Task {
         void perform() throws IOException;

@@ -19,8 +19,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 
 /**
- * Containers that were looked into. What one was given does not change as long as its first process
- * lives, so that it is looked into once for each of its starts.
+ * Containers that were inspected. What one was given does not change as long as its first process
+ * lives, so that it is inspected once for each of its starts.
  */
 final class RunningMemory {
     private static final Logger LOG = LoggerFactory.getLogger(RunningMemory.class);
@@ -32,12 +32,12 @@ final class RunningMemory {
         this.processes = processes;
     }
 
-    /** Looks into a container; empty when it does not run any more. */
+    /** Inspects a container; empty when it does not run any more. */
     interface Question {
         Optional<RunningContainer> query(String id) throws EngineException;
     }
 
-    /** Those of the list, asking of all at once that are not known. */
+    /** Those of the list that run; inspects all that are not known at the same time. */
     List<RunningContainer> running(
             List<ContainerEngine.Listed> listed, Question question, ExecutorService threads) {
         forgetEnded();
@@ -81,7 +81,7 @@ final class RunningMemory {
         return known.computeIfPresent(id, (_, container) -> container.named(name));
     }
 
-    /** Looks into a container anew. */
+    /** Inspects a container, whatever is known of it. */
     Optional<RunningContainer> learn(String id, Question question) throws EngineException {
         Optional<RunningContainer> found = question.query(id);
         found.ifPresent(this::keep);
@@ -95,7 +95,7 @@ final class RunningMemory {
         }
     }
 
-    /** Whether this start of a container was looked into. */
+    /** Whether a container was inspected since its last start. */
     boolean knows(String id) {
         RunningContainer container = known.get(id);
         return container != null && isAlive(container.init().orElseThrow());

@@ -53,7 +53,10 @@ public record TrialContainer(
     /** The beginning of each trial container's name. */
     static final String NAME = REPOSITORY + "-";
 
-    /** Tells it from a user's container of such a name, and names the daemon that has made it. */
+    /**
+     * Distinguishes it from a user's container of such a name, and names the daemon that has made
+     * it.
+     */
     private static final String LABEL = "jnvdocker.check";
 
     private static final String THIS_DAEMON = UUID.randomUUID().toString();

@@ -51,10 +51,10 @@ public final class ChoiceText {
     }
 
     /**
-     * The refusal for a user who typed no {@code --gpus}, so that a default says how many GPUs the
+     * The refusal of a request without {@code --gpus}, so that a default says how many GPUs the
      * image gets.
      *
-     * @param byEngine whether an engine asks, which does not wait
+     * @param byEngine whether the request comes from an engine, which does not wait
      */
     public static Refusal refusalOfDefault(
             GpuRequest request, GpuChoice.Outcome outcome, boolean byEngine) {
@@ -265,7 +265,7 @@ public final class ChoiceText {
         return LeaseText.clauses(used.gpus(), List.of(), used.unmanaged(), Map.of());
     }
 
-    /** Why somebody who waits cannot be served. */
+    /** Why a client that waits cannot be served. */
     public static String obstacles(List<Obstacle> obstacles) {
         return obstacles.isEmpty()
                 ? "no GPU is available"

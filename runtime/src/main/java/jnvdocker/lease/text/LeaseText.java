@@ -31,7 +31,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Says who has a GPU, in the words that users get to see. */
+/** Describes the holders of GPUs, in the words that users get to see. */
 public final class LeaseText {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm");
     private static final DateTimeFormatter DAY = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
@@ -247,7 +247,7 @@ public final class LeaseText {
         return Quote.shown(process.name()) + " (pid " + process.id().pid() + ")";
     }
 
-    /** The owner. Root in a container says nothing of the user who started that. */
+    /** The owner; empty if unknown: root in a container does not show the user that started it. */
     public static Optional<Owner> owner(GpuUse use) {
         return use.process()
                 .map(GpuUse.User::uid)

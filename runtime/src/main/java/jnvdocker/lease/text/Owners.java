@@ -6,13 +6,13 @@ import jnvdocker.posix.NoAnswerException;
 
 /** Users, by the names that this host has for them. */
 public final class Owners {
-    /** It has this name everywhere, and nobody need be asked. */
+    /** Root has this name everywhere: the host need not be queried. */
     private static final Owner ROOT = new Owner(0, "root");
 
     private Owners() {}
 
     /**
-     * The user of that name; one that the host does not have, or does not tell of in time, has the
+     * The user of that name; one that the host does not have, or does not report in time, has the
      * number -1.
      */
     public static Owner named(String name) {
@@ -23,7 +23,7 @@ public final class Owners {
         }
     }
 
-    /** The user with that number, by the name that the host has for it, if it tells at once. */
+    /** The user with that number, by the name that the host has for it, if it answers at once. */
     public static Owner of(int uid) {
         if (uid == ROOT.uid()) {
             return ROOT;

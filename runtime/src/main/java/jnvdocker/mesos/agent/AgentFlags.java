@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * The flags with which a Mesos agent of this host offers the GPUs that its tasks can get. Wrong
  * combinations are refused in the words of Mesos' own GPU support.
  *
- * @param attributes empty unless they were requested: an agent whose attributes change does not
+ * @param attributes empty unless they were requested: an agent with changed attributes does not
  *     start again
  * @param remarks for people: what they may not expect
  */
@@ -31,7 +31,7 @@ public record AgentFlags(
     /** Precedes Mesos' own words, which begin like sentences. */
     static final String INVALID = "invalid agent flags: ";
 
-    /** Mesos looks for its own GPU support then, which these flags leave out. */
+    /** Mesos checks for its own GPU support then, which these flags leave out. */
     public static final String NO_DOCKER =
             "leave docker out of the agent's --containerizers: with it, an agent with these flags"
                     + " exits at startup on a host with NVML";

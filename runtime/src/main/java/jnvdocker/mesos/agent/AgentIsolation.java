@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The isolators of an agent whose tasks get GPUs from us.
+ * The isolators of an agent that uses our hook.
  *
  * @param all the result
  * @param added those of them that were not given

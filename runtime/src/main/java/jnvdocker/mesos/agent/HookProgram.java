@@ -22,7 +22,7 @@ final class HookProgram {
         return PROGRAM.isOurs(program);
     }
 
-    /** The socket that a settled program asks. */
+    /** The socket that a settled program connects to. */
     static Optional<String> socket(byte[] program) {
         return PROGRAM.settings(program).map(List::getLast);
     }

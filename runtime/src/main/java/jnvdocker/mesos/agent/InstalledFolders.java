@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The last options of {@code jnvdocker mesos install}, so that it and {@code mesos flags} need not
- * be told again. A file of two lines in the state directory.
+ * The last options of {@code jnvdocker mesos install}, so that they need not be given again to it
+ * or to {@code mesos flags}. A file of two lines in the state directory.
  *
  * @param launcherDir the directory that was installed
  * @param libexec the directory of the agent's own helpers
@@ -50,7 +50,7 @@ public record InstalledFolders(Path launcherDir, Path libexec) {
                 new InstalledFolders(Path.of(lines.getFirst()), Path.of(lines.getLast())));
     }
 
-    /** Folders whose names have line breaks are not kept. */
+    /** Writes the file, unless a path is relative, too long, or has control characters. */
     public void write(Path state) throws IOException {
         if (List.of(launcherDir, libexec).stream()
                 .allMatch(path -> LINE.matcher(path.toString()).matches())) {

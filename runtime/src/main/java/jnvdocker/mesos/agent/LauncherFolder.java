@@ -21,7 +21,7 @@ import java.util.TreeSet;
  * The directory that an agent's {@code --launcher_dir} names:
  *
  * <pre>
- * mesos-containerizer   ours, which asks the daemon and then becomes the agent's own
+ * mesos-containerizer   ours, which queries the daemon and then becomes the agent's own
  * jnvdocker-prestart    ours, which gives a container its GPUs
  * mesos-executor, …     links to all the others in the agent's own directory
  * </pre>
@@ -62,7 +62,7 @@ public final class LauncherFolder {
         }
     }
 
-    /** Whether an agent with this directory would ask us. */
+    /** Whether an agent with this directory would query our daemon. */
     public boolean isLaidOut() throws IOException {
         return isOurs(folder.resolve(CONTAINERIZER));
     }

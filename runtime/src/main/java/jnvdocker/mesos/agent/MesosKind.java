@@ -27,7 +27,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Containers of Mesos agents, which tell them apart by freezer cgroups. If an executor's tasks
+ * Containers of Mesos agents, which distinguish them by freezer cgroups. If an executor's tasks
  * share a devices cgroup, its GPUs are held until all of them have ended.
  */
 public final class MesosKind extends GroupKind {

@@ -52,7 +52,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     /**
      * Those of the host that a task may get.
      *
-     * @throws RefusedException when it asks for others, or for more
+     * @throws RefusedException when it requests others, or more
      */
     public List<Gpu> givenOf(List<Gpu> host, GpuRequest request) throws RefusedException {
         List<Gpu> given = host.stream().filter(this::gives).toList();

@@ -111,7 +111,7 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
     }
 
     /**
-     * Whether it asks us how to launch containers.
+     * Whether it queries our daemon before it launches containers.
      *
      * @throws IOException when its helper cannot be read
      */

@@ -11,9 +11,9 @@ import java.util.List;
 /**
  * The GPUs that an agent has allocated to a container.
  *
- * @param owner the container whose share it is. A nested container has its own share. Before Mesos
- *     1.10, or if another program launched it, its resources are not stored: then it uses those of
- *     the container around it
+ * @param owner the container that the share belongs to. A nested container has its own share.
+ *     Before Mesos 1.10, or if another program launched it, its resources are not stored: then it
+ *     uses those of the container around it
  * @param config of that container
  * @param isInherited whether the owner is a container around this one
  */

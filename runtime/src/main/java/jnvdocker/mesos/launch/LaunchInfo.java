@@ -85,7 +85,7 @@ public final class LaunchInfo {
         return values(info.path(ENVIRONMENT));
     }
 
-    /** The environment of its task that a command executor is told: that of the image. */
+    /** The environment that a command executor receives for its task: that of the image. */
     public Map<String, String> taskEnvironment() throws IOException {
         Optional<Integer> place = taskEnvironmentArgument();
         return place.isPresent() ? values(taskEnvironment(place.get())) : Map.of();

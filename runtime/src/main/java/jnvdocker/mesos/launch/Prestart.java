@@ -23,7 +23,10 @@ public final class Prestart {
 
     private Prestart() {}
 
-    /** Tells the task's user why it cannot be started, and fails. */
+    /**
+     * The words that make the program report to the task's user why the task cannot start, and
+     * fail.
+     */
     public static List<String> refuse(String reason) {
         return List.of(NAME, "refuse", reason);
     }
@@ -33,7 +36,7 @@ public final class Prestart {
      *     added
      * @param folders of the volumes that are mounted, by their names
      * @param cgroups directories in which the devices are allowed, one that holds another before it
-     * @throws IOException when a device node cannot be looked at
+     * @throws IOException when the attributes of a device node cannot be read
      */
     public static List<String> apply(
             ContainerEdits edits,
@@ -56,7 +59,7 @@ public final class Prestart {
         return List.copyOf(words);
     }
 
-    /** As the kernel has it, whose majors differ from boot to boot. */
+    /** With the kernel's own numbers: its majors differ from boot to boot. */
     private static List<String> device(DeviceNode node) throws IOException {
         long device = (long) Files.getAttribute(node.hostPath(), "unix:rdev");
         return List.of(

@@ -18,7 +18,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.PatternSyntaxException;
 
-/** The files that containerd's {@code config.toml} imports, in whose order the last one counts. */
+/**
+ * The files that containerd's {@code config.toml} imports, in an order in which the last one
+ * counts.
+ */
 final class ContainerdImports {
     private static final int MOST = 64;
 

@@ -32,7 +32,7 @@ public enum EngineKind {
         return this == CRIO ? "CRI-O" : word();
     }
 
-    /** Where it looks for its configuration unless it is told otherwise. */
+    /** Where it reads its configuration unless another place is set. */
     public Path config() {
         return config;
     }
@@ -79,7 +79,7 @@ public enum EngineKind {
         };
     }
 
-    /** The command that makes it read its configuration again, where it must be told. */
+    /** The command that makes it read its configuration again, where one is needed. */
     public Optional<String> reload() {
         return switch (this) {
             case DOCKER -> Optional.of("systemctl reload docker");

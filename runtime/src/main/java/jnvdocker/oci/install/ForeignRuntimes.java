@@ -61,7 +61,7 @@ public final class ForeignRuntimes {
      */
     public record Named(EngineKind engine, Path file, String name, String program) {}
 
-    /** The runtimes that podman and containerd are configured with; docker can be asked. */
+    /** The runtimes that podman and containerd are configured with; docker can be queried. */
     public List<Named> named() throws IOException {
         List<Named> all = new ArrayList<>();
         for (Path file : podmans()) {
@@ -95,7 +95,7 @@ public final class ForeignRuntimes {
         }
     }
 
-    /** The directories in which engines look for CDI files, as the host has them. */
+    /** The directories in which engines search for CDI files, as the host has them. */
     public List<Path> cdiFolders() throws IOException {
         Set<String> folders = new LinkedHashSet<>(CDI);
         JsonNode docker = docker();

@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * Which programs of an engine's runtimes are ours, and ask this daemon: it decides of every GPU of
- * their containers.
+ * Which programs of an engine's runtimes are ours, and query this daemon: it decides on every GPU
+ * of their containers.
  */
 public final class GuardedRuntimes implements Predicate<String> {
     private static final int REMEMBERED = 64;
@@ -31,7 +31,8 @@ public final class GuardedRuntimes implements Predicate<String> {
     }
 
     /**
-     * @param program its absolute path; of a name alone nobody can tell
+     * @param program its absolute path; for a name alone this cannot be determined, and counts as
+     *     false
      */
     @Override
     public boolean test(String program) {

@@ -22,7 +22,7 @@ final class HookLink {
 
     private HookLink() {}
 
-    /** NVIDIA's, in that directory or where dockerd looks by itself. */
+    /** NVIDIA's, in that directory or where dockerd searches by itself. */
     static Optional<Path> nvidias(Path folder) {
         return Stream.concat(Stream.of(folder), RealRuntime.FOLDERS.stream())
                 .flatMap(each -> in(each).stream())

@@ -18,8 +18,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The running containers of a runtime that podman, containerd and CRI-O have, which cannot be asked
- * for them. Stopped ones stand in their databases alone.
+ * The running containers of a runtime that podman, containerd and CRI-O have, which cannot be
+ * queried for them. Stopped ones stand in their databases alone.
  */
 public final class RunningContainers {
     private static final String MONITOR = "conmon";
@@ -41,7 +41,7 @@ public final class RunningContainers {
         };
     }
 
-    /** Podman and CRI-O have a process for each container, whose arguments name the runtime. */
+    /** Podman and CRI-O have a process for each container, with the runtime among its arguments. */
     static List<String> monitored(List<StartedProgram> monitors, Path runtime) {
         Set<String> names = new TreeSet<>();
         for (StartedProgram monitor : monitors) {

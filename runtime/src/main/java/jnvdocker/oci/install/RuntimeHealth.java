@@ -22,8 +22,7 @@ public record RuntimeHealth(
 
     /**
      * @param socket of this daemon
-     * @param engine the answer of the engine that is asked; empty for one that is not, or does not
-     *     answer
+     * @param engine the answer of the engine; empty for one that is not queried, or does not answer
      */
     public static RuntimeHealth of(
             Registration registration, Path socket, Optional<EngineRuntimes> engine) {

@@ -24,7 +24,7 @@ import java.util.regex.Pattern;
  * goes last.
  */
 public final class RuntimeInstaller {
-    /** Its default name: many tools ask for this one. */
+    /** Its default name: many tools request this one. */
     public static final String NAME = "nvidia";
 
     /** The name of our CDI devices. */
@@ -36,7 +36,7 @@ public final class RuntimeInstaller {
     /** Below it there is a directory for each engine, since each has its own real runtime. */
     public static final String FOLDER = "/usr/libexec/jnvdocker-runtime";
 
-    /** Where dockerd finds programs, whoever starts it. */
+    /** Where dockerd finds programs, however it was started. */
     public static final String HOOKS = "/usr/local/bin";
 
     private static final Pattern PLAIN = Pattern.compile("[a-z0-9][a-z0-9-]{0,30}");
@@ -52,7 +52,7 @@ public final class RuntimeInstaller {
      *
      * @param state its directory
      * @param markers the directory in which a file is named like each container with GPUs
-     * @param socket where it is asked
+     * @param socket where it receives queries
      * @param wake where it reports deletions
      */
     public record Place(Path state, Path markers, Path socket, Path wake) {}
@@ -269,14 +269,14 @@ public final class RuntimeInstaller {
     /**
      * How each that was laid out fares.
      *
-     * @param engine docker's answer; asked at most once, empty when it does not answer
+     * @param engine docker's answer; queried at most once, empty when docker does not answer
      */
     public List<RuntimeHealth> health(Supplier<Optional<EngineRuntimes>> engine)
             throws IOException, RefusedException {
         List<Registration> all = registered();
         List<Registration> dockers =
                 all.stream().filter(each -> each.engine() == EngineKind.DOCKER).toList();
-        // Of several dockerds one is ours to ask, and nobody knows which file it has read.
+        // Of several dockerds we can query one, and do not know which file it has read.
         Optional<EngineRuntimes> now = dockers.size() == 1 ? engine.get() : Optional.empty();
         return all.stream()
                 .map(each ->

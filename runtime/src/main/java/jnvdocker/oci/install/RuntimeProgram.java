@@ -11,9 +11,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Our {@code nvidia-container-runtime}, in whose place an engine would run runc or crun. */
+/** Our {@code nvidia-container-runtime}, which an engine runs in place of runc or crun. */
 public final class RuntimeProgram {
-    /** Its file name in every directory: devcontainers' tools look for that name. */
+    /** Its file name in every directory: devcontainers' tools search for that name. */
     public static final String NAME = "nvidia-container-runtime";
 
     private static final int LIMIT = 4 << 20;
@@ -44,7 +44,9 @@ public final class RuntimeProgram {
         return PROGRAM.isOurs(program);
     }
 
-    /** Whether it lies there, be it settled or not; false as well when that cannot be told. */
+    /**
+     * Whether it lies there, be it settled or not; false as well when that cannot be determined.
+     */
     static boolean isOursAt(String path) {
         try {
             return path.startsWith("/")

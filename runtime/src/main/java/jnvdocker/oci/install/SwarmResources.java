@@ -6,7 +6,7 @@ import java.util.List;
 
 /** GPUs as Swarm has them: a node's generic resources, each with a name of its own. */
 public final class SwarmResources {
-    /** As docker's pages call it; a service asks {@code --generic-resource NVIDIA-GPU=2}. */
+    /** As docker's pages call it; a service requests {@code --generic-resource NVIDIA-GPU=2}. */
     public static final String KIND = "NVIDIA-GPU";
 
     private SwarmResources() {}

@@ -8,7 +8,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 
 /**
- * A container's state, as a runtime tells it to hooks.
+ * A container's state, as a runtime passes it to hooks.
  *
  * @param pid of its first process
  * @param bundle the directory with its {@code config.json}; absolute

@@ -60,8 +60,8 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
     }
 
     /**
-     * Docker's data directory above the root of a container whose user has mounted other files in
-     * place of docker's (native/oci/docker.c looks for it in the same way).
+     * Docker's data directory above the container's root, for when its user has mounted other files
+     * in place of docker's (native/oci/docker.c finds it in the same way).
      */
     private static Optional<Path> above(RuntimeSpec spec, String id) {
         if (!DockerContainer.isId(id) || !spec.rootPath().startsWith("/")) {

@@ -142,8 +142,8 @@ public record DockerContainer(
     /**
      * Docker's data directory, in which it has a directory for each container and mounts the
      * container's own files from there; with {@code --network container:OTHER} they are the other's
-     * (native/oci/docker.c looks for it in the same way). A user can mount a file of such a name,
-     * too, so what is found in another's place counts only for its contents.
+     * (native/oci/docker.c finds it in the same way). A user can mount a file of such a name, too,
+     * so what is found in another's place counts only for its contents.
      */
     static Optional<Path> dataRoot(RuntimeSpec spec, String id) {
         return dataRoot(spec, id::equals).or(() -> dataRoot(spec, ID.asMatchPredicate()));

@@ -21,9 +21,9 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
- * Decides what a container asks for: the first counts of what it has of us, of what its user says,
- * of docker's own request, of the devices that it is given, and of what its image needs. What an
- * image says is never taken for its user's word.
+ * Decides what a container requests. The first of these counts: what it has of us, what its user
+ * says, docker's own request, the devices that it is given, what its image needs. What an image
+ * says is never taken for its user's word.
  */
 public final class GpuWishes {
     private final Supplier<Settings> settings;
@@ -34,7 +34,8 @@ public final class GpuWishes {
      * The lab's settings.
      *
      * @param envSelects whether a variable of the user's says which GPUs
-     * @param imagesGetNone whether an image that needs GPUs gets none when nobody else asks
+     * @param imagesGetNone whether an image that needs GPUs gets none unless something else
+     *     requests them
      * @param defaultGpus the GPUs that it gets otherwise
      * @param allMeans the GPUs for a request of all
      * @param swarmResources names of Swarm's generic resources that are GPUs
@@ -86,7 +87,8 @@ public final class GpuWishes {
 
     /**
      * @param driver the name by which docker knows the driver of claims' volumes
-     * @param standardRuntime the runtime of docker's containers whose user names none, if known
+     * @param standardRuntime the runtime that docker's containers get unless their user names one,
+     *     if known
      */
     public GpuWishes(
             Supplier<Settings> settings,
@@ -183,8 +185,8 @@ public final class GpuWishes {
     }
 
     /**
-     * The GPUs whose nodes an engine has given a container, for whom nothing can be chosen any
-     * more.
+     * The minors of the GPUs whose nodes an engine has given a container, for which nothing can be
+     * chosen any more.
      *
      * @throws RefusedException for one that is privileged, unless that is allowed
      */

@@ -27,9 +27,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Images' own configurations, as an engine keeps them: in files that are called by their SHA-256,
- * so that nobody can have changed one. The engine itself need not be asked, which answers nobody
- * while it starts.
+ * Images' own configurations, as an engine keeps them: in files that are named by their SHA-256, so
+ * that nobody can have changed one. The engine itself, which answers no query while it starts, is
+ * not needed.
  */
 public final class ImageFiles {
     private static final Logger LOG = LoggerFactory.getLogger(ImageFiles.class);

@@ -65,7 +65,7 @@ final class NvidiaParts {
                     "/var/run/nvidia-fabricmanager/",
                     "/tmp/nvidia-mps");
 
-    /** The major of the kernel's graphics drivers, whose nodes CDI adds for each GPU, too. */
+    /** The major of the kernel's graphics drivers; CDI adds their nodes for each GPU, too. */
     private static final int DRM_MAJOR = 226;
 
     private NvidiaParts() {}
@@ -157,7 +157,7 @@ final class NvidiaParts {
         return RuntimeSpec.rule(rule).filter(it -> majors.has(it.major())).isPresent();
     }
 
-    /** Not every engine tells which mounts are the user's: theirs must not look like these. */
+    /** Not every engine reports which mounts are the user's: those must not match this. */
     private static boolean isDriverFile(JsonNode mount) {
         String source = mount.path("source").asText("");
         String target = mount.path("destination").asText("");

@@ -107,7 +107,7 @@ public final class RuntimeSpec {
     }
 
     /**
-     * The pod of Kubernetes that it is a container of, as containerd or CRI-O tells it.
+     * The pod of Kubernetes that it is a container of, as containerd or CRI-O reports it.
      *
      * @param uid as Kubernetes has it
      */

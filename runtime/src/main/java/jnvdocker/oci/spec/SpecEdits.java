@@ -58,7 +58,8 @@ public final class SpecEdits {
                     .put("fileMode", ANYBODYS)
                     .put("uid", 0)
                     .put("gid", 0);
-            // Behind all others, some of which may deny everything; nobody need make a node anew.
+            // Behind all others, some of which may deny everything; no process needs to create a
+            // node.
             rules.addObject()
                     .put("allow", true)
                     .put("type", "c")
@@ -82,7 +83,7 @@ public final class SpecEdits {
         mount.putArray("options").add("bind").add("ro").add("nosuid").add("nodev").add("rprivate");
     }
 
-    /** Takes out what would give a container GPUs that asks for none. */
+    /** Takes out what would give GPUs to a container that requests none. */
     public static void withoutGpus(
             RuntimeSpec spec, Majors majors, Optional<DockerContainer> docker) {
         NvidiaParts.remove(spec, majors, hasCdi(docker), users(docker));

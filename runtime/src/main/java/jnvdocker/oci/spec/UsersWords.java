@@ -18,8 +18,8 @@ import java.util.Set;
 /**
  * The requests of a container's user in labels, annotations and variables. Docker keeps those of
  * the image and of the user together: as long as the image's own are not known, they all count as
- * the image's. A user who sets the same as the image is recognized by the order of the variables;
- * labels have none.
+ * the image's. A user's variable with the value of the image's is recognized by the order of the
+ * variables; labels have none.
  */
 final class UsersWords {
     static final String VARIABLE = "JNVDOCKER_GPUS";
@@ -102,7 +102,8 @@ final class UsersWords {
     }
 
     /**
-     * Our own variable, where nothing tells what the image says: as an earlier podman's annotation.
+     * Refuses our own variable where it cannot be distinguished from the image's, as with an
+     * annotation of an earlier podman.
      */
     private void refuseUnclear(String name) throws RefusedException {
         boolean unclear =

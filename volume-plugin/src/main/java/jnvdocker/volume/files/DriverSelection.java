@@ -97,7 +97,8 @@ final class DriverSelection {
     }
 
     /**
-     * A file whose own name says nothing may be reached by a link that has the driver's version.
+     * The name that a library gets. If its own name says nothing, a link that leads to it may have
+     * the driver's version.
      */
     private String nameInVolume(FoundLibrary library) {
         if (LibraryName.parse(library.name()).owner(driver) != Owner.UNRELATED) {

@@ -57,7 +57,7 @@ final class ElfCheck {
                 + (elf.order() == ByteOrder.BIG_ENDIAN ? ", big-endian" : "");
     }
 
-    /** The name of an architecture whose files are found on other machines. */
+    /** The name of an ELF machine's architecture; its number where we have no name for it. */
     private static String architecture(int machine) {
         return switch (machine) {
             case ElfFile.I386 -> "i386";

@@ -75,7 +75,7 @@ final class ElfFile {
         return machine;
     }
 
-    /** The name programs that link to it ask for; a program has none. */
+    /** The name that is requested by programs that link to it; a program has none. */
     Optional<String> soname() {
         return Optional.ofNullable(soname);
     }

@@ -101,7 +101,7 @@ public final class GraphicsFiles {
 
     /**
      * All that a volume may have, by path in the volume ({@code
-     * share/vulkan/icd.d/nvidia_icd.json}), and where containers look for each ({@code
+     * share/vulkan/icd.d/nvidia_icd.json}), and where containers search for each ({@code
      * /etc/vulkan/icd.d/nvidia_icd.json}), in an order that never changes.
      */
     public static Map<String, String> targets() {

@@ -76,7 +76,7 @@ final class InstalledDriver {
                         + " configuration");
     }
 
-    /** It may be where nobody can look. */
+    /** Names the directories that could not be searched: it may be in one of them. */
     private static String closed(LibrarySearch search) {
         return search.closed().isEmpty()
                 ? ""

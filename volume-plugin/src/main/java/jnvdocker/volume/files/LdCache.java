@@ -62,7 +62,7 @@ public record LdCache(List<Entry> entries, List<String> processors) {
     private static final int MAX_PROCESSORS = 1 << 10;
 
     /**
-     * @param name the name that programs ask for: {@code libcuda.so.1}
+     * @param name the name that programs request: {@code libcuda.so.1}
      * @param path the file that answers, as the host spells it; often a symbolic link
      * @param flags glibc's: kind of library in the low byte, architecture in the next
      * @param system the oldest kernel that it is for, as older caches say it
@@ -101,7 +101,7 @@ public record LdCache(List<Entry> entries, List<String> processors) {
     /**
      * Returns this cache with other entries before those of the same names.
      *
-     * @param without tells by its path which of its own entries go
+     * @param without selects by their paths its own entries that are left out
      */
     public LdCache with(List<Entry> others, Predicate<String> without) {
         List<Entry> all = new ArrayList<>();
@@ -189,7 +189,7 @@ public record LdCache(List<Entry> entries, List<String> processors) {
         return parse(file, StandardCharsets.UTF_8);
     }
 
-    /** Reads the cache of an image, whose paths may be of any bytes, one character each. */
+    /** Reads the cache of an image, in which paths may be of any bytes, one character each. */
     public static LdCache parse(byte[] file) throws MalformedFileException {
         return parse(ByteBuffer.wrap(file), StandardCharsets.ISO_8859_1);
     }

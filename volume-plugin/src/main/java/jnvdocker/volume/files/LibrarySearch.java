@@ -27,7 +27,7 @@ import java.util.TreeSet;
 
 /**
  * Collects every file of the host that a library of the driver could be, under all the names that
- * lead to it. Looks into the directories that the loader cache names and the loader's default
+ * lead to it. Searches the directories that the loader cache names and the loader's default
  * directories, their sub-folders where drivers put libraries, and wherever links with a driver's
  * name lead ({@code nvidia/current} in Debian's layout). Does not judge.
  */
@@ -101,12 +101,12 @@ final class LibrarySearch {
         return Collections.unmodifiableSortedMap(dead);
     }
 
-    /** The directories that could not be looked into, with the reason. */
+    /** The directories that could not be searched, with the reason. */
     SortedMap<String, String> closed() {
         return Collections.unmodifiableSortedMap(closed);
     }
 
-    /** The directories that exist and were looked into, as the host spells them. */
+    /** The directories that exist and were searched, as the host spells them. */
     SortedSet<String> folders() {
         return Collections.unmodifiableSortedSet(searched);
     }

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The symbolic links of the volume: whatever name a program may ask for leads to the file that the
+ * The symbolic links of the volume: whatever name a program may request leads to the file that the
  * host's loader would take. Where two files claim a name, the loader cache decides, then the driver
  * before parts with numbers of their own, then the path.
  */

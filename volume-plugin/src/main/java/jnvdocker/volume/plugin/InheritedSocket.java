@@ -18,7 +18,7 @@ final class InheritedSocket {
     /**
      * Gives the socket that was handed down, or empty when standard input is anything else.
      *
-     * @param socket where the socket must listen, since dockerd looks for it there
+     * @param socket where the socket must listen, since dockerd searches for it there
      * @throws IOException when it listens somewhere else
      */
     static Optional<ServerSocketChannel> at(Path socket) throws IOException {

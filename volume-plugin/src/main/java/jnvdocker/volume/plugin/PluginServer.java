@@ -231,14 +231,15 @@ public final class PluginServer implements AutoCloseable {
             } else if (!accept.startsWith(ACCEPTED)) {
                 context.writeAndFlush(response(HttpResponseStatus.NOT_ACCEPTABLE, ""));
             } else if (verb.equals(GET) && !request.content().isReadable()) {
-                // Dockerd repeats it so after a connection that has failed. A volume that it is
-                // told is not there it forgets; without an answer it fails what it wanted it for.
+                // dockerd repeats a request like this after a connection that has failed. It
+                // forgets a volume that we report as missing; without an answer it fails what it
+                // needed it for.
                 context.close();
             } else {
                 byte[] body = ByteBufUtil.getBytes(request.content());
                 context.channel().config().setAutoRead(false);
                 if (WHAT_WE_ARE.contains(verb)) {
-                    // dockerd does not start before it has heard; there is nothing to look up.
+                    // dockerd does not start before it has this answer, which is a constant.
                     answer(context, verb, body);
                 } else {
                     dispatch(context, verb, body);
@@ -320,8 +321,8 @@ public final class PluginServer implements AutoCloseable {
 
     /**
      * Ends its connection. On one that dockerd keeps, a request may meet our death; dockerd repeats
-     * it without its body, and forgets the volume when it is told that this names none. One that
-     * cannot connect is repeated whole.
+     * it without its body, and forgets the volume if the answer is that the request names none. One
+     * that cannot connect is repeated whole.
      */
     private static FullHttpResponse response(HttpResponseStatus status, String text) {
         var body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);

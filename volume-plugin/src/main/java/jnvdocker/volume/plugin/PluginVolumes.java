@@ -12,7 +12,7 @@ import java.util.Map;
  */
 public interface PluginVolumes {
 
-    /** Whether the name is of this kind; nothing else is asked about another's. */
+    /** Whether the name is of this kind; the other methods are never called with another kind's. */
     boolean owns(String name);
 
     /** Makes the volume ready to be mounted. Once more is no error. */

@@ -35,7 +35,7 @@ final class VerbThreads implements AutoCloseable {
 
     /**
      * @param waiting how many verbs of a lane may wait for one of its threads
-     * @param patienceMillis after which one that waits is told that it does in vain
+     * @param patienceMillis after which a verb that waits is refused
      */
     record Limits(int told, int mounted, int made, int waiting, long patienceMillis) {
         /**

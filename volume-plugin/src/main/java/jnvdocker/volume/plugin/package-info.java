@@ -1,5 +1,5 @@
 /**
- * Docker's volume plugin protocol, version 1: dockerd asks on a Unix socket, JSON over HTTP. Start
- * at {@link VolumePlugin}; {@link PluginVolumes} is what volumes must be able to do.
+ * Docker's volume plugin protocol, version 1: dockerd sends requests to a Unix socket, JSON over
+ * HTTP. Start at {@link VolumePlugin}; {@link PluginVolumes} is what volumes must be able to do.
  */
 package jnvdocker.volume.plugin;
