@@ -138,7 +138,8 @@ public final class Uninstall {
     private void awaitCreations() throws IOException {
         long deadline = System.nanoTime() + LIMIT.toNanos();
         while (leases.live().stream().anyMatch(Lease::isReservation)
-                && System.nanoTime() - deadline < 0) {
+                && System.nanoTime() - deadline < 0
+                && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(INTERVAL.toNanos());
         }
     }

@@ -158,19 +158,23 @@ class RuntimeInstallTest {
         String label = "--label=jnvdocker.check=gone";
         lab.docker("run", "-d", label, "--name=jnvdocker-check-2", "plain", "sleep", "99").ok();
         lab.docker("run", label, "--name=jnvdocker-check-3", "jnvdocker-check:killed", "true").ok();
+        // An image without another name, which a container of somebody else uses.
+        lab.docker("commit", "jnvdocker-check", "jnvdocker-check:used").ok();
+        lab.docker("create", "--name=user", "jnvdocker-check:used", "true").ok();
+        lab.docker("run", label, "--name=jnvdocker-check-4", "jnvdocker-check:used", "true").ok();
         assertTrue(runtime.install().ok().out().contains(" got a GPU\n"));
         assertEquals(
-                "jnvdocker-check\njnvdocker-check-1\njnvdocker-check-2\n",
+                "jnvdocker-check\njnvdocker-check-1\njnvdocker-check-2\nuser\n",
                 lab.docker("ps", "-a", "--format={{.Names}}")
                         .ok()
                         .out()
                         .lines()
                         .sorted()
                         .collect(Collectors.joining("\n", "", "\n")));
-        assertEquals(
-                "latest\n",
-                lab.docker("images", "--format={{.Tag}}", "jnvdocker-check").ok().out());
-        lab.docker("rmi", "jnvdocker-check:latest").ok();
+        String tags = lab.docker("images", "--format={{.Tag}}", "jnvdocker-check").ok().out();
+        assertEquals(List.of("latest", "used"), tags.lines().sorted().toList());
+        lab.engine().removeContainers();
+        lab.docker("rmi", "jnvdocker-check:latest", "jnvdocker-check:used").ok();
     }
 
     @Test

@@ -45,9 +45,9 @@ final class StartedContainer {
                     .exec();
             docker.startContainerCmd(container).exec();
         } finally {
-            TrialContainer.unlessAbsent(
+            TrialContainer.removeIfPossible(
                     () -> docker.removeContainerCmd(container).withForce(true).exec());
-            TrialContainer.unlessAbsent(() -> docker.removeImageCmd(image).exec());
+            TrialContainer.removeIfPossible(() -> docker.removeImageCmd(image).exec());
         }
     }
 

@@ -3,6 +3,7 @@ package jnvdocker.docker.engine;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.command.CreateContainerCmd;
 import com.github.dockerjava.api.command.InspectContainerResponse;
+import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.Container;
 import com.github.dockerjava.api.model.Device;
@@ -15,6 +16,9 @@ import com.github.dockerjava.api.model.VolumeOptions;
 import jnvdocker.archive.FolderArchive;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -46,6 +50,8 @@ public record TrialContainer(
         List<DeviceNode> devices,
         Optional<String> runtime,
         Map<String, String> labels) {
+
+    private static final Logger LOG = LoggerFactory.getLogger(TrialContainer.class);
 
     /** Of the images that are made for trials; each has a tag of its own. */
     static final String REPOSITORY = "jnvdocker-check";
@@ -135,18 +141,19 @@ public record TrialContainer(
                         .filter(each -> each.getNames()[0].startsWith("/" + NAME))
                         .toList();
         for (Container each : left) {
-            unlessAbsent(() -> docker.removeContainerCmd(each.getId()).exec());
+            removeIfPossible(() -> docker.removeContainerCmd(each.getId()).exec());
             if (each.getImage().startsWith(REPOSITORY + ":")) {
-                unlessAbsent(() -> docker.removeImageCmd(each.getImage()).exec());
+                removeIfPossible(() -> docker.removeImageCmd(each.getImage()).exec());
             }
         }
     }
 
-    static void unlessAbsent(Runnable removal) {
+    /** Removes what is there, and leaves an image that another container uses. */
+    static void removeIfPossible(Runnable removal) {
         try {
             removal.run();
-        } catch (NotFoundException e) {
-            // It was not made, or another has removed it.
+        } catch (NotFoundException | ConflictException e) {
+            LOG.debug("nothing is left of a trial, or it is in use: {}", e.getMessage());
         }
     }
 

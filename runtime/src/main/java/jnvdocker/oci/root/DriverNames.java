@@ -203,26 +203,18 @@ public final class DriverNames {
             return true;
         }
         return switch (links.kind(name)) {
-            case LINK -> {
-                if (!links.target(name).equals(target)) {
-                    replace(links, name, target);
-                }
-                yield true;
-            }
-            case EMPTY_FILE -> {
-                // The place of a mount, in an image that was made of another runtime's container.
-                replace(links, name, target);
-                yield true;
-            }
+            case LINK -> links.target(name).equals(target) || replace(links, name, target);
+            // The place of a mount, in an image that was made of another runtime's container.
+            case EMPTY_FILE -> replace(links, name, target);
             case FILE -> false;
             case NOTHING, OTHER -> true;
         };
     }
 
-    private static void replace(ForeignFolder links, String name, String target)
+    private static boolean replace(ForeignFolder links, String name, String target)
             throws IOException {
         links.delete(name);
-        links.link(name, target);
+        return links.link(name, target);
     }
 
     /** Names the libraries in the loader's cache, and in its configuration. */
