@@ -8,7 +8,7 @@
  *   gpu 0000:07:00.0            begins a GPU; what follows is its own
  *   uuid GPU-5c1a1003-...
  *   name NVIDIA A100-SXM4-40GB
- *   memory 42949672960 1073741824
+ *   memory 42949672960 1073741824 503316480   total, used by programs, kept by the driver (0 if absent)
  *   process 4711 1073741824     one that computes; graphics PID BYTES: one that draws
  *   samples                     how much its processes use it is known
  *   sample 4711 95              of one, in percent
@@ -50,6 +50,8 @@ _Static_assert(__builtin_offsetof(nvmlEventData_t, eventData) == 16, "DATA of an
 _Static_assert(nvmlEventTypeXidCriticalError == 0x8 && nvmlEventTypeDoubleBitEccError == 0x2, "types of events");
 _Static_assert(sizeof(nvmlMemory_t) == 24 && sizeof(nvmlBAR1Memory_t) == 24, "long[3]");
 _Static_assert(__builtin_offsetof(nvmlMemory_t, used) == 16, "total, free, used");
+_Static_assert(sizeof(nvmlMemory_v2_t) == 40 && nvmlMemory_v2 == (40 | 2 << 24), "MEMORY_V2");
+_Static_assert(__builtin_offsetof(nvmlMemory_v2_t, used) == 32, "version, total, reserved, free, used");
 _Static_assert(__builtin_offsetof(nvmlBAR1Memory_t, bar1Used) == 16, "total, free, used");
 _Static_assert(sizeof(nvmlUtilization_t) == 8, "int[2]");
 
@@ -396,19 +398,45 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length)
     return leave(copy(is_mig(device, &mig) ? mig.uuid : find(device, "uuid", 0), uuid, length));
 }
 
+/* Writes the total, used and reserved bytes of a GPU or a MIG instance. */
+static nvmlReturn_t memory_of(nvmlDevice_t device, unsigned long long found[4])
+{
+    struct mig mig;
+
+    found[2] = 0;
+    if (is_mig(device, &mig)) {
+        found[0] = mig.total;
+        found[1] = mig.used;
+    } else if (numbers(device, "memory", found) < 2) {
+        return NVML_ERROR_NOT_SUPPORTED;
+    }
+    return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
     unsigned long long found[4];
     nvmlReturn_t result = enter(device, "nvmlDeviceGetMemoryInfo");
-    struct mig mig;
-    if (is_mig(device, &mig)) {
-        found[0] = mig.total;
-        found[1] = mig.used;
-    } else if (result == NVML_SUCCESS && numbers(device, "memory", found) < 2) {
-        result = NVML_ERROR_NOT_SUPPORTED;
-    }
     if (result == NVML_SUCCESS)
+        result = memory_of(device, found);
+    if (result == NVML_SUCCESS) {
+        found[1] += found[2];
         *memory = (nvmlMemory_t){ .total = found[0], .used = found[1], .free = found[0] - found[1] };
+    }
+    return leave(result);
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
+{
+    unsigned long long found[4];
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetMemoryInfo_v2");
+    if (result == NVML_SUCCESS && memory->version != nvmlMemory_v2)
+        result = NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (result == NVML_SUCCESS)
+        result = memory_of(device, found);
+    if (result == NVML_SUCCESS)
+        *memory = (nvmlMemory_v2_t){ .version = nvmlMemory_v2, .total = found[0], .reserved = found[2],
+                                     .used = found[1], .free = found[0] - found[1] - found[2] };
     return leave(result);
 }
 

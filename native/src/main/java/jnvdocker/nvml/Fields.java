@@ -1,5 +1,7 @@
 package jnvdocker.nvml;
 
+import com.sun.jna.Pointer;
+
 import jnvdocker.nvml.GpuFigures.Memory;
 
 import java.util.Optional;
@@ -29,6 +31,28 @@ final class Fields {
     @FunctionalInterface
     interface MemoryEntry {
         int of(LibNvml library, long[] totalFreeUsed);
+    }
+
+    /**
+     * Reads the memory of a GPU or of a MIG instance, as nvidia-smi shows it. Only version 2 of the
+     * call (driver 510) tells apart what programs use and what the driver keeps for itself.
+     */
+    static Optional<Memory> memory(Nvml nvml, Pointer device) throws NvmlException {
+        long[] memory = new long[LibNvml.MEMORY_V2_LONGS];
+        memory[0] = LibNvml.MEMORY_V2;
+        long[] earlier = new long[3];
+        boolean known =
+                has(
+                        nvml,
+                        library -> library.nvmlDeviceGetMemoryInfo_v2(device, memory),
+                        library -> library.nvmlDeviceGetMemoryInfo(device, earlier));
+        if (!known) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                earlier[0] > 0
+                        ? new Memory(earlier[0], earlier[2])
+                        : new Memory(memory[1], memory[4]));
     }
 
     static Optional<Memory> memory(Nvml nvml, MemoryEntry entry) throws NvmlException {

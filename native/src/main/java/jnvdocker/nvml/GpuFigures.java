@@ -105,7 +105,7 @@ public record GpuFigures(
             String model,
             Optional<Memory> memory) {}
 
-    /** In bytes; what the driver keeps for itself counts as used. */
+    /** In bytes. With drivers before 510, what the driver keeps for itself counts as used. */
     public record Memory(long total, long used) {}
 
     /**

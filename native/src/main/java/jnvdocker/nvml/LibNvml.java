@@ -37,6 +37,12 @@ interface LibNvml extends Library {
     /** Bytes of {@code nvmlEventData_t}; its second and third 8 bytes are the type and the data. */
     int EVENT_DATA_SIZE = 32;
 
+    /** An {@code nvmlMemory_v2_t}, whose first member is a version in 4 bytes and 4 of padding. */
+    int MEMORY_V2_LONGS = 5;
+
+    /** The size of that struct, and version 2 in the highest byte. */
+    long MEMORY_V2 = 40 | 2 << 24;
+
     /**
      * @throws UnsatisfiedLinkError with the loader's reason when the library cannot be loaded
      */
@@ -72,6 +78,12 @@ interface LibNvml extends Library {
     int nvmlDeviceGetMemoryBusWidth(Pointer device, int[] bits);
 
     int nvmlDeviceGetMinorNumber(Pointer device, int[] minor);
+
+    /**
+     * Version 2 of the struct and its size, total, reserved, free and used bytes. The used ones are
+     * those of programs. Drivers before 510 do not have this call.
+     */
+    int nvmlDeviceGetMemoryInfo_v2(Pointer device, long[] memory);
 
     /** Total, free and used bytes; the used ones include those that the driver has reserved. */
     int nvmlDeviceGetMemoryInfo(Pointer device, long[] memory);

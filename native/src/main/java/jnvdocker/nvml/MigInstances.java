@@ -82,8 +82,6 @@ final class MigInstances {
                         TEXT,
                         (library, bytes) ->
                                 library.nvmlDeviceGetName(instance, bytes, bytes.length)),
-                Fields.memory(
-                        nvml,
-                        (library, memory) -> library.nvmlDeviceGetMemoryInfo(instance, memory)));
+                Fields.memory(nvml, instance));
     }
 }

@@ -76,7 +76,7 @@ public final class NvmlGpu {
                         .flatMap(Architecture::of),
                 computeCapability(),
                 number((library, it) -> library.nvmlDeviceGetMinorNumber(handle, it)),
-                total(memory()),
+                total(Fields.memory(nvml, handle)),
                 total(bar1()),
                 number((library, it) -> library.nvmlDeviceGetEnforcedPowerLimit(handle, it)),
                 new Clocks(maxClock(GRAPHICS), maxClock(SM), maxClock(MEMORY)),
@@ -95,7 +95,7 @@ public final class NvmlGpu {
     public GpuFigures figures() throws NvmlException {
         return new GpuFigures(
                 utilization(),
-                memory(),
+                Fields.memory(nvml, handle),
                 bar1(),
                 number((library, it) -> library.nvmlDeviceGetPowerUsage(handle, it)),
                 number((library, it) ->
@@ -219,11 +219,6 @@ public final class NvmlGpu {
                         library.nvmlDeviceGetEncoderUtilization(handle, it, period)),
                 number((library, it) ->
                         library.nvmlDeviceGetDecoderUtilization(handle, it, period)));
-    }
-
-    private Optional<GpuFigures.Memory> memory() throws NvmlException {
-        return Fields.memory(
-                nvml, (library, memory) -> library.nvmlDeviceGetMemoryInfo(handle, memory));
     }
 
     private Optional<GpuFigures.Memory> bar1() throws NvmlException {

@@ -103,6 +103,21 @@ class NvmlTest {
             assertEquals(OptionalInt.empty(), gpu.figures().errors().remappedRows());
             assertEquals(Optional.of(ComputeMode.EXCLUSIVE_PROCESS), gpu.figures().computeMode());
             assertEquals(Optional.of(false), gpu.figures().persistent());
+            assertEquals(
+                    Optional.of(new GpuFigures.Memory(12_079_136_768L, 65_536_000)),
+                    gpu.figures().memory());
+        }
+    }
+
+    /** As nvidia-smi, which shows an unused H100 with 0 MiB. */
+    @Test
+    void memoryThatTheDriverKeepsIsNotUsed() throws Exception {
+        try (Nvml nvml = open("h100x4")) {
+            fake.change(
+                    text -> text.replace("85520809984 571473920", "85520809984 1048576 503316480"));
+            assertEquals(
+                    Optional.of(new GpuFigures.Memory(85_520_809_984L, 1 << 20)),
+                    nvml.gpu("0000:1b:00.0").figures().memory());
         }
     }
 
