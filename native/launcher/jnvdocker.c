@@ -748,8 +748,13 @@ static bool is_on_host(void)
 	if (variable != NULL && strcmp(variable, "own") == 0)
 		return true;
 	mounts[length < 0 ? 0 : length] = '\0';
-	/* The kernel's first PID namespace. */
-	return leads_to("/proc/self/ns/pid", "pid:[4026531836]") && length > 0 && leads_to("/proc/self/ns/mnt", mounts);
+	/*
+	 * The kernel's first PID and mount namespaces; the latter has that number since Linux 6.18. Root with fewer
+	 * capabilities than the first process cannot read that process's link.
+	 */
+	return leads_to("/proc/self/ns/pid", "pid:[4026531836]") &&
+	       (leads_to("/proc/self/ns/mnt", "mnt:[4026531832]") ||
+	        (length > 0 && leads_to("/proc/self/ns/mnt", mounts)));
 }
 
 /* Waits for a daemon that is starting. Returns -1 when there is none. */
@@ -931,8 +936,8 @@ static void die_not_allowed(const char *path)
 		die("cannot reach %s: %s; ask an administrator to let you into its directory", path, strerror(errno));
 	group = file.st_gid != 0 ? getgrgid(file.st_gid) : NULL;
 	if (group == NULL)
-		die("only root may use %s; ask an administrator to make the group docker or jnvdocker, with you in it",
-		    path);
+		die("only root may use %s; an administrator must add you to the group docker or jnvdocker, make that group if"
+		    " it is absent, and run 'jnvdocker gpu reload'", path);
 	die("you may not use %s; ask an administrator to add you to the group %s, then log in again", path,
 	    group->gr_name);
 }

@@ -22,6 +22,9 @@ final class HostNamespaces {
     /** The kernel's first PID namespace has this inode since Linux 3.8. */
     private static final String FIRST_PIDS = "pid:[4026531836]";
 
+    /** The kernel's first mount namespace has this inode since Linux 6.18. */
+    private static final String FIRST_MOUNTS = "mnt:[4026531832]";
+
     private HostNamespaces() {}
 
     /**
@@ -41,11 +44,16 @@ final class HostNamespaces {
         }
     }
 
-    /** A process of the host may read the links of the first process, since it is root's. */
+    /**
+     * The link of the first process is read only where the number does not decide: root with fewer
+     * capabilities than that process may not read it.
+     */
     private static boolean areTheHosts(Path proc) throws StartException {
         try {
+            String mounts = link(proc.resolve("self/ns/mnt"));
             return link(proc.resolve("self/ns/pid")).equals(FIRST_PIDS)
-                    && link(proc.resolve("self/ns/mnt")).equals(link(proc.resolve("1/ns/mnt")));
+                    && (mounts.equals(FIRST_MOUNTS)
+                            || mounts.equals(link(proc.resolve("1/ns/mnt"))));
         } catch (IOException e) {
             throw new StartException(
                     "cannot see whether this is a container: " + FileErrors.describe(e),
