@@ -5,6 +5,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.lease.GpuTime;
 import jnvdocker.posix.FileStatus;
 import jnvdocker.request.GpuRequest;
 
@@ -59,9 +60,12 @@ final class SharingCheck implements Check {
         return found;
     }
 
+    /** Unknown users may be those that are known: they count only where nobody is known. */
     private int users() throws IOException {
         Instant since = Instant.now().minus(LATELY);
-        return leases.gpuTime(since, Optional.empty()).users().size();
+        List<GpuTime.Use> uses = leases.gpuTime(since, Optional.empty()).users();
+        long known = uses.stream().filter(use -> !use.owner().isUnknown()).count();
+        return (int) Math.max(known, Math.min(1, uses.size()));
     }
 
     /** A node that every local user may open, in a container of an engine without root, too. */

@@ -5,6 +5,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.Manifest;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.LeftOut;
@@ -13,9 +14,12 @@ import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Checks whether the volume of the loaded driver gives containers the driver of this host. */
 final class VolumeFilesCheck implements Check {
@@ -74,12 +78,20 @@ final class VolumeFilesCheck implements Check {
                                             : " files, which containers go on getting")));
         }
         written(served.known(volume)).ifPresent(found::add);
-        leftOut(
-                        volume.manifest().leftOut().stream()
-                                .filter(file -> !file.reason().byIntent())
-                                .toList())
-                .ifPresent(found::add);
+        leftOut(missing(volume)).ifPresent(found::add);
         return found;
+    }
+
+    /** The files that were left out and that a container may miss: the volume has no other. */
+    private static List<LeftOut> missing(DriverVolume volume) {
+        Set<String> names =
+                volume.manifest().files().stream()
+                        .map(Manifest.Entry::name)
+                        .collect(Collectors.toSet());
+        return volume.manifest().leftOut().stream()
+                .filter(file -> !file.reason().byIntent())
+                .filter(file -> !names.contains(Path.of(file.path()).getFileName().toString()))
+                .toList();
     }
 
     /** Why no such volume can be made now: it must stay. */

@@ -683,6 +683,20 @@ class DoctorTest extends EachEngineTest {
         assertWell();
     }
 
+    /** As on a machine whose programs are beneath a directory of the driver's own. */
+    @Test
+    void scriptAroundAProgramIsNoFileThatIsMissing() {
+        Path script = host("usr/bin/nvidia-smi");
+        Path program = host("usr/local/sbin/nvidia-smi");
+        shell("mkdir -p " + program.getParent() + "; mv " + script + " " + program);
+        shell("echo '#!/bin/sh' > " + script + "; rm -r " + volume());
+        lab.jnvdocker("gpu", "volume").ok();
+        assertEquals(List.of(), found("volume"));
+        shell("mv " + program + " " + script + "; rm -r " + volume());
+        lab.jnvdocker("gpu", "volume").ok();
+        assertWell();
+    }
+
     @Test
     void driverFileThatIsLeftOutForAReason() {
         Path dead = host(LIBRARIES + "libnvidia-extra.so." + lab.host().version());
