@@ -24,6 +24,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -45,6 +47,30 @@ public final class ContainerPlanner {
     private static final String DEFAULT_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+    private static final SearchPath PROGRAMS = new SearchPath(DEFAULT_PATH, List.of("bin"), false);
+
+    private static final SearchPath LIBRARIES = new SearchPath("", List.of("lib", "lib64"), false);
+
+    /**
+     * The variables by which the loaders of Vulkan and EGL find their files, as their documentation
+     * has them. Of several EGLs the first that has a display is taken, which must be the driver's.
+     */
+    private static final SortedMap<String, SearchPath> GRAPHICS_PATHS =
+            new TreeMap<>(
+                    Map.of(
+                            "XDG_DATA_DIRS",
+                            new SearchPath("/usr/local/share:/usr/share", List.of("share"), false),
+                            "__EGL_VENDOR_LIBRARY_DIRS",
+                            new SearchPath(
+                                    "/etc/glvnd/egl_vendor.d:/usr/share/glvnd/egl_vendor.d",
+                                    List.of("share/glvnd/egl_vendor.d"),
+                                    true),
+                            "__EGL_EXTERNAL_PLATFORM_CONFIG_DIRS",
+                            new SearchPath(
+                                    "/etc/egl/egl_external_platform.d:/usr/share/egl/egl_external_platform.d",
+                                    List.of("share/egl/egl_external_platform.d"),
+                                    true)));
+
     private static final Pattern GL = Pattern.compile("lib(GL|EGL|GLESv1_CM|GLESv2)\\.so.*");
 
     private final DeviceNodes nodes;
@@ -61,6 +87,7 @@ public final class ContainerPlanner {
     /**
      * The facts about a container before it is planned.
      *
+     * @param image with the variables that the container will have, the user's included
      * @param driver the loaded driver; the container gets its volume
      * @param plainRuntime whether the container's runtime is runc or crun, which add no GPUs of
      *     their own accord
@@ -73,36 +100,38 @@ public final class ContainerPlanner {
             boolean plainRuntime) {}
 
     /**
+     * Plans a container whose root cannot be edited: its programs find the driver, and what
+     * graphics need of it, by variables.
+     *
      * @throws RefusedException when the user mounts something where it would hide what we mount
      * @throws IOException when a device node is missing and cannot be made
      */
     public ContainerEdits plan(Container container) throws RefusedException, IOException {
-        Allocation allocation = container.allocation();
+        Map<String, String> added = environment(container);
+        if (wantsGraphics(container)) {
+            Set<String> kept = container.settings().variables();
+            Map<String, String> variables = container.image().environment();
+            GRAPHICS_PATHS.forEach((name, path) -> path.put(added, variables, kept, name));
+        }
+        ContainerEdits edits = edits(container, List.of(), DriverSearch.NONE, added);
+        // Docker and Mesos copy the host's nodes, and udev may not have made those of graphics.
         return new ContainerEdits(
-                devices(allocation.gpus(), container.settings()),
-                mounts(container),
-                environment(container),
-                allocation.labels());
+                edits.devices().stream().filter(node -> Files.exists(node.hostPath())).toList(),
+                edits.mounts(),
+                edits.environment(),
+                edits.labels());
     }
 
     /**
-     * Plans a container with a root that can be edited: it also gets what graphics need, and its
-     * programs find the driver without variables.
+     * Plans a container with a root that can be edited: its programs find the driver, and what
+     * graphics need of it, without variables.
      *
      * @param compat libraries of its image that come before the driver's
      */
     public ContainerEdits plan(Container container, DriverVolume volume, CompatLibraries compat)
             throws RefusedException, IOException {
-        ContainerEdits edits = plan(container);
-        List<DeviceNode> devices = new ArrayList<>(edits.devices());
-        Map<String, String> variables = container.image().environment();
-        boolean graphics = DriverCapabilities.wantsGraphics(variables);
-        boolean compute = DriverCapabilities.wantsCompute(variables);
-        List<Gpu> gpus = container.allocation().gpus();
-        if (graphics) {
-            nodes.modeset().ifPresent(devices::add);
-            devices.addAll(DrmNodes.of(nodes.host(), gpus));
-        }
+        boolean graphics = wantsGraphics(container);
+        boolean compute = DriverCapabilities.wantsCompute(container.image().environment());
         List<GraphicsFile> files = new ArrayList<>(services());
         if (compute) {
             mps().ifPresent(files::add);
@@ -114,13 +143,32 @@ public final class ContainerPlanner {
         }
         Set<String> taken = container.settings().mountTargets();
         files.removeIf(file -> taken.contains(file.target()));
-        return new ContainerEdits(
-                devices,
-                edits.mounts(),
+        String profile = graphics ? eglProfile(container.allocation().gpus()) : "";
+        return edits(
+                container,
                 files,
-                new DriverSearch(compat, names(volume), graphics ? eglProfile(gpus) : ""),
-                searchedFirst(compat, edits.environment(), container),
-                edits.labels());
+                new DriverSearch(compat, names(volume), profile),
+                searchedFirst(compat, environment(container), container));
+    }
+
+    private ContainerEdits edits(
+            Container container,
+            List<GraphicsFile> files,
+            DriverSearch search,
+            Map<String, String> environment)
+            throws RefusedException, IOException {
+        Allocation allocation = container.allocation();
+        List<DeviceNode> devices = devices(allocation.gpus(), container.settings());
+        if (wantsGraphics(container)) {
+            nodes.modeset().ifPresent(devices::add);
+            devices.addAll(DrmNodes.of(nodes.host(), allocation.gpus()));
+        }
+        return new ContainerEdits(
+                devices, mounts(container), files, search, environment, allocation.labels());
+    }
+
+    private static boolean wantsGraphics(Container container) {
+        return DriverCapabilities.wantsGraphics(container.image().environment());
     }
 
     /** The sockets of the driver's services that there are on the host. */
@@ -271,31 +319,44 @@ public final class ContainerPlanner {
     public static Map<String, String> searchPaths(
             Map<String, String> environment, Set<String> kept) {
         Map<String, String> added = new LinkedHashMap<>();
-        append(added, environment, kept, "PATH", DEFAULT_PATH, List.of("bin"));
-        append(added, environment, kept, LIBRARY_PATH, "", List.of("lib", "lib64"));
+        PROGRAMS.put(added, environment, kept, "PATH");
+        LIBRARIES.put(added, environment, kept, LIBRARY_PATH);
         return added;
     }
 
-    private static void append(
-            Map<String, String> added,
-            Map<String, String> environment,
-            Set<String> kept,
-            String variable,
-            String standard,
-            List<String> folders) {
-        String before = environment.getOrDefault(variable, "");
-        boolean named = Stream.of(before.split(":")).anyMatch(ContainerPlanner::isDriverFolder);
-        if (named || kept.contains(variable)) {
-            return;
+    /**
+     * Directories that a variable names.
+     *
+     * @param standard those that programs search without the variable
+     * @param folders those of the driver, beneath its directory
+     * @param first whether the driver's come first
+     */
+    private record SearchPath(String standard, List<String> folders, boolean first) {
+        /** Adds the variable, unless its value names the driver or is to be kept. */
+        void put(
+                Map<String, String> added,
+                Map<String, String> environment,
+                Set<String> kept,
+                String variable) {
+            String before = environment.getOrDefault(variable, "");
+            boolean named = Stream.of(before.split(":")).anyMatch(SearchPath::isDrivers);
+            if (named || kept.contains(variable)) {
+                return;
+            }
+            String others = before.isEmpty() ? standard : before;
+            String drivers =
+                    folders.stream()
+                            .map(folder -> DRIVER_FOLDER + "/" + folder)
+                            .collect(Collectors.joining(":"));
+            added.put(
+                    variable,
+                    Stream.of(first ? drivers : others, first ? others : drivers)
+                            .filter(path -> !path.isEmpty())
+                            .collect(Collectors.joining(":")));
         }
-        StringBuilder path = new StringBuilder(before.isEmpty() ? standard : before);
-        for (String folder : folders) {
-            path.append(path.isEmpty() ? "" : ":").append(DRIVER_FOLDER).append('/').append(folder);
-        }
-        added.put(variable, path.toString());
-    }
 
-    private static boolean isDriverFolder(String folder) {
-        return folder.startsWith(DRIVER_FOLDER + "/");
+        private static boolean isDrivers(String folder) {
+            return folder.startsWith(DRIVER_FOLDER + "/");
+        }
     }
 }

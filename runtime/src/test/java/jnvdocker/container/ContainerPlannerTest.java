@@ -1,6 +1,7 @@
 package jnvdocker.container;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -153,6 +154,46 @@ class ContainerPlannerTest {
     void variablesThatTheUserSetsAreLeftToTheUser() throws Exception {
         var settings = new UserSettings(Set.of("PATH", "LD_LIBRARY_PATH"), Set.of(), Set.of());
         assertEquals(Map.of(), paths(plan(List.of(), settings)));
+    }
+
+    /** Where the container's root cannot be edited. */
+    @Test
+    void graphicsAreFoundByVariables() throws Exception {
+        String request = "NVIDIA_DRIVER_CAPABILITIES=graphics";
+        Map<String, String> found = environment(request);
+        assertEquals(
+                "/usr/local/share:/usr/share:/usr/local/nvidia/share", found.get("XDG_DATA_DIRS"));
+        assertEquals(
+                "/usr/local/nvidia/share/glvnd/egl_vendor.d:/etc/glvnd/egl_vendor.d"
+                        + ":/usr/share/glvnd/egl_vendor.d",
+                found.get("__EGL_VENDOR_LIBRARY_DIRS"));
+        assertEquals(
+                "/opt/share:/usr/local/nvidia/share",
+                environment(request, "XDG_DATA_DIRS=/opt/share").get("XDG_DATA_DIRS"));
+        assertNull(environment("NVIDIA_DRIVER_CAPABILITIES=compute").get("XDG_DATA_DIRS"));
+    }
+
+    /** Those that udev has made: docker copies the host's. */
+    @Test
+    void graphicsComeWithTheGpusOwnNodes() throws Exception {
+        Gpu gpu = Gpus.ALL.getFirst();
+        Path drm = root.resolve("sys/bus/pci/devices/" + gpu.pciAddress() + "/drm");
+        for (int number = 0; number < 2; number++) {
+            Path card = Files.createDirectories(drm.resolve("card" + number));
+            Files.writeString(card.resolve("dev"), "226:" + number + "\n");
+        }
+        Files.createFile(Files.createDirectories(root.resolve("dev/dri")).resolve("card1"));
+        ContainerEdits edits =
+                planner.plan(
+                        container(
+                                List.of(gpu),
+                                NOTHING,
+                                true,
+                                "NVIDIA_DRIVER_CAPABILITIES=graphics"));
+        String place = "/dev/dri/by-path/pci-" + gpu.pciAddress() + "-card";
+        assertEquals(
+                List.of("/dev/dri/card1", place),
+                names(edits.devices()).stream().filter(name -> name.contains("dri")).toList());
     }
 
     @Test

@@ -46,6 +46,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -243,6 +244,7 @@ public final class StartContainer {
         }
         Map<String, String> environment = new HashMap<>(image.environment());
         environment.putAll(variables);
+        environment.values().removeIf(Objects::isNull);
         MigVariables.refuse(environment, !withGpus || run.privileged());
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         Optional<Duration> time = HoldTime.of(run.gpuTime());
@@ -302,7 +304,11 @@ public final class StartContainer {
             ContainerEdits edits =
                     planner.plan(
                             new ContainerPlanner.Container(
-                                    image, allocation, userSettings, now.version(), plainRuntime));
+                                    new ImageConfig(image.labels(), environment),
+                                    allocation,
+                                    userSettings,
+                                    now.version(),
+                                    plainRuntime));
             if (claim.isPresent()) {
                 proof.refuseDropping(run, where, claim.get(), edits, request, client);
             }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A complete {@code docker run} or {@code docker create}. Of an option that is given several times
@@ -22,6 +23,8 @@ public final class RunCommand implements DockerCommandLine {
     private final TypedOptions globals;
     private final Verb verb;
     private final TypedOptions options;
+    private static final String ENV = "--env=";
+
     private final GpuRequest gpus; // null where --gpus is not given
 
     private final Set<String> dropped; // options that docker is not to see
@@ -44,7 +47,7 @@ public final class RunCommand implements DockerCommandLine {
                 capabilities.isEmpty()
                         ? List.of()
                         : List.of(
-                                "--env="
+                                ENV
                                         + GpuRequest.DRIVER_CAPABILITIES
                                         + "="
                                         + String.join(",", capabilities)));
@@ -176,10 +179,16 @@ public final class RunCommand implements DockerCommandLine {
 
     /**
      * Settings of {@code -e}: {@code NAME=value}, or a {@code NAME} that takes the caller's value
-     * and, when the caller has none, removes the image's. They come after those of the files.
+     * and, when the caller has none, removes the image's; then the variable for the capabilities of
+     * {@code --gpus}. They come after those of the files.
      */
     public List<String> env() {
-        return options.values("env");
+        return Stream.concat(
+                        options.values("env").stream(),
+                        instead.stream()
+                                .filter(option -> option.startsWith(ENV))
+                                .map(option -> option.substring(ENV.length())))
+                .toList();
     }
 
     /** Paths of {@code --env-file} as typed; a later file wins. */

@@ -28,7 +28,9 @@ final class GraphicsSearch {
     private final Set<LeftOut> leftOut = new LinkedHashSet<>();
 
     /**
-     * @param libraries the directories of the driver's libraries: Debian has nvoptix.bin among them
+     * @param libraries the directories of the driver's libraries: Debian has nvoptix.bin among
+     *     them, and a driver in a place of its own has the others in {@code share} beside its
+     *     {@code lib64}
      */
     GraphicsSearch(Host host, Collection<String> libraries) {
         this.host = host;
@@ -61,8 +63,12 @@ final class GraphicsSearch {
 
     private List<String> places(Group group, String name) {
         List<String> places = new ArrayList<>(group.places(name));
-        if (!name.endsWith(".json")) {
-            libraries.forEach(folder -> places.add(folder + "/" + name));
+        for (String folder : libraries) {
+            if (!name.endsWith(".json")) {
+                places.add(folder + "/" + name);
+            }
+            Path share = Path.of(folder).resolveSibling("share");
+            places.add(share.resolve(group.folder()).resolve(name).toString());
         }
         return places;
     }
