@@ -266,6 +266,23 @@ public final class Reconciler {
         }
     }
 
+    /**
+     * The engine has removed a container: one of our OCI runtime does not start again, so nobody
+     * need wait for that.
+     */
+    public void destroyed(String container) throws IOException {
+        for (Lease lease : registry.live()) {
+            if (OciKind.is(lease.claim().origin())
+                    && lease.claim()
+                            .container()
+                            .filter(its -> its.id().equals(container))
+                            .isPresent()
+                    && evidence.of(lease) instanceof Life.Gone(String why)) {
+                keeper.end(lease, why, false);
+            }
+        }
+    }
+
     /** The engine has removed a container that carried the label of a claim. */
     public void destroyed(String container, String claim) throws IOException {
         Optional<Claim> known = registry.claims().claim(claim);

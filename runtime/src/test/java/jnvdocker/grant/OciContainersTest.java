@@ -132,6 +132,21 @@ class OciContainersTest {
         assertEquals(List.of(), parts().registry().claims().all());
     }
 
+    /** A removed one cannot start again. One that runs is not over, whatever its engine reports. */
+    @Test
+    void removedContainerFreesItsGpusAtOnce() throws Exception {
+        ProcessId init = begin(query("a", 1));
+        begin(query("b", 1));
+        parts().reconciler().destroyed("a");
+        assertEquals(2, live().size());
+        world.machine.end(init);
+        parts().reconciler().destroyed("c");
+        assertEquals(2, live().size());
+        parts().reconciler().destroyed("a");
+        assertEquals(1, live().size());
+        assertEquals("name-b", live().getFirst().claim().container().orElseThrow().name());
+    }
+
     @Test
     void twoGetDifferentOnesAndTheNextIsRefusedByName() throws Exception {
         int all = world.gpus().size();

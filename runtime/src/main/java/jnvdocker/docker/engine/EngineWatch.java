@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -37,6 +38,10 @@ public final class EngineWatch implements AutoCloseable {
     private final Reconciler reconciler;
     private final RefusedStarts refusedStarts;
     private final AtomicBoolean starting = new AtomicBoolean();
+
+    /** Actions that concern containers without a claim, too: those of our OCI runtime. */
+    private static final Set<String> OF_ALL = Set.of("start", "rename", "destroy");
+
     private final AtomicBoolean missed = new AtomicBoolean();
 
     /** What is being seen to, and whether it has happened again meanwhile. */
@@ -169,7 +174,7 @@ public final class EngineWatch implements AutoCloseable {
         if (action.equals("rename") && attributes.get("name") != null) {
             names.put(container, attributes.get("name"));
         }
-        if (claim.isPresent() || action.equals("start") || action.equals("rename")) {
+        if (claim.isPresent() || OF_ALL.contains(action)) {
             seeTo(new Happening(action, container), () -> happened(action, container, claim));
         }
     }
@@ -200,9 +205,10 @@ public final class EngineWatch implements AutoCloseable {
             }
             case "rename" -> renamed(container);
             case "die" -> claim.ifPresent(its -> perform(action, () -> reconciler.recheck(its)));
-            case "destroy" ->
-                    claim.ifPresent(
-                            its -> perform(action, () -> reconciler.destroyed(container, its)));
+            case "destroy" -> {
+                perform(action, () -> reconciler.destroyed(container));
+                claim.ifPresent(its -> perform(action, () -> reconciler.destroyed(container, its)));
+            }
             default -> {}
         }
     }
