@@ -130,8 +130,9 @@ public final class ContainerPlanner {
      */
     public ContainerEdits plan(Container container, DriverVolume volume, CompatLibraries compat)
             throws RefusedException, IOException {
+        Map<String, String> variables = container.image().environment();
         boolean graphics = wantsGraphics(container);
-        boolean compute = DriverCapabilities.wantsCompute(container.image().environment());
+        boolean compute = DriverCapabilities.wantsCompute(variables);
         List<GraphicsFile> files = new ArrayList<>(services());
         if (compute) {
             mps().ifPresent(files::add);
@@ -147,7 +148,7 @@ public final class ContainerPlanner {
         return edits(
                 container,
                 files,
-                new DriverSearch(compat, names(volume), profile),
+                new DriverSearch(compat, names(volume, variables), profile),
                 searchedFirst(compat, environment(container), container));
     }
 
@@ -229,11 +230,13 @@ public final class ContainerPlanner {
     }
 
     /**
-     * The names of the driver's programs and of all its libraries, whatever the image's
-     * capabilities: as with CDI of NVIDIA's toolkit. Another vendor's GL has the same names as a
-     * driver's own had before GLVND, so these stay the image's.
+     * The names of the driver's programs and of all its libraries: the loader finds them whatever
+     * the capabilities, as with CDI of NVIDIA's toolkit. Another vendor's GL has the same names as
+     * a driver's own had before GLVND, so these stay the image's.
+     *
+     * @param variables of the container
      */
-    public static List<SearchedName> names(DriverVolume volume) {
+    public static List<SearchedName> names(DriverVolume volume, Map<String, String> variables) {
         List<SearchedName> names = new ArrayList<>();
         for (Folder folder : Folder.values()) {
             for (String name : volume.names(folder)) {
@@ -242,7 +245,9 @@ public final class ContainerPlanner {
                             switch (folder) {
                                 case BIN -> true;
                                 case LIB -> false;
-                                case LIB64 -> !name.endsWith(".so." + volume.version());
+                                case LIB64 ->
+                                        !name.endsWith(".so." + volume.version())
+                                                && DriverCapabilities.wants(variables, name);
                             };
                     names.add(new SearchedName(folder, name, inFolders));
                 }

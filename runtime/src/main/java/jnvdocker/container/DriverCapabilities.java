@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -26,6 +27,19 @@ public final class DriverCapabilities {
 
     private static final int MOST_SHOWN = 40;
 
+    /** Libraries of single capabilities, as libnvidia-container has them; others are of all. */
+    private static final Map<Pattern, Set<String>> LIBRARIES =
+            Map.of(
+                    Pattern.compile("lib(vdpau_nvidia|nvcuvid|nvidia-(encode|opticalflow))\\.so.*"),
+                    Set.of("all", "video"),
+                    Pattern.compile(
+                            "lib((GLX|EGL|GLESv1_CM|GLESv2)_nvidia|GLX_indirect|nvoptix|nvidia-("
+                                    + "eglcore|glcore|tls|glsi|fbc|ifr|rtcore|glvkspirv|cbl|egl-.*"
+                                    + "|vulkan-producer|wayland-client|gtk[23]))\\.so.*"),
+                    GRAPHICS,
+                    Pattern.compile("libnvidia-ngx\\.so.*"),
+                    Set.of("all", "ngx"));
+
     private DriverCapabilities() {}
 
     /** Whether it needs OpenCL; without the variable it does. */
@@ -40,6 +54,20 @@ public final class DriverCapabilities {
      */
     public static boolean wantsGraphics(Map<String, String> environment) {
         return has(environment.getOrDefault(VARIABLE, ""), GRAPHICS);
+    }
+
+    /**
+     * Whether it needs a library where compilers and programs that open a path search; without the
+     * variable it needs all of the driver's.
+     *
+     * @param library its name: {@code libnvcuvid.so.1}
+     */
+    static boolean wants(Map<String, String> environment, String library) {
+        String words = environment.getOrDefault(VARIABLE, "");
+        return words.isEmpty()
+                || LIBRARIES.entrySet().stream()
+                        .filter(entry -> entry.getKey().matcher(library).matches())
+                        .allMatch(entry -> has(words, entry.getValue()));
     }
 
     /** A remark about the first word that is ignored, since it means nothing. */

@@ -37,6 +37,27 @@ class DriverCapabilitiesTest {
 
     @ParameterizedTest
     @CsvSource({
+        "'compute,utility', libcuda.so.1, true",
+        "video, libcuda.so.1, true",
+        "utility, libunknown.so.1, true",
+        "'compute,utility', libnvcuvid.so.1, false",
+        "'compute,video', libnvcuvid.so.1, true",
+        "'compute,video', libGLX_nvidia.so.0, false",
+        "display, libGLX_nvidia.so.0, true",
+        "graphics, libnvidia-encode.so, false",
+        "graphics, libnvidia-egl-gbm.so.1, true",
+        "compute, libnvidia-ngx.so.1, false",
+        "all, libnvcuvid.so.1, true",
+        "'', libnvcuvid.so.1, true",
+    })
+    void librariesOfOtherCapabilitiesAreNotNeeded(String value, String library, boolean needed) {
+        assertEquals(
+                needed,
+                DriverCapabilities.wants(Map.of("NVIDIA_DRIVER_CAPABILITIES", value), library));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
         "'compute,utility', ''",
         "'all', ''",
         "'compat32,compute,display,graphics,ngx,utility,video', ''",

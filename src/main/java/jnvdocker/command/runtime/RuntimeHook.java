@@ -171,7 +171,9 @@ public final class RuntimeHook {
                     "use an engine that gives each container a cgroup");
         }
         call.arrange(
-                new DriverSearch(call.compat(driver.version()), ContainerPlanner.names(volume)));
+                new DriverSearch(
+                        call.compat(driver.version()),
+                        ContainerPlanner.names(volume, call.spec().environment())));
     }
 
     /** The file may date from before an upgrade, and the engine may not see our mounts. */
