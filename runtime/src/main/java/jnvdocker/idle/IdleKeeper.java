@@ -50,8 +50,8 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
      */
     private static final Duration LONGEST = Stretch.GAP.dividedBy(2);
 
-    /** How long before a holder is stopped that is announced. */
-    private static final Duration GRACE = Duration.ofMinutes(5);
+    /** How long before a holder is stopped that is announced, if its limit is not shorter still. */
+    private static final Duration NOTICE = Duration.ofMinutes(5);
 
     private static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -69,7 +69,10 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     private final Map<Key, HeldGpu> held = new HashMap<>();
     private final Set<Key> warned = new HashSet<>();
-    private final Set<Long> announced = new HashSet<>();
+
+    /** When the stop of a holder was announced, in milliseconds since boot, by its lease. */
+    private final Map<Long, Long> announced = new HashMap<>();
+
     private final IdleTime time = new IdleTime();
     private Optional<Long> sampled = Optional.empty();
     private long written;
@@ -333,19 +336,22 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
             Duration longest = gpus.getFirst().longest().orElseThrow();
             Duration least =
                     gpus.stream().map(it -> it.time(time)).min(Duration::compareTo).orElseThrow();
+            Duration notice = min(NOTICE, longest.dividedBy(2));
             if (gpus.size() < lease.claim().gpus().size()
-                    || least.compareTo(longest.minus(GRACE)) < 0) {
+                    || least.compareTo(longest.minus(notice)) < 0) {
                 return;
             }
             near.add(lease.id());
-            if (least.compareTo(longest) >= 0) {
+            Long since = announced.putIfAbsent(lease.id(), now);
+            if (since == null) {
+                Duration end = max(longest, least.plus(notice));
+                warning.log(gpus, time, "; it is stopped after " + Span.text(end));
+            } else if (least.compareTo(longest) >= 0 && now - since >= notice.toMillis()) {
                 String its = gpus.size() == 1 ? "its GPU has" : "its GPUs have";
                 stops.stop(lease, its + " been idle for " + Span.text(least));
-            } else if (announced.add(lease.id())) {
-                warning.log(gpus, time, "; it is stopped after " + Span.text(longest));
             }
         });
-        announced.retainAll(near);
+        announced.keySet().retainAll(near);
     }
 
     private void write(long now) throws IOException {

@@ -412,6 +412,22 @@ class IdleKeeperTest {
         assertEquals(1, log.size(), log::toString);
     }
 
+    /** A limit that is lowered below the time already idle, too, leaves time to act. */
+    @Test
+    void holderIsNeverStoppedWithoutNotice() throws Exception {
+        tick();
+        hold(A);
+        pass(Duration.ofHours(3));
+        longest = Optional.of(Duration.ofHours(2));
+        tick();
+        assertTrue(log.getFirst().endsWith("; it is stopped after 3h4m"), log::toString);
+        pass(Duration.ofMinutes(4));
+        assertEquals(List.of(), stopped);
+        pass(Duration.ofMinutes(2));
+        assertEquals(1, log.size(), log::toString);
+        assertTrue(stopped.getFirst().contains("idle for 3h"), stopped::toString);
+    }
+
     @Test
     void useBeforeTheEndKeepsAHolderFromBeingStopped() throws Exception {
         longest = Optional.of(Duration.ofHours(2));
