@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -17,6 +18,9 @@ import java.util.TreeMap;
  */
 final class UserTimes {
     private final Map<String, Duration> reported = new HashMap<>();
+
+    /** The users with ended or live leases, as of the last call. */
+    private Set<String> found = Set.of();
 
     /**
      * Returns the times by user.
@@ -31,6 +35,10 @@ final class UserTimes {
             String user = DecisionCounts.user(lease.claim().owner());
             times.merge(user, counts.time(lease, now), Duration::plus);
         }
+        Set<String> before = found;
+        found = Set.copyOf(times.keySet());
+        // One whose only lease has ended between the two reads is in neither, and in the next.
+        before.forEach(user -> times.putIfAbsent(user, Duration.ZERO));
         times.replaceAll((user, time) -> reported.merge(user, time, UserTimes::more));
         reported.keySet().retainAll(times.keySet());
         return times;

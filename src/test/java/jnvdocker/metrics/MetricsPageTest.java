@@ -370,6 +370,7 @@ class MetricsPageTest {
         var counts = parts.leases().counts();
         seen.add(times.of(counts, Map.of(), parts.leases().live()).get("alice"));
         parts.leases().cancel(claim);
+        seen.add(times.of(counts, Map.of(), List.of()).get("alice"));
         seen.add(times.of(counts, counts.now().times(), List.of()).get("alice"));
         seen.add(times.of(counts, Map.of("alice", Duration.ZERO), List.of()).get("alice"));
         assertEquals(seen.stream().sorted().toList(), seen);
