@@ -150,16 +150,19 @@ class RuntimeInstallTest {
     @Test
     void trialRemovesWhatTrialsHaveMadeAndNothingElse() {
         lab.engine().restart();
-        for (String tag : List.of("latest", "killed")) {
-            lab.docker("tag", "plain", "jnvdocker-check:" + tag).ok();
-        }
+        lab.docker("tag", "plain", "jnvdocker-check:latest").ok();
         lab.docker("create", "--name=jnvdocker-check", "plain").ok();
+        // Of daemons that were killed before and after their containers were made.
+        String change = "--change=LABEL jnvdocker.check=gone";
+        for (String tag : List.of("killed", "early", "used")) {
+            lab.docker("commit", change, "jnvdocker-check", "jnvdocker-check:" + tag).ok();
+        }
+        lab.docker("commit", change, "jnvdocker-check", "users:own").ok();
         lab.docker("create", "--name=jnvdocker-check-1", "plain").ok();
         String label = "--label=jnvdocker.check=gone";
         lab.docker("run", "-d", label, "--name=jnvdocker-check-2", "plain", "sleep", "99").ok();
         lab.docker("run", label, "--name=jnvdocker-check-3", "jnvdocker-check:killed", "true").ok();
-        // An image without another name, which a container of somebody else uses.
-        lab.docker("commit", "jnvdocker-check", "jnvdocker-check:used").ok();
+        // An image that a container of somebody else uses.
         lab.docker("create", "--name=user", "jnvdocker-check:used", "true").ok();
         lab.docker("run", label, "--name=jnvdocker-check-4", "jnvdocker-check:used", "true").ok();
         assertTrue(runtime.install().ok().out().contains(" got a GPU\n"));
@@ -174,7 +177,7 @@ class RuntimeInstallTest {
         String tags = lab.docker("images", "--format={{.Tag}}", "jnvdocker-check").ok().out();
         assertEquals(List.of("latest", "used"), tags.lines().sorted().toList());
         lab.engine().removeContainers();
-        lab.docker("rmi", "jnvdocker-check:latest", "jnvdocker-check:used").ok();
+        lab.docker("rmi", "jnvdocker-check:latest", "jnvdocker-check:used", "users:own").ok();
     }
 
     @Test

@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 /**
  * A container that an engine starts with our runtime and one GPU, of an image that is made for it
@@ -51,6 +52,12 @@ final class StartedContainer {
         }
     }
 
+    private static String labels() {
+        return TrialContainer.ownLabels().entrySet().stream()
+                .map(label -> "&changes=LABEL%20" + label.getKey() + "%3D" + label.getValue())
+                .collect(Collectors.joining());
+    }
+
     /** docker-java's own command for it sends JSON in the place of the archive. */
     private static void makeImage(DockerClient docker, String tag, byte[] archive) {
         DockerHttpClient http = ((DockerClientImpl) docker).getHttpClient();
@@ -61,7 +68,8 @@ final class StartedContainer {
                                 "/images/create?fromSrc=-&repo="
                                         + TrialContainer.REPOSITORY
                                         + "&tag="
-                                        + tag)
+                                        + tag
+                                        + labels())
                         .putHeader("Content-Type", "application/x-tar")
                         .bodyBytes(archive)
                         .build();

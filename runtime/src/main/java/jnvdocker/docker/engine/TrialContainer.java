@@ -5,7 +5,6 @@ import com.github.dockerjava.api.command.CreateContainerCmd;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.NotFoundException;
-import com.github.dockerjava.api.model.Container;
 import com.github.dockerjava.api.model.Device;
 import com.github.dockerjava.api.model.Driver;
 import com.github.dockerjava.api.model.HostConfig;
@@ -34,6 +33,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * A container that an engine creates and never runs: it shows what is left out of one between us
@@ -119,33 +119,36 @@ public record TrialContainer(
         }
     }
 
-    /** The labels of every trial container. */
+    /** The labels of every trial container, and of every image that is made for one. */
     static Map<String, String> ownLabels() {
         return Map.of(LABEL, THIS_DAEMON);
     }
 
     /**
-     * Removes those of a daemon that was killed meanwhile, each with the image that was made for
-     * it. One that runs is not ours: none runs for longer than a moment.
+     * Removes those of a daemon that was killed meanwhile, and the images that were made for them.
+     * One that runs is not ours: none runs for longer than a moment.
      */
     static void removeLeft(DockerClient docker) {
-        List<Container> left =
-                docker
-                        .listContainersCmd()
-                        .withShowAll(true)
-                        .withLabelFilter(List.of(LABEL))
-                        .withStatusFilter(List.of("created", "exited"))
-                        .exec()
-                        .stream()
-                        .filter(each -> !THIS_DAEMON.equals(each.getLabels().get(LABEL)))
-                        .filter(each -> each.getNames()[0].startsWith("/" + NAME))
-                        .toList();
-        for (Container each : left) {
-            removeIfPossible(() -> docker.removeContainerCmd(each.getId()).exec());
-            if (each.getImage().startsWith(REPOSITORY + ":")) {
-                removeIfPossible(() -> docker.removeImageCmd(each.getImage()).exec());
-            }
-        }
+        docker
+                .listContainersCmd()
+                .withShowAll(true)
+                .withLabelFilter(List.of(LABEL))
+                .withStatusFilter(List.of("created", "exited"))
+                .exec()
+                .stream()
+                .filter(each -> isAnothers(each.getLabels()))
+                .filter(each -> each.getNames()[0].startsWith("/" + NAME))
+                .forEach(each ->
+                        removeIfPossible(() -> docker.removeContainerCmd(each.getId()).exec()));
+        docker.listImagesCmd().withLabelFilter(LABEL).exec().stream()
+                .filter(each -> isAnothers(each.getLabels()))
+                .flatMap(each -> Stream.ofNullable(each.getRepoTags()).flatMap(Arrays::stream))
+                .filter(tag -> tag.startsWith(REPOSITORY + ":"))
+                .forEach(tag -> removeIfPossible(() -> docker.removeImageCmd(tag).exec()));
+    }
+
+    private static boolean isAnothers(Map<String, String> labels) {
+        return !THIS_DAEMON.equals(labels.get(LABEL));
     }
 
     /** Removes what is there, and leaves an image that another container uses. */
