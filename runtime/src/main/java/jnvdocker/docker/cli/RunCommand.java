@@ -16,6 +16,8 @@ import java.util.stream.Stream;
  * and has one value the last counts, as for docker.
  */
 public final class RunCommand implements DockerCommandLine {
+    private static final String ENV = "--env=";
+
     private static final Pattern CDI_DEVICE =
             Pattern.compile("(nvidia\\.com|(pod\\.)?jnvdocker)/[^=]+=.+");
 
@@ -23,8 +25,6 @@ public final class RunCommand implements DockerCommandLine {
     private final TypedOptions globals;
     private final Verb verb;
     private final TypedOptions options;
-    private static final String ENV = "--env=";
-
     private final GpuRequest gpus; // null where --gpus is not given
 
     private final Set<String> dropped; // options that docker is not to see

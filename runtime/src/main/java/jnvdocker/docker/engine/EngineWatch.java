@@ -34,14 +34,13 @@ public final class EngineWatch implements AutoCloseable {
     /** After so many sweeps everything is compared, whether or not there is a reason. */
     private static final int SWEEPS = 60;
 
+    /** Actions that concern containers without a claim, too: those of our OCI runtime. */
+    private static final Set<String> OF_ALL = Set.of("start", "rename", "destroy");
+
     private final DockerEngine engine;
     private final Reconciler reconciler;
     private final RefusedStarts refusedStarts;
     private final AtomicBoolean starting = new AtomicBoolean();
-
-    /** Actions that concern containers without a claim, too: those of our OCI runtime. */
-    private static final Set<String> OF_ALL = Set.of("start", "rename", "destroy");
-
     private final AtomicBoolean missed = new AtomicBoolean();
 
     /** What is being seen to, and whether it has happened again meanwhile. */
