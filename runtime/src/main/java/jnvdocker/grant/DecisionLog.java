@@ -34,6 +34,7 @@ public final class DecisionLog implements LeaseEvents {
 
     private final Optional<Journal> journal;
     private final DecisionCounts counts = new DecisionCounts();
+    private final RecentRefusals refusals = new RecentRefusals();
     private final List<DecisionListener> listeners = new CopyOnWriteArrayList<>();
     private volatile Lines lines = (_, _, _) -> {};
 
@@ -47,6 +48,11 @@ public final class DecisionLog implements LeaseEvents {
     /** Returns how often what was decided. */
     DecisionCounts counts() {
         return counts;
+    }
+
+    /** Returns the latest refusals. */
+    RecentRefusals refusals() {
+        return refusals;
     }
 
     /** Is given each line with its fields by the thread that writes it, which must not wait. */
@@ -191,6 +197,7 @@ public final class DecisionLog implements LeaseEvents {
      */
     public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {
         counts.refused(reason);
+        refusals.add(Instant.now(), owner, purpose, why.message());
         listeners.forEach(listener -> listener.refused(owner, purpose, why, reason));
         Map<String, String> fields = new TreeMap<>();
         putOwner(fields, owner);

@@ -145,6 +145,11 @@ public final class Leases {
         log.refused(owner, purpose, why.refusal(), RefusalReason.of(why));
     }
 
+    /** Returns the latest refusals, the last one first. */
+    public List<RecentRefusals.Refused> refusals() {
+        return log.refusals().latest();
+    }
+
     /** Returns the numbers of decisions since the daemon started. */
     public DecisionCounts counts() {
         return log.counts();

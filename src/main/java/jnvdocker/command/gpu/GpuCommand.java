@@ -209,6 +209,7 @@ public final class GpuCommand {
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
                         .addSubcommand(new GpuLimits(leases, request, screen))
+                        .addSubcommand(new GpuRefusals(leases, request, screen))
                         .addSubcommand(
                                 new GpuHistory(
                                         host,

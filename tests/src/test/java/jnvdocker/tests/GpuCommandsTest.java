@@ -105,6 +105,18 @@ class GpuCommandsTest {
         return Command.of(words.toArray()).with(daemon.environment());
     }
 
+    /** Of others, root alone. */
+    @Test
+    void refusalsAreListedForTheirUser() {
+        as(61_001, "run", "-d", "--name=all", "--gpus=all", "plain", "sleep", "1000").run().ok();
+        as(61_002, "run", "--rm", "--gpus=1", "plain", "true").run();
+        String line = "container of image plain +1 GPU requested, but none is free: ";
+        assertMatches("(?s).*\\b61002 +" + line + ".*", jnvdocker("gpu", "refusals").ok().out());
+        assertMatches(
+                "(?s).*\\b61002 +" + line + ".*", as(61_002, "gpu", "refusals").run().ok().out());
+        assertFalse(as(61_001, "gpu", "refusals").run().ok().out().contains("61002"));
+    }
+
     /** Returns once the registry knows the container's name. */
     private static void run(Command jnvdocker, String name) {
         jnvdocker.run().ok();
