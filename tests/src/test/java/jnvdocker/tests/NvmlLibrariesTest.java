@@ -39,6 +39,7 @@ class NvmlLibrariesTest {
                 "nvmlDeviceGetGraphicsRunningProcesses_v3",
                 "nvmlDeviceGetMaxMigDeviceCount",
                 "nvmlDeviceGetMemoryBusWidth",
+                "nvmlDeviceGetMemoryInfo_v2",
                 "nvmlDeviceGetMigDeviceHandleByIndex",
                 "nvmlDeviceGetMigMode",
                 "nvmlDeviceGetNvLinkRemotePciInfo",
@@ -57,6 +58,7 @@ class NvmlLibrariesTest {
                 "nvmlDeviceGetComputeRunningProcesses_v3",
                 "nvmlDeviceGetGraphicsRunningProcesses_v3",
                 "nvmlDeviceGetMemoryBusWidth",
+                "nvmlDeviceGetMemoryInfo_v2",
                 "nvmlDeviceGetNumGpuCores"),
         DRIVER_535("bookworm", "libnvidia-ml1"),
         DRIVER_550("trixie", "libnvidia-ml1");
