@@ -30,6 +30,7 @@ final class StartedContainer {
     /** Starts and removes it, and before that what a daemon has left that was killed meanwhile. */
     static void start(DockerClient docker, String runtime, byte[] program) {
         TrialContainer.removeLeft(docker);
+        TrialContainer.removeLeftImages(docker);
         String tag = UUID.randomUUID().toString();
         String image = TrialContainer.REPOSITORY + ":" + tag;
         String container = TrialContainer.NAME + tag;

@@ -125,8 +125,8 @@ public record TrialContainer(
     }
 
     /**
-     * Removes those of a daemon that was killed meanwhile, and the images that were made for them.
-     * One that runs is not ours: none runs for longer than a moment.
+     * Removes those of a daemon that was killed meanwhile. One that runs is not ours: none runs for
+     * longer than a moment.
      */
     static void removeLeft(DockerClient docker) {
         docker
@@ -140,6 +140,10 @@ public record TrialContainer(
                 .filter(each -> each.getNames()[0].startsWith("/" + NAME))
                 .forEach(each ->
                         removeIfPossible(() -> docker.removeContainerCmd(each.getId()).exec()));
+    }
+
+    /** Removes the images that were made for such containers. */
+    static void removeLeftImages(DockerClient docker) {
         docker.listImagesCmd().withLabelFilter(LABEL).exec().stream()
                 .filter(each -> isAnothers(each.getLabels()))
                 .flatMap(each -> Stream.ofNullable(each.getRepoTags()).flatMap(Arrays::stream))
