@@ -10,7 +10,8 @@ import java.util.List;
 
 /**
  * The latest refusals, in memory, so that users can read later why a container did not start. One
- * user's many refusals displace those of others only as far as the total allows.
+ * user's many refusals do not displace those of others. All owners without a uid count as one user,
+ * since a container's labels can give it any name.
  */
 public final class RecentRefusals {
     private static final int MOST = 400;
@@ -40,17 +41,17 @@ public final class RecentRefusals {
         Refused refused = new Refused(at, owner, cut(purpose), cut(why));
         latest.removeIf(refused::isAgain);
         latest.addFirst(refused);
-        long ofOwner = latest.stream().filter(it -> it.owner().equals(owner)).count();
-        if (ofOwner > MOST_OF_ONE) {
-            removeOldest(owner);
+        long ofUser = latest.stream().filter(it -> it.owner().uid() == owner.uid()).count();
+        if (ofUser > MOST_OF_ONE) {
+            removeOldest(owner.uid());
         } else if (latest.size() > MOST) {
             latest.removeLast();
         }
     }
 
-    private void removeOldest(Owner owner) {
+    private void removeOldest(int uid) {
         for (Iterator<Refused> oldest = latest.descendingIterator(); oldest.hasNext(); ) {
-            if (oldest.next().owner().equals(owner)) {
+            if (oldest.next().owner().uid() == uid) {
                 oldest.remove();
                 return;
             }

@@ -43,6 +43,17 @@ class RecentRefusalsTest {
         assertTrue(refusals.latest().getFirst().why().length() < 3000);
     }
 
+    /** A member of the group docker writes labels as it likes. */
+    @Test
+    void forgedNamesLeaveThoseOfUsers() {
+        refusals.add(NINE, BOB, "container b", "x");
+        for (int i = 0; i < 1000; i++) {
+            refusals.add(NINE, Owner.guessed("user" + i), "container " + i, "x");
+        }
+        assertEquals(41, refusals.latest().size());
+        assertEquals("container b", purposes().getLast());
+    }
+
     @Test
     void manyUsersAreBounded() {
         for (int i = 0; i < 5000; i++) {
