@@ -16,8 +16,8 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.volume.plugin.DriverVolumes;
-import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -182,13 +182,13 @@ final class ClaimCheck implements Check {
     /** The reason for which a container's start is refused. */
     @FunctionalInterface
     private interface Rule {
-        void apply() throws VolumeException;
+        void apply() throws RefusedException;
     }
 
     private static void add(String container, Rule rule, List<Finding> found) {
         try {
             rule.apply();
-        } catch (VolumeException e) {
+        } catch (RefusedException e) {
             String about = "container " + Quote.shown(container) + " cannot be started: ";
             found.add(Finding.wrong(e.refusal().precededBy(about)));
         }

@@ -21,7 +21,6 @@ import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.plugin.DriverVolumes;
-import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -117,8 +116,6 @@ public final class Prune {
         try {
             refuseUsers();
             drivers.remove(DriverVolume.name(loaded));
-        } catch (VolumeException e) {
-            throw new RefusedException(e.refusal());
         } finally {
             leases.resume();
         }
@@ -204,12 +201,14 @@ public final class Prune {
                 }
                 // An engine that did not know the volume has not requested its removal from us.
                 drivers.remove(volume);
-            } catch (VolumeException e) {
-                return Pruned.kept(volume, e.getMessage());
             } catch (EngineException e) {
                 // If the engine is gone, fail at once rather than keep one volume after another.
                 engine.withVolumesOf(pluginName, LIMIT);
                 return Pruned.kept(volume, e.getMessage());
+            } catch (RefusedException e) {
+                return Pruned.kept(volume, e.refusal().message());
+            } catch (IOException e) {
+                return Pruned.kept(volume, FileErrors.refusal(e).message());
             }
         }
         return new Pruned(volume, true, freed, why);

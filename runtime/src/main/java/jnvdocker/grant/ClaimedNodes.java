@@ -4,8 +4,8 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
 
 import java.util.List;
 import java.util.Optional;
@@ -18,9 +18,9 @@ public final class ClaimedNodes {
      * Whether a claim's container has the nodes of its GPUs.
      *
      * @param present the GPUs of the host
-     * @throws VolumeException naming the first GPU that is not there, or has another node now
+     * @throws RefusedException naming the first GPU that is not there, or has another node now
      */
-    public static void refuseOthers(Claim claim, List<Gpu> present) throws VolumeException {
+    public static void refuseOthers(Claim claim, List<Gpu> present) throws RefusedException {
         for (ClaimedGpu claimed : claim.gpus()) {
             Optional<Gpu> gpu =
                     present.stream()
@@ -28,13 +28,13 @@ public final class ClaimedNodes {
                             .findFirst();
             if (gpu.isEmpty()) {
                 refuseUnknown(claimed, present);
-                throw new VolumeException(
+                throw new RefusedException(
                         LeaseText.name(claimed.number(), claimed.uuid())
                                 + " is no longer on this host, or the driver does not show it",
                         "make the container again on another GPU: " + RemakeAdvice.command(claim));
             }
             if (!claimed.hasNodesOf(gpu.get())) {
-                throw new VolumeException(
+                throw new RefusedException(
                         LeaseText.name(gpu.get().number(), claimed.uuid())
                                 + changed(claimed, gpu.get()),
                         "make it again: "
@@ -57,10 +57,10 @@ public final class ClaimedNodes {
 
     /** At the start of the host it takes a while until the instances of a GPU are known. */
     private static void refuseUnknown(ClaimedGpu claimed, List<Gpu> present)
-            throws VolumeException {
+            throws RefusedException {
         for (Gpu gpu : present) {
             if (claimed.isPartOf(gpu.uuid()) && !gpu.isSound()) {
-                throw new VolumeException(
+                throw new RefusedException(
                         LeaseText.name(claimed.number(), claimed.uuid())
                                 + " is an instance of GPU "
                                 + gpu.index()

@@ -34,7 +34,8 @@ public record LeaseParts(
         OciKeeper ociKeeper,
         WaitingQueue queue,
         Supply supply,
-        UnmanagedScan unmanagedScan)
+        UnmanagedScan unmanagedScan,
+        Grants grants)
         implements AutoCloseable {
     /** After a start, in which engines and their containers start, too. */
     private static final Duration CALM = Duration.ofSeconds(15);
@@ -130,11 +131,13 @@ public record LeaseParts(
             HolderStops stops =
                     new HolderStops(evidence, world.engine(), world.log(), world.pace());
             Cancellation cancellation = new Cancellation(registry, remover);
+            Grants grants = new Grants(registry, unmanagedScan, keeper, world.pace());
             QueueKeeper queueKeeper =
                     new QueueKeeper(
                             registry,
                             cancellation,
                             queue,
+                            grants,
                             keeper,
                             supply,
                             unmanagedScan,
@@ -148,7 +151,7 @@ public record LeaseParts(
                             keeper,
                             reconciler,
                             queue,
-                            queueKeeper,
+                            grants,
                             supply,
                             unmanagedScan,
                             world.pace());
@@ -169,12 +172,18 @@ public record LeaseParts(
                             registry,
                             files,
                             remover,
-                            evidence,
+                            new ClaimStarts(
+                                    registry,
+                                    evidence,
+                                    keeper,
+                                    world.engine(),
+                                    supply,
+                                    unmanagedScan,
+                                    grants,
+                                    world.pace()),
                             keeper,
-                            world.engine(),
                             reconciler,
                             supply,
-                            unmanagedScan,
                             refusedStarts,
                             world.log()),
                     reconciler,
@@ -197,7 +206,8 @@ public record LeaseParts(
                     new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
                     queue,
                     supply,
-                    unmanagedScan);
+                    unmanagedScan,
+                    grants);
         } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;

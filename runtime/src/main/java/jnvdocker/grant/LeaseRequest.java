@@ -112,11 +112,6 @@ public record LeaseRequest(
                 .orElseGet(() -> Holder.reserved(client));
     }
 
-    /** The request, when it is to be known for as long as the container is there. */
-    Optional<GpuRequest> kept() {
-        return kept(origin, request);
-    }
-
     /** A request, if it is kept for as long as a container of its origin exists. */
     static Optional<GpuRequest> kept(Origin origin, GpuRequest request) {
         return switch (origin) {

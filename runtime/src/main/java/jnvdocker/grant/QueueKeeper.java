@@ -3,7 +3,6 @@ package jnvdocker.grant;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
@@ -51,6 +50,7 @@ public final class QueueKeeper {
     private final LeaseRegistry registry;
     private final Cancellation cancellation;
     private final WaitingQueue queue;
+    private final Grants grants;
     private final Keeper keeper;
     private final Supply supply;
     private final UnmanagedScan unmanagedScan;
@@ -60,7 +60,6 @@ public final class QueueKeeper {
     /** The leases of the GPUs that are waited for. */
     private volatile List<Lease> waitedFor = List.of();
 
-    private volatile Optional<Refusal> stopped = Optional.empty();
     private Optional<Sight> last = Optional.empty();
     private long changesSeen = -1;
     private long scanned;
@@ -76,6 +75,7 @@ public final class QueueKeeper {
             LeaseRegistry registry,
             Cancellation cancellation,
             WaitingQueue queue,
+            Grants grants,
             Keeper keeper,
             Supply supply,
             UnmanagedScan unmanagedScan,
@@ -84,6 +84,7 @@ public final class QueueKeeper {
         this.registry = registry;
         this.cancellation = cancellation;
         this.queue = queue;
+        this.grants = grants;
         this.keeper = keeper;
         this.supply = supply;
         this.unmanagedScan = unmanagedScan;
@@ -104,16 +105,6 @@ public final class QueueKeeper {
             List<Place> places,
             List<Place> stopped) {}
 
-    /** Refuses everybody from now on. */
-    void stop(Refusal why) {
-        stopped = Optional.of(why);
-        registry.changes().add();
-    }
-
-    void resume() {
-        stopped = Optional.empty();
-    }
-
     /** The periodic work: serves the queue if there may be a reason to. */
     void tick() throws IOException {
         if (queue.isEmpty()) {
@@ -129,7 +120,7 @@ public final class QueueKeeper {
         long changes = registry.changes().count();
         if (changes != changesSeen
                 || pace.nanos() - scanned >= PERIOD.toNanos()
-                || stopped.isPresent()) {
+                || grants.stopped().isPresent()) {
             changesSeen = changes;
             if (pace.nanos() - scanned >= PERIOD.toNanos()) {
                 keeper.wake(waitedFor);
@@ -141,6 +132,7 @@ public final class QueueKeeper {
 
     private void serve() throws IOException {
         List<Place> places = queue.places();
+        Optional<Refusal> stopped = grants.stopped();
         if (stopped.isPresent()) {
             places.forEach(place -> place.refuse(stopped.get()));
             return;
@@ -320,33 +312,25 @@ public final class QueueKeeper {
         if (queue.forgetTheDead(List.of(ticket))) {
             return;
         }
-        Claim claim =
-                new Claim(
-                        Claim.newId(),
-                        ticket.origin(),
-                        ticket.owner(),
-                        gpus.stream().map(ClaimedGpu::of).toList(),
-                        holdings.now(),
-                        Optional.empty());
-        boolean reserved =
-                registry.decide(leases -> {
-                    boolean same = stopped.isEmpty() && leases.holdings().decidesLike(holdings);
-                    if (same) {
-                        leases.add(
-                                claim,
-                                LeaseRequest.kept(ticket.origin(), ticket.request()),
-                                ticket.time());
-                        leases.begin(
-                                claim,
-                                Holder.reserved(ticket.client()),
-                                allowances.of(ticket.owner()).time(ticket.time()));
-                    }
-                    return same;
-                });
-        if (reserved && place.give(claim)) {
-            log.served(claim, Duration.between(ticket.since(), holdings.now()));
-        } else if (reserved) {
-            cancellation.of(claim, "its client no longer waits");
+        Optional<Claim> claim =
+                registry.decide(leases ->
+                        grants.stopped().isEmpty() && leases.holdings().decidesLike(holdings)
+                                ? Optional.of(
+                                        Grants.begin(
+                                                leases,
+                                                ticket,
+                                                gpus,
+                                                Optional.empty(),
+                                                Holder.reserved(ticket.client()),
+                                                allowances.of(ticket.owner()).time(ticket.time())))
+                                : Optional.empty());
+        if (claim.isEmpty()) {
+            return;
+        }
+        if (place.give(claim.get())) {
+            log.served(claim.get(), Duration.between(ticket.since(), holdings.now()));
+        } else {
+            cancellation.of(claim.get(), "its client no longer waits");
         }
     }
 

@@ -5,15 +5,13 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
-import jnvdocker.lease.LeasePolicy;
-import jnvdocker.lease.Quota;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
-import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -214,30 +212,19 @@ public final class RefusedStarts {
         List<Gpu> gpus = terms.gpus();
         try {
             ClaimedNodes.refuseOthers(claim, gpus);
-        } catch (VolumeException e) {
+        } catch (RefusedException e) {
             return false;
         }
-        LeasePolicy rules = terms.rules();
         List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         Holdings holdings = registry.holdings();
-        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, rules);
-        GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
-        int number = claim.gpus().size();
-        Quota quota = new Quota(terms.allowances(), holdings.held());
-        return quota.excess(claim.owner(), number).isEmpty()
-                && gpus.stream()
-                        .filter(gpu -> isOf(claim, gpu))
-                        .allMatch(gpu ->
-                                gpu.isSound()
-                                        && terms.allowances().of(claim.owner()).allows(gpu)
-                                        && holdings.of(gpu).isEmpty()
-                                        && (rules.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
-                                        && choice.cordon(gpu).isEmpty()
-                                        && choice.keptFor(gpu).isEmpty());
-    }
-
-    private static boolean isOf(Claim claim, Gpu gpu) {
-        return claim.gpus().stream().anyMatch(claimed -> claimed.uuid().equals(gpu.uuid()));
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
+        try {
+            return terms.choice(holdings, unmanaged, queue.all())
+                            .of(ClaimStarts.request(claim), claim.owner())
+                    instanceof GpuChoice.Chosen;
+        } catch (RefusedException e) {
+            return false;
+        }
     }
 
     private void start(String key, ContainerEngine.Down container) {

@@ -4,7 +4,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
-import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.RefusedException;
 
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
@@ -32,7 +32,7 @@ final class RemakeAdvice {
     }
 
     /** Why the limits of the configuration allow a container no new lease, and what to do. */
-    static VolumeException refusal(Claim claim, Quota.Excess excess) {
+    static RefusedException refusal(Claim claim, Quota.Excess excess) {
         String has =
                 "this container has "
                         + claim.gpus().size()
@@ -40,28 +40,28 @@ final class RemakeAdvice {
                         + ", and ";
         return switch (excess) {
             case Quota.TooMany many ->
-                    new VolumeException(
+                    new RefusedException(
                             QuotaText.why(many),
                             "stop one of them, then start this container again");
             case Quota.NoHours spent ->
-                    new VolumeException(
+                    new RefusedException(
                             QuotaText.why(spent), "start this container again after that");
             case Quota.Never never when never.limit().limit() > 0 ->
-                    new VolumeException(
+                    new RefusedException(
                             has + QuotaText.why(never),
                             "make it again with fewer: "
                                     + command(claim)
                                     + " --gpus "
                                     + never.limit().limit());
             case Quota.Elsewhere elsewhere ->
-                    new VolumeException(
+                    new RefusedException(
                             "this container has "
                                     + LeaseText.names(claim.gpus())
                                     + ", and "
                                     + QuotaText.why(elsewhere),
                             "make it again on one of these: " + command(claim));
             case Quota.ForGood ever ->
-                    new VolumeException(has + QuotaText.why(ever), QuotaText.remedy(ever));
+                    new RefusedException(has + QuotaText.why(ever), QuotaText.remedy(ever));
         };
     }
 }

@@ -1,12 +1,11 @@
 package jnvdocker.kubernetes;
 
+import jnvdocker.grant.Grants;
 import jnvdocker.grant.Keeper;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
 import jnvdocker.grant.Supply;
-import jnvdocker.grant.UnmanagedScan;
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
@@ -24,7 +23,6 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
-import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -48,17 +46,12 @@ import java.util.function.Supplier;
  * driver of Dynamic Resource Allocation later.
  */
 public final class PodLeases implements PodGrants {
-    private static final Duration STEP = Duration.ofMillis(100);
-
-    /** Between scans of all processes of the host, of which the end of one is not reported. */
-    private static final Duration BETWEEN_SCANS = Duration.ofSeconds(1);
-
     /** A kubelet does not retry a pod that was refused its devices. */
     public static final String AT_ADMISSION = "make the pod again, which may get others then";
 
     private static final String AT_START = "wait, or delete the pod";
 
-    private final LeaseRegistry registry;
+    private final Grants grants;
     private final Keeper keeper;
     private final LeaseParts parts;
     private final Pace pace;
@@ -72,7 +65,7 @@ public final class PodLeases implements PodGrants {
         this.parts = parts;
         this.pace = pace;
         this.pods = pods;
-        registry = parts.registry();
+        grants = parts.grants();
         keeper = parts.keeper();
         report = new PodReport(parts, pods);
     }
@@ -98,42 +91,67 @@ public final class PodLeases implements PodGrants {
 
     @Override
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
-        Rules rules = rules(Owner.KUBERNETES);
-        List<Lease> others = others(gpus);
-        if (!others.isEmpty() && keeper.end(others, Keeper.Caller.WAITER)) {
-            others = others(gpus);
-        }
-        if (!others.isEmpty()) {
-            throw new RefusedException(
-                    LeaseText.held(claimed(gpus), others) + keeper.remark(others), AT_ADMISSION);
-        }
-        Optional<Attempt> refused =
-                registry.decide(leases -> {
-                    Holdings holdings = leases.holdings();
-                    List<Gpu> free = free(gpus, holdings);
-                    Optional<Attempt> why = rules.refuse(free, holdings, UnmanagedUses.NONE);
-                    if (why.isEmpty()) {
-                        for (Gpu gpu : free) {
-                            Claim claim = PodReport.claim(gpu, Origin.Pod.UNKNOWN, holdings);
-                            leases.add(claim, Optional.empty());
-                            leases.promise(claim, kubelet);
-                        }
-                    }
-                    return why;
-                });
-        if (refused.isPresent()) {
-            throw new RefusedException(
-                    switch (refused.get()) {
-                        case Blocked(Supplier<String> why, _) -> why.get();
-                        case Impossible(Supplier<Refusal> why) -> why.get().what();
-                        case Taken _ -> throw new IllegalStateException("taken at admission");
-                    },
-                    AT_ADMISSION);
-        }
+        grants.take(
+                () -> grants.decide(new Admission(gpus, kubelet, rules(Owner.KUBERNETES))),
+                grants.patience(Duration.ZERO, Optional.empty(), _ -> false));
     }
 
-    private List<Lease> others(List<Gpu> gpus) throws IOException {
-        return leases(gpus, registry.holdings()).stream().filter(PodLeases::isFinal).toList();
+    /**
+     * The reservation for a pod that a kubelet admits, of which it is not known yet which it is.
+     */
+    private final class Admission implements Grants.Bid<List<Gpu>> {
+        private final List<Gpu> gpus;
+        private final ProcessId kubelet;
+        private final Rules rules;
+
+        Admission(List<Gpu> gpus, ProcessId kubelet, Rules rules) {
+            this.gpus = gpus;
+            this.kubelet = kubelet;
+            this.rules = rules;
+        }
+
+        /** The pod waits at its start until unmanaged uses have ended. */
+        @Override
+        public boolean needsScan(Holdings holdings) {
+            return false;
+        }
+
+        @Override
+        public List<GpuUse> scan() {
+            return List.of();
+        }
+
+        @Override
+        public Optional<Grants.Outcome<List<Gpu>>> decide(
+                LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+            Holdings holdings = leases.holdings();
+            List<Lease> others =
+                    leases(gpus, holdings).stream().filter(PodLeases::isFinal).toList();
+            if (!others.isEmpty()) {
+                return Optional.of(
+                        new Grants.Blocked<>(
+                                others,
+                                () ->
+                                        new RefusedException(
+                                                LeaseText.held(claimed(gpus), others)
+                                                        + keeper.remark(others),
+                                                AT_ADMISSION)));
+            }
+            List<Gpu> free = free(gpus, holdings);
+            Optional<Bar> bar = rules.bar(free, holdings, UnmanagedUses.NONE);
+            if (bar.isPresent()) {
+                Supplier<Refusal> why = bar.get().why();
+                return Optional.of(
+                        new Grants.Refused<>(
+                                () -> new RefusedException(why.get().what(), AT_ADMISSION)));
+            }
+            for (Gpu gpu : free) {
+                Claim claim = PodReport.claim(gpu, Origin.Pod.UNKNOWN, holdings);
+                leases.add(claim, Optional.empty());
+                leases.promise(claim, kubelet);
+            }
+            return Optional.of(new Grants.Granted<>(free));
+        }
     }
 
     /** Whether a lease does not end soon, as far as a kubelet may wait for that. */
@@ -164,11 +182,18 @@ public final class PodLeases implements PodGrants {
         return gpus.stream().map(ClaimedGpu::of).toList();
     }
 
+    /**
+     * The reason for which a pod cannot have GPUs.
+     *
+     * @param passes whether it may pass by itself
+     */
+    private record Bar(boolean passes, Supplier<Refusal> why) {}
+
     /** All but the leases that a choice depends on, read before it is made. */
     private record Rules(Supply.Terms terms, List<Ticket> waiting) {
 
         /** Why GPUs that a kubelet has chosen cannot be given; empty if they can. */
-        Optional<Attempt> refuse(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged) {
+        Optional<Bar> bar(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged) {
             if (gpus.isEmpty()) {
                 return Optional.empty();
             }
@@ -178,13 +203,13 @@ public final class PodLeases implements PodGrants {
                 return switch (terms.choice(holdings, unmanaged, waiting)
                         .of(request, Owner.KUBERNETES)) {
                     case GpuChoice.Busy busy ->
-                            Optional.of(new Blocked(() -> ChoiceText.reason(busy), busy.leases()));
+                            Optional.of(new Bar(true, () -> Refusal.of(ChoiceText.reason(busy))));
                     case GpuChoice.Impossible why ->
-                            Optional.of(new Impossible(() -> ChoiceText.refusal(why)));
+                            Optional.of(new Bar(false, () -> ChoiceText.refusal(why)));
                     case GpuChoice.Chosen _ -> Optional.empty();
                 };
             } catch (RefusedException e) {
-                return Optional.of(new Impossible(e::refusal));
+                return Optional.of(new Bar(false, e::refusal));
             }
         }
     }
@@ -196,80 +221,12 @@ public final class PodLeases implements PodGrants {
 
     @Override
     public List<Lease> take(Start start, Duration patience) throws RefusedException, IOException {
-        long until = pace.nanos() + patience.toNanos();
-        while (true) {
-            long seen = registry.changes().count();
-            // While others hold them, no scan for unmanaged uses is needed.
-            Optional<Blocked> held = held(start, registry.holdings());
-            switch (held.isPresent() ? held.get() : attempt(start)) {
-                case Taken(List<Lease> leases) -> {
-                    return leases;
-                }
-                case Impossible(Supplier<Refusal> why) -> throw new RefusedException(why.get());
-                case Blocked(Supplier<String> why, List<Lease> by) -> {
-                    if (keeper.end(by, Keeper.Caller.WAITER)) {
-                        continue;
-                    }
-                    boolean waits = by.stream().noneMatch(PodLeases::isFinal);
-                    long left = until - pace.nanos();
-                    if (!waits || left <= 0) {
-                        throw new RefusedException(why.get() + keeper.remark(by), AT_START);
-                    }
-                    if (held.isPresent()) {
-                        pace.sleep(STEP, registry.changes(), seen);
-                    } else {
-                        pace.sleep(Duration.ofNanos(Math.min(left, BETWEEN_SCANS.toNanos())));
-                    }
-                    if (Thread.currentThread().isInterrupted()) {
-                        throw new IOException("the daemon is stopping");
-                    }
-                }
-            }
-        }
-    }
-
-    private sealed interface Attempt {}
-
-    private record Taken(List<Lease> leases) implements Attempt {}
-
-    /**
-     * @param by the leases that keep the pod from its GPUs; empty when other things do
-     */
-    private record Blocked(Supplier<String> why, List<Lease> by) implements Attempt {}
-
-    /** Nothing that ends would change it. */
-    private record Impossible(Supplier<Refusal> why) implements Attempt {}
-
-    /** The leases of others. */
-    private static Optional<Blocked> held(Start start, Holdings holdings) {
-        List<Lease> others =
-                leases(start.gpus(), holdings).stream()
-                        .filter(lease -> !isOf(start.pod(), lease))
-                        .toList();
-        return others.isEmpty()
-                ? Optional.empty()
-                : Optional.of(
-                        new Blocked(() -> LeaseText.held(claimed(start.gpus()), others), others));
-    }
-
-    private Attempt attempt(Start start) throws RefusedException, IOException {
-        Rules rules = rules(start.pod().owner());
-        // Before the leases are read: a process that was seen has one by then, or none.
-        List<GpuUse> uses = parts.unmanagedScan().scanWithoutEngine(rules.terms().gpus());
-        Optional<Processes.Group> group = pods.group(start.pod().uid());
-        pods.refuseUnseen(start.pod(), group);
-        List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
-        while (true) {
-            UnmanagedScan.Seen seen = parts.unmanagedScan().assign(others, registry.live());
-            Optional<Attempt> decided =
-                    registry.decide(leases ->
-                            seen.isOf(leases.holdings())
-                                    ? Optional.of(attempt(start, rules, seen.uses(), group, leases))
-                                    : Optional.empty());
-            if (decided.isPresent()) {
-                return decided.get();
-            }
-        }
+        return grants.take(
+                () -> grants.decide(new StartBid(start, rules(start.pod().owner()))),
+                grants.patience(
+                        Duration.ZERO,
+                        Optional.of(pace.nanos() + patience.toNanos()),
+                        by -> by.stream().noneMatch(PodLeases::isFinal)));
     }
 
     /** Why the last pod that was to start can have no lease from a kubelet like this. */
@@ -277,111 +234,166 @@ public final class PodLeases implements PodGrants {
         return pods.fault();
     }
 
-    private Attempt attempt(
-            Start start,
-            Rules rules,
-            Map<String, List<GpuUse>> uses,
-            Optional<Processes.Group> group,
-            LeaseWriter writer) {
-        Holdings holdings = writer.holdings();
-        Optional<Blocked> held = held(start, holdings);
-        if (held.isPresent()) {
-            return held.get();
+    /** A start of a pod's container, by the rules of one moment. */
+    private final class StartBid implements Grants.Bid<List<Lease>> {
+        private final Start start;
+        private final Rules rules;
+        private Optional<Processes.Group> group = Optional.empty();
+
+        StartBid(Start start, Rules rules) {
+            this.start = start;
+            this.rules = rules;
         }
-        List<Gpu> open =
-                start.gpus().stream()
-                        .filter(gpu -> holdings.of(gpu).filter(PodLeases::hasStarted).isEmpty())
-                        .toList();
-        for (Gpu gpu : open) {
-            if (!gpu.isSound()) {
-                return new Impossible(() -> GpuText.sick(gpu));
+
+        /** While others hold the GPUs, their uses do not matter. */
+        @Override
+        public boolean needsScan(Holdings holdings) {
+            return others(holdings).isEmpty();
+        }
+
+        @Override
+        public List<GpuUse> scan() throws RefusedException, IOException {
+            List<GpuUse> uses = parts.unmanagedScan().scanWithoutEngine(rules.terms().gpus());
+            group = pods.group(start.pod().uid());
+            pods.refuseUnseen(start.pod(), group);
+            return uses.stream().filter(use -> !isOfPod(use)).toList();
+        }
+
+        /** Whether a use is the pod's own: a pod that has lost its lease may run already. */
+        private boolean isOfPod(GpuUse use) {
+            return group.isPresent()
+                    && use.process()
+                            .filter(process -> pods.isIn(process.id(), group.get().folder()))
+                            .isPresent();
+        }
+
+        private List<Lease> others(Holdings holdings) {
+            return leases(start.gpus(), holdings).stream()
+                    .filter(lease -> !isOf(start.pod(), lease))
+                    .toList();
+        }
+
+        @Override
+        public Optional<Grants.Outcome<List<Lease>>> decide(
+                LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+            List<Lease> others = others(leases.holdings());
+            if (!others.isEmpty()) {
+                return Optional.of(
+                        new Grants.Blocked<>(
+                                others,
+                                () ->
+                                        new RefusedException(
+                                                LeaseText.held(claimed(start.gpus()), others)
+                                                        + keeper.remark(others),
+                                                AT_START)));
             }
-        }
-        UnmanagedUses unmanaged = rules.terms().unmanaged(uses);
-        for (Gpu gpu : open) {
-            if (unmanaged.bars(gpu.uuid())) {
-                return new Blocked(
-                        () ->
-                                LeaseText.name(gpu.number(), gpu.uuid())
-                                        + " "
-                                        + LeaseText.used(unmanaged.first(gpu.uuid()).orElseThrow()),
-                        List.of());
+            Optional<Bar> bar = bar(leases.holdings(), rules.terms().unmanaged(uses));
+            if (bar.isEmpty()) {
+                return Optional.of(new Grants.Granted<>(begin(leases)));
             }
+            Supplier<Refusal> why = bar.get().why();
+            return Optional.of(
+                    bar.get().passes()
+                            // By no lease, even if it is a limit: each attempt scans the host.
+                            ? new Grants.Blocked<>(
+                                    List.of(),
+                                    () -> new RefusedException(why.get().what(), AT_START))
+                            : new Grants.Refused<>(() -> new RefusedException(why.get())));
         }
-        return rules.refuse(free(open, holdings), holdings, unmanaged)
-                .or(() ->
-                        open.isEmpty()
-                                ? Optional.empty()
-                                : excess(start, holdings, rules.terms().allowances()))
-                .orElseGet(() -> new Taken(take(start, group, writer)));
-    }
 
-    /**
-     * Why the namespace of a pod may not have its GPUs, too. What others have reserved does not
-     * count: each of two pods could keep the other from starting.
-     */
-    private static Optional<Attempt> excess(Start start, Holdings holdings, Allowances allowances) {
-        Map<String, Lease> others = new HashMap<>(holdings.held());
-        others.values().removeIf(lease -> !hasStarted(lease));
-        start.gpus().forEach(gpu -> others.remove(gpu.uuid()));
-        int wanted = start.gpus().size();
-        return new Quota(allowances, others)
-                .excess(start.pod().owner(), wanted)
-                .map(excess ->
-                        switch (excess) {
-                            case Quota.ForNow now ->
-                                    new Blocked(
-                                            () -> QuotaText.why(now),
-                                            now instanceof Quota.TooMany many
-                                                    ? many.leases()
-                                                    : List.of());
-                            case Quota.ForGood ever ->
-                                    new Impossible(() ->
-                                            new Refusal(
-                                                    "this container asks for "
-                                                            + wanted
-                                                            + " GPUs, and "
-                                                            + QuotaText.why(ever),
-                                                    QuotaText.remedy(ever)));
-                        });
-    }
+        private List<Lease> begin(LeaseWriter writer) {
+            Holder holder =
+                    PodKind.holder(
+                            start.kubelet(),
+                            group.map(Processes.Group::folder),
+                            start.container().stream().toList());
+            List<Lease> taken = new ArrayList<>();
+            for (Lease lease : leases(start.gpus(), writer.holdings())) {
+                taken.add(goesOn(lease, holder, writer));
+            }
+            for (Gpu gpu : free(start.gpus(), writer.holdings())) {
+                Claim claim = PodReport.claim(gpu, start.pod(), writer.holdings());
+                writer.add(claim, Optional.empty());
+                taken.add(writer.begin(claim, holder));
+            }
+            return List.copyOf(taken);
+        }
 
-    private static List<Lease> take(
-            Start start, Optional<Processes.Group> group, LeaseWriter writer) {
-        Holder holder =
-                PodKind.holder(
-                        start.kubelet(),
-                        group.map(Processes.Group::folder),
-                        start.container().stream().toList());
-        List<Lease> taken = new ArrayList<>();
-        for (Lease lease : leases(start.gpus(), writer.holdings())) {
-            taken.add(goesOn(lease, start.pod(), holder, writer));
+        private Lease goesOn(Lease lease, Holder next, LeaseWriter writer) {
+            if (lease.isReservation()) {
+                Origin.Pod known = PodSights.known(start.pod(), PodKind.pod(lease).orElseThrow());
+                writer.rename(lease, known);
+                Lease taken = writer.hold(lease, next).orElseThrow().of(known);
+                writer.granted(taken);
+                return taken;
+            }
+            Holder before = lease.holder();
+            Set<String> containers = new LinkedHashSet<>(before.details());
+            containers.addAll(next.details());
+            Holder merged =
+                    PodKind.holder(
+                            before.process(),
+                            next.cgroup().or(before::cgroup),
+                            List.copyOf(containers));
+            return merged.equals(before) ? lease : writer.hold(lease, merged).orElseThrow();
         }
-        for (Gpu gpu : free(start.gpus(), writer.holdings())) {
-            Claim claim = PodReport.claim(gpu, start.pod(), writer.holdings());
-            writer.add(claim, Optional.empty());
-            taken.add(writer.begin(claim, holder));
-        }
-        return List.copyOf(taken);
-    }
 
-    private static Lease goesOn(Lease lease, Origin.Pod pod, Holder next, LeaseWriter writer) {
-        if (lease.isReservation()) {
-            Origin.Pod known = PodSights.known(pod, PodKind.pod(lease).orElseThrow());
-            writer.rename(lease, known);
-            Lease taken = writer.hold(lease, next).orElseThrow().of(known);
-            writer.granted(taken);
-            return taken;
+        private Optional<Bar> bar(Holdings holdings, UnmanagedUses unmanaged) {
+            List<Gpu> open =
+                    start.gpus().stream()
+                            .filter(gpu -> holdings.of(gpu).filter(PodLeases::hasStarted).isEmpty())
+                            .toList();
+            for (Gpu gpu : open) {
+                if (!gpu.isSound()) {
+                    return Optional.of(new Bar(false, () -> GpuText.sick(gpu)));
+                }
+            }
+            for (Gpu gpu : open) {
+                if (unmanaged.bars(gpu.uuid())) {
+                    return Optional.of(
+                            new Bar(
+                                    true,
+                                    () ->
+                                            Refusal.of(
+                                                    LeaseText.name(gpu.number(), gpu.uuid())
+                                                            + " "
+                                                            + LeaseText.used(
+                                                                    unmanaged
+                                                                            .first(gpu.uuid())
+                                                                            .orElseThrow()))));
+                }
+            }
+            return rules.bar(free(open, holdings), holdings, unmanaged)
+                    .or(() -> open.isEmpty() ? Optional.empty() : excess(holdings));
         }
-        Holder before = lease.holder();
-        Set<String> containers = new LinkedHashSet<>(before.details());
-        containers.addAll(next.details());
-        Holder merged =
-                PodKind.holder(
-                        before.process(),
-                        next.cgroup().or(before::cgroup),
-                        List.copyOf(containers));
-        return merged.equals(before) ? lease : writer.hold(lease, merged).orElseThrow();
+
+        /**
+         * Why the namespace of a pod may not have its GPUs, too. What others have reserved does not
+         * count: each of two pods could keep the other from starting.
+         */
+        private Optional<Bar> excess(Holdings holdings) {
+            Map<String, Lease> others = new HashMap<>(holdings.held());
+            others.values().removeIf(lease -> !hasStarted(lease));
+            start.gpus().forEach(gpu -> others.remove(gpu.uuid()));
+            int wanted = start.gpus().size();
+            return new Quota(rules.terms().allowances(), others)
+                    .excess(start.pod().owner(), wanted)
+                    .map(excess ->
+                            switch (excess) {
+                                case Quota.ForNow now ->
+                                        new Bar(true, () -> Refusal.of(QuotaText.why(now)));
+                                case Quota.ForGood ever ->
+                                        new Bar(
+                                                false,
+                                                () ->
+                                                        new Refusal(
+                                                                "this container asks for "
+                                                                        + wanted
+                                                                        + " GPUs, and "
+                                                                        + QuotaText.why(ever),
+                                                                QuotaText.remedy(ever)));
+                            });
+        }
     }
 
     /** Whether a pod has a lease, or may make it its own. */
@@ -391,14 +403,6 @@ public final class PodLeases implements PodGrants {
                         lease.isReservation()
                                 || !its.uid().isEmpty() && its.uid().equals(pod.uid()))
                 .isPresent();
-    }
-
-    /** Whether a use is the pod's own: a pod that has lost its lease may run already. */
-    private boolean isIn(Optional<Processes.Group> group, GpuUse use) {
-        return group.isPresent()
-                && use.process()
-                        .filter(process -> pods.isIn(process.id(), group.get().folder()))
-                        .isPresent();
     }
 
     /** The leases of pods, and those that are reserved for one. */

@@ -11,7 +11,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.registry.LeaseRegistry;
-import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,7 +56,7 @@ class FullDiskTest {
         Files.createDirectories(fresh);
     }
 
-    private void mount(String use) throws VolumeException {
+    private void mount(String use) throws RefusedException, IOException {
         world.daemon.parts().volumes().mount(VOLUME, use, TestingLeases.DOCKERD);
     }
 
@@ -81,7 +81,7 @@ class FullDiskTest {
     void containerThatWouldSeeNoneIsNotStarted() throws Exception {
         Files.createDirectories(lease().getParent());
         fill();
-        assertThrows(VolumeException.class, () -> mount("a"));
+        assertThrows(IOException.class, () -> mount("a"));
         assertFalse(Files.exists(lease()));
         assertTrue(live().stream().allMatch(lease -> lease.mounts() == 0));
     }
@@ -92,7 +92,7 @@ class FullDiskTest {
         Path fresh = state.resolve("claims/" + CLAIM + "/lease.json.new");
         Files.delete(lease());
         Files.createDirectories(lease().resolve("in the way"));
-        assertThrows(VolumeException.class, () -> mount("b"));
+        assertThrows(IOException.class, () -> mount("b"));
         assertTrue(Files.notExists(fresh));
     }
 }

@@ -14,7 +14,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -213,7 +213,7 @@ class RolledBackRegistryTest {
         reconcile();
         assertTrue(folderOf(train));
         assertThrows(
-                VolumeException.class,
+                RefusedException.class,
                 () -> world.daemon.parts().volumes().remove(ClaimNames.volume(claim)));
         assertTrue(folderOf(train));
         world.daemonSteps.kill();

@@ -20,7 +20,6 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.MemoryUsers;
-import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
@@ -139,7 +138,7 @@ class SickGpuLeasesTest {
         String volume = ClaimNames.volume(claim.id());
         String refusal =
                 assertThrows(
-                                VolumeException.class,
+                                RefusedException.class,
                                 () -> parts.volumes().mount(volume, "use", dockerd))
                         .getMessage();
         assertTrue(refusal.contains(REFUSED), refusal);

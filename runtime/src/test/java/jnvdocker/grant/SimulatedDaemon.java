@@ -10,11 +10,11 @@ import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosKind;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
-import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -227,7 +227,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         } catch (Killed e) {
             doomed = true;
             return false;
-        } catch (IOException | VolumeException | RefusedException e) {
+        } catch (IOException | RefusedException e) {
             world.say(what + ": " + e.getMessage());
             return false;
         } catch (RuntimeException e) {
@@ -375,8 +375,10 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         try {
             verb.perform();
             return Answer.OK;
-        } catch (VolumeException e) {
+        } catch (RefusedException e) {
             return new Answer(Answer.Kind.ERR, e.getMessage());
+        } catch (IOException e) {
+            return new Answer(Answer.Kind.ERR, FileErrors.refusal(e).message());
         } finally {
             if (machine.nanos() - begun > VERB_LIMIT.toNanos()) {
                 world.say("a verb took " + Duration.ofNanos(machine.nanos() - begun));

@@ -10,7 +10,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUses;
-import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -111,7 +111,7 @@ final class SimulatedWorld
         GrantCheck.Before before = grants.beforeMount();
         try {
             mount.perform();
-        } catch (VolumeException e) {
+        } catch (RefusedException | IOException e) {
             refusals.mount(volume, e.getMessage());
             throw e;
         }

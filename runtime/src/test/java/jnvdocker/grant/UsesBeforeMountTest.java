@@ -15,7 +15,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
-import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -76,7 +76,7 @@ class UsesBeforeMountTest {
         return claim.id();
     }
 
-    private void mount(String claim) throws VolumeException {
+    private void mount(String claim) throws RefusedException, IOException {
         parts.volumes().mount(ClaimNames.volume(claim), "use", dockerd);
     }
 
@@ -92,7 +92,7 @@ class UsesBeforeMountTest {
     void containerOfBeforeIsNotStartedOnAGpuThatIsUsed() throws Exception {
         String claim = claim();
         machine.pass(Duration.ofSeconds(2));
-        VolumeException refusal = assertThrows(VolumeException.class, () -> mount(claim));
+        RefusedException refusal = assertThrows(RefusedException.class, () -> mount(claim));
         assertTrue(refusal.getMessage().contains("python3"), refusal.getMessage());
         assertEquals(2, looks);
     }
@@ -102,6 +102,6 @@ class UsesBeforeMountTest {
         String claim = claim();
         machine.pass(Duration.ofSeconds(2));
         machine.setClock(Duration.ofHours(-1));
-        assertThrows(VolumeException.class, () -> mount(claim));
+        assertThrows(RefusedException.class, () -> mount(claim));
     }
 }

@@ -13,9 +13,14 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 
+import jnvdocker.grant.Grants;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.PermanentThread;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.Test;
@@ -25,6 +30,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -201,6 +207,25 @@ class ArchitectureTest {
                 .resideInAPackage("jnvdocker.grant..")
                 .should()
                 .callMethod(LeaseRegistry.class, "end", Lease.class, String.class, boolean.class)
+                .check(OURS);
+    }
+
+    /** A request that is decided elsewhere would not see unmanaged uses, or those who wait. */
+    @Test
+    void leasesBeginByABid() {
+        ArchRuleDefinition.noClasses()
+                .that()
+                .doNotImplement(Grants.Bid.class)
+                .and()
+                .areNotAssignableTo(Grants.class)
+                .and()
+                .areNotAssignableTo(LeaseWriter.class)
+                .should()
+                .callMethod(LeaseWriter.class, "begin", Claim.class, Holder.class)
+                .orShould()
+                .callMethod(LeaseWriter.class, "begin", Claim.class, Holder.class, Optional.class)
+                .orShould()
+                .callMethod(LeaseWriter.class, "promise", Claim.class, ProcessId.class)
                 .check(OURS);
     }
 

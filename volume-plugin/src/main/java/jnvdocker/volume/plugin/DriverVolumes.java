@@ -9,6 +9,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,17 +66,18 @@ public final class DriverVolumes implements PluginVolumes {
     public static boolean isDriver(String name) {
         try {
             return VolumeName.parse(name).kind().equals(DriverVolume.KIND);
-        } catch (VolumeException e) {
+        } catch (RefusedException e) {
             return false;
         }
     }
 
     @Override
-    public void create(String name, Map<String, String> options) throws VolumeException {
+    public void create(String name, Map<String, String> options)
+            throws RefusedException, IOException {
         DriverVersion wanted = version(name);
-        DriverVersion loaded = loaded();
+        DriverVersion loaded = HostDriver.readVersion(host);
         if (!loaded.text().equals(wanted.text())) {
-            throw new VolumeException(
+            throw new RefusedException(
                     "invalid volume version: " + name,
                     "driver "
                             + loaded
@@ -84,39 +86,36 @@ public final class DriverVolumes implements PluginVolumes {
                             + "_"
                             + loaded);
         }
-        build(loaded);
+        store.build(host, loaded);
     }
 
     @Override
-    public void remove(String name) throws VolumeException {
+    public void remove(String name) throws RefusedException, IOException {
         DriverVersion version = version(name);
-        try {
-            // A driver is not replaced by another while anything uses a GPU.
-            Optional<String> user = isLoaded(version) ? users.any() : Optional.empty();
-            if (user.isPresent()) {
-                throw new VolumeException(
-                        name + " may be mounted in " + user.get(),
-                        "try again when that has ended ('jnvdocker gpu leases' lists all)");
-            }
-            remove(name, version);
-        } catch (IOException e) {
-            throw new VolumeException(e);
+        // A driver is not replaced by another while anything uses a GPU.
+        Optional<String> user = isLoaded(version) ? users.any() : Optional.empty();
+        if (user.isPresent()) {
+            throw new RefusedException(
+                    name + " may be mounted in " + user.get(),
+                    "try again when that has ended ('jnvdocker gpu leases' lists all)");
         }
+        remove(name, version);
     }
 
     private synchronized void remove(String name, DriverVersion version)
-            throws VolumeException, IOException {
+            throws RefusedException, IOException {
         long count = uses.stream().filter(use -> use.served().equals(version)).count();
         if (count > 0) {
-            throw new VolumeException(
+            throw new RefusedException(
                     name + " is mounted (" + count + " times)", "stop the containers that use it");
         }
         served.remove(version);
     }
 
     @Override
-    public Path mount(String name, String id, ProcessId caller) throws VolumeException {
-        DriverVersion loaded = loaded();
+    public Path mount(String name, String id, ProcessId caller)
+            throws RefusedException, IOException {
+        DriverVersion loaded = HostDriver.readVersion(host);
         refuseNewer(name, loaded);
         Use use = new Use(name, id, loaded);
         synchronized (this) {
@@ -131,8 +130,6 @@ public final class DriverVolumes implements PluginVolumes {
             new DeviceNodes(host).link();
             done = true;
             return folder;
-        } catch (IOException e) {
-            throw new VolumeException(e);
         } finally {
             if (!done) {
                 unmount(name, id);
@@ -143,18 +140,18 @@ public final class DriverVolumes implements PluginVolumes {
     /**
      * A driver does not run programs that were made for a newer one.
      *
-     * @throws VolumeException when the volume is of one that is newer than the loaded
+     * @throws RefusedException when the volume is of one that is newer than the loaded
      */
-    public static void refuseNewer(String name, DriverVersion loaded) throws VolumeException {
+    public static void refuseNewer(String name, DriverVersion loaded) throws RefusedException {
         if (version(name).compareTo(loaded) > 0) {
-            throw new VolumeException(
+            throw new RefusedException(
                     name + " is of a newer driver than " + loaded + ", which is loaded",
                     "create the container again with 'jnvdocker run', or load the newer driver");
         }
     }
 
     @Override
-    public synchronized void unmount(String name, String id) throws VolumeException {
+    public synchronized void unmount(String name, String id) throws RefusedException {
         version(name);
         for (Use use : uses) {
             if (use.name().equals(name) && use.id().equals(id)) {
@@ -165,13 +162,13 @@ public final class DriverVolumes implements PluginVolumes {
     }
 
     @Override
-    public VolumeInfo get(String name) throws VolumeException {
+    public VolumeInfo get(String name) throws RefusedException, IOException {
         DriverVersion wanted = version(name);
         Optional<DriverVolume> own = store.find(wanted);
         if (own.isPresent()) {
             return info(name, own.get());
         }
-        DriverVersion loaded = loaded();
+        DriverVersion loaded = HostDriver.readVersion(host);
         if (wanted.compareTo(loaded) < 0) {
             // A container that names it may still be there, and mount serves it.
             Path path =
@@ -180,7 +177,7 @@ public final class DriverVolumes implements PluginVolumes {
                             .orElse(store.path(loaded));
             return new VolumeInfo(name, path, Map.of("driver", loaded.text()));
         }
-        throw new VolumeException(
+        throw new RefusedException(
                 "no such volume: " + name,
                 "driver " + loaded + " is loaded, whose volume 'jnvdocker gpu volume' makes");
     }
@@ -198,14 +195,6 @@ public final class DriverVolumes implements PluginVolumes {
         }
     }
 
-    private DriverVolume build(DriverVersion version) throws VolumeException {
-        try {
-            return store.build(host, version);
-        } catch (IOException e) {
-            throw new VolumeException(e);
-        }
-    }
-
     private boolean isLoaded(DriverVersion version) throws IOException {
         try {
             return HostDriver.readVersion(host).equals(version);
@@ -214,15 +203,7 @@ public final class DriverVolumes implements PluginVolumes {
         }
     }
 
-    private DriverVersion loaded() throws VolumeException {
-        try {
-            return HostDriver.readVersion(host);
-        } catch (IOException e) {
-            throw new VolumeException(e);
-        }
-    }
-
-    private static DriverVersion version(String name) throws VolumeException {
+    private static DriverVersion version(String name) throws RefusedException {
         return VolumeName.parse(name).driverVersion();
     }
 

@@ -3,6 +3,7 @@ package jnvdocker.volume.plugin;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
 
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -18,29 +19,29 @@ record VolumeName(String kind, String version) {
     private static final Pattern SPELLING = Pattern.compile("([a-zA-Z0-9_.-]+)_([0-9.]+)");
 
     /**
-     * @throws VolumeException in nvidia-docker 1.0's words, when the name is not of this form
+     * @throws RefusedException in nvidia-docker 1.0's words, when the name is not of this form
      */
-    static VolumeName parse(String name) throws VolumeException {
+    static VolumeName parse(String name) throws RefusedException {
         Matcher matcher = SPELLING.matcher(name);
         if (!matcher.matches()) {
-            throw bad(Quote.shown(name), null);
+            throw bad(Quote.shown(name));
         }
         return new VolumeName(matcher.group(1), matcher.group(2));
     }
 
     /**
-     * @throws VolumeException when what should be the version is none
+     * @throws RefusedException when what should be the version is none
      */
-    DriverVersion driverVersion() throws VolumeException {
+    DriverVersion driverVersion() throws RefusedException {
         try {
             return DriverVersion.parse(version);
         } catch (IllegalArgumentException e) {
-            throw bad(toString(), e);
+            throw bad(toString());
         }
     }
 
-    private static VolumeException bad(String name, Exception cause) {
-        return new VolumeException("bad volume format: " + name, USE, cause);
+    private static RefusedException bad(String name) {
+        return new RefusedException("bad volume format: " + name, USE);
     }
 
     @Override

@@ -9,7 +9,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.json.BoundedParser;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,8 +70,11 @@ public final class VolumePlugin {
             return Optional.of(json.writeValueAsString(perform(verb, request, caller)));
         } catch (NoSuchVerbException e) {
             return Optional.empty();
-        } catch (VolumeException e) {
+        } catch (RefusedException e) {
             return Optional.of(json.writeValueAsString(Map.of("Err", e.refusal().message())));
+        } catch (IOException e) {
+            String message = FileErrors.refusal(e).message();
+            return Optional.of(json.writeValueAsString(Map.of("Err", message)));
         } catch (RuntimeException e) {
             LOG.error("{} failed", verb, e);
             String message = "internal error in " + verb + "; jnvdockerd's log has the details";
@@ -78,7 +83,7 @@ public final class VolumePlugin {
     }
 
     private Map<String, Object> perform(String verb, byte[] body, ProcessId caller)
-            throws VolumeException, NoSuchVerbException {
+            throws RefusedException, NoSuchVerbException, IOException {
         return switch (verb) {
             case "Plugin.Activate" -> Map.of("Implements", List.of("VolumeDriver"));
             case "VolumeDriver.Capabilities" -> Map.of("Capabilities", Map.of("Scope", "local"));
@@ -95,7 +100,7 @@ public final class VolumePlugin {
     }
 
     private Map<String, Object> perform(String verb, Request request, ProcessId caller)
-            throws VolumeException, NoSuchVerbException {
+            throws RefusedException, NoSuchVerbException, IOException {
         String name = request.name();
         PluginVolumes volumes = kindOf(name);
         String id = request.id() == null ? "" : request.id();
@@ -120,21 +125,21 @@ public final class VolumePlugin {
         return Map.of("Err", "");
     }
 
-    private void refuseWhenStopped() throws VolumeException {
+    private void refuseWhenStopped() throws RefusedException {
         if (stopped) {
-            throw new VolumeException(
+            throw new RefusedException(
                     "jnvdocker is being uninstalled and makes no volume", "ask an administrator");
         }
     }
 
-    private PluginVolumes kindOf(String name) throws VolumeException {
+    private PluginVolumes kindOf(String name) throws RefusedException {
         for (PluginVolumes kind : kinds) {
             if (kind.owns(name)) {
                 return kind;
             }
         }
         VolumeName parsed = VolumeName.parse(name);
-        throw new VolumeException("unsupported volume: " + parsed, VolumeName.USE);
+        throw new RefusedException("unsupported volume: " + parsed, VolumeName.USE);
     }
 
     private List<Map<String, Object>> list() {
@@ -152,10 +157,10 @@ public final class VolumePlugin {
                 "Status", volume.status());
     }
 
-    private Request parse(String verb, byte[] body) throws VolumeException {
+    private Request parse(String verb, byte[] body) throws RefusedException {
         if (body.length == 0) {
             // Docker repeats what had no answer, and has lost by then what it was about.
-            throw new VolumeException(
+            throw new RefusedException(
                     verb
                             + ": jnvdockerd was restarted before it had answered, and docker has"
                             + " asked again without saying for which volume",
@@ -165,21 +170,18 @@ public final class VolumePlugin {
         try {
             request = json.readValue(parser(body), Request.class);
         } catch (BoundedParser.TooLongException e) {
-            throw new VolumeException(
+            throw new RefusedException(
                     verb + ": the request is too long: " + e.getMessage(),
-                    "give the volume fewer options",
-                    e);
+                    "give the volume fewer options");
         } catch (IOException e) {
-            throw new VolumeException(
-                    verb + ": the request is not the JSON object that docker sends",
-                    "send that",
-                    e);
+            throw new RefusedException(
+                    verb + ": the request is not the JSON object that docker sends", "send that");
         }
         if (request == null || request.name() == null || request.name().isEmpty()) {
-            throw new VolumeException(verb + ": the request names no volume", "give its Name");
+            throw new RefusedException(verb + ": the request names no volume", "give its Name");
         }
         if (request.name().length() > MAX_NAME) {
-            throw new VolumeException(
+            throw new RefusedException(
                     verb + ": the volume's name is longer than " + MAX_NAME + " characters",
                     "shorten it");
         }

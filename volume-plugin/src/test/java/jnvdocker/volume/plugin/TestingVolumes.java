@@ -1,6 +1,7 @@
 package jnvdocker.volume.plugin;
 
 import jnvdocker.posix.ProcessId;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -46,26 +47,26 @@ final class TestingVolumes implements PluginVolumes {
     }
 
     @Override
-    public synchronized void remove(String name) throws VolumeException {
+    public synchronized void remove(String name) throws RefusedException, IOException {
         get(name);
         volumes.remove(name);
     }
 
     @Override
     public synchronized Path mount(String name, String id, ProcessId caller)
-            throws VolumeException {
+            throws RefusedException, IOException {
         uses.add("mount " + name + " " + id);
         return get(name).mountpoint();
     }
 
     @Override
-    public synchronized void unmount(String name, String id) throws VolumeException {
+    public synchronized void unmount(String name, String id) throws RefusedException, IOException {
         get(name);
         uses.add("unmount " + name + " " + id);
     }
 
     @Override
-    public synchronized VolumeInfo get(String name) throws VolumeException {
+    public synchronized VolumeInfo get(String name) throws RefusedException, IOException {
         if (name.equals(BROKEN)) {
             throw new IllegalStateException("secret of the implementation");
         }
@@ -73,10 +74,10 @@ final class TestingVolumes implements PluginVolumes {
             throw new StackOverflowError();
         }
         if (name.equals(SILENT)) {
-            throw new VolumeException(new IOException(""));
+            throw new IOException("");
         }
         if (!volumes.containsKey(name)) {
-            throw new VolumeException("no such volume: " + name, "create it");
+            throw new RefusedException("no such volume: " + name, "create it");
         }
         return new VolumeInfo(name, Path.of("/volumes", name), Map.of("opts", volumes.get(name)));
     }

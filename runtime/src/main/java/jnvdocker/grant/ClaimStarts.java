@@ -1,0 +1,466 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.GpuText;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
+import jnvdocker.registry.RegistryException;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Leases for starts of containers by docker, which mounts the volume of their claim: a container
+ * has the nodes of its claim's GPUs and can get no others. They come before all clients that wait.
+ */
+final class ClaimStarts {
+    private static final Logger LOG = LoggerFactory.getLogger(ClaimStarts.class);
+    private static final Duration LIST_LIMIT = Duration.ofMillis(200);
+    private static final int ATTEMPTS = 4;
+
+    /** How long a reservation's scan for unmanaged uses counts: 'docker run' mounts far sooner. */
+    private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
+
+    /** For the groups of a user, which the host may have to request from a directory service. */
+    private static final Duration NAMES_LIMIT = Duration.ofMillis(300);
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final Keeper keeper;
+    private final ContainerEngine engine;
+    private final Supply supply;
+    private final UnmanagedScan unmanagedScan;
+    private final Grants grants;
+    private final Pace pace;
+
+    ClaimStarts(
+            LeaseRegistry registry,
+            Evidence evidence,
+            Keeper keeper,
+            ContainerEngine engine,
+            Supply supply,
+            UnmanagedScan unmanagedScan,
+            Grants grants,
+            Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.keeper = keeper;
+        this.engine = engine;
+        this.supply = supply;
+        this.unmanagedScan = unmanagedScan;
+        this.grants = grants;
+        this.pace = pace;
+    }
+
+    /** The request for the GPUs of a claim. */
+    static GpuRequest.Devices request(Claim claim) {
+        return new GpuRequest.Devices(claim.gpus().stream().map(ClaimedGpu::uuid).toList());
+    }
+
+    /**
+     * Begins the lease of a claim, or lets it go on.
+     *
+     * @param use docker's name for the mount
+     * @param caller the engine that mounts it
+     * @return empty for a container that needs none, see {@link #isGuest}
+     */
+    Optional<Lease> take(Claim claim, String use, ProcessId caller)
+            throws RefusedException, IOException {
+        supply.learn(claim.owner(), NAMES_LIMIT);
+        Duration patience = Keeper.Caller.VERB.patience;
+        Mounted mounted =
+                grants.take(
+                        new Mounting(claim, use, caller),
+                        grants.patience(
+                                patience,
+                                Optional.of(pace.nanos() + patience.toNanos()),
+                                _ -> false));
+        return mounted instanceof Held(Lease lease) ? Optional.of(lease) : Optional.empty();
+    }
+
+    /** The treatment of a lease that the claim may have already. */
+    private sealed interface Past {
+        /** Not known yet. */
+        record Unknown() implements Past {}
+
+        /** It goes on: its container and this one are the same. */
+        record GoesOn() implements Past {}
+
+        /** It was of an earlier start, which is over. */
+        record Over(Lease lease, String evidence) implements Past {}
+    }
+
+    /** The result of a mount. */
+    private sealed interface Mounted {}
+
+    private record Held(Lease lease) implements Mounted {}
+
+    /** The container needs no lease. */
+    private record Guest() implements Mounted {}
+
+    /**
+     * The claim has a lease already: of an earlier start of its container, of one that runs, or of
+     * another container that shares the claim.
+     *
+     * @param known whether it was taken by this very mount
+     */
+    private record Another(Lease lease, boolean known) implements Mounted {}
+
+    /** A start of a claim's container. */
+    private final class Mounting implements Grants.Attempt<Mounted> {
+        private final Claim claim;
+        private final String use;
+        private final ProcessId caller;
+        private Past past = new Past.Unknown();
+
+        /** The lease that the claim has, when that is over or goes on with this mount. */
+        private Optional<Lease> own = Optional.empty();
+
+        Mounting(Claim claim, String use, ProcessId caller) {
+            this.claim = claim;
+            this.use = use;
+            this.caller = caller;
+        }
+
+        @Override
+        public Grants.Outcome<Mounted> make() throws RefusedException, IOException {
+            for (int attempt = 1; ; attempt++) {
+                Grants.Outcome<Mounted> outcome;
+                try {
+                    outcome =
+                            grants.decide(
+                                    new Start(
+                                            claim,
+                                            use,
+                                            caller,
+                                            past,
+                                            supply.terms(claim.owner(), List.of())));
+                } catch (RegistryException e) {
+                    return new Grants.Granted<>(new Held(unwritten(e)));
+                }
+                if (!(outcome instanceof Grants.Granted(Another(Lease lease, boolean known)))) {
+                    return outcome;
+                }
+                if (attempt == ATTEMPTS) {
+                    throw twice(claim, lease, users(claim));
+                }
+                Optional<Past> fate = judge(claim, lease, known);
+                if (fate.isEmpty()) {
+                    return new Grants.Granted<>(new Guest());
+                }
+                past = fate.get();
+                own = Optional.of(lease);
+            }
+        }
+
+        /**
+         * What cannot be written down is not given; but what a claim has on disk it keeps when its
+         * container is started again: as long as that lease is live, nobody else can have its GPUs.
+         */
+        private Lease unwritten(RegistryException failure) throws IOException {
+            if (own.isEmpty()
+                    || registry.liveOf(claim.id())
+                            .filter(it -> it.id() == own.get().id())
+                            .isEmpty()) {
+                throw failure;
+            }
+            keeper.mountedUnwritten(claim.id(), caller);
+            LOG.warn(
+                    "claim {} is mounted again under lease {}, and that cannot be written: {}",
+                    claim.id(),
+                    own.get().id(),
+                    failure.getMessage());
+            return own.get();
+        }
+    }
+
+    /** A start by the rules of one moment. */
+    private final class Start implements Grants.Bid<Mounted> {
+        private final Claim claim;
+        private final String use;
+        private final ProcessId caller;
+        private final Past past;
+        private final Supply.Terms terms;
+
+        Start(Claim claim, String use, ProcessId caller, Past past, Supply.Terms terms) {
+            this.claim = claim;
+            this.use = use;
+            this.caller = caller;
+            this.past = past;
+            this.terms = terms;
+        }
+
+        /** A lease that goes on is not taken back: an unmanaged use there has come later. */
+        @Override
+        public boolean needsScan(Holdings holdings) {
+            Optional<Lease> own = own(holdings);
+            return own.isPresent()
+                    ? own.get().isReservation() && !wasJustMade(own.get(), holdings)
+                    : others(holdings).isEmpty();
+        }
+
+        /**
+         * Whether a reservation is so recent that another scan for unmanaged uses would find what
+         * the scan for the reservation has found.
+         */
+        private static boolean wasJustMade(Lease reservation, Holdings holdings) {
+            Duration age = Duration.between(reservation.since(), holdings.now());
+            return !age.isNegative() && age.compareTo(SCAN_COUNTS) < 0;
+        }
+
+        private Optional<Lease> own(Holdings holdings) {
+            return holdings.held().values().stream()
+                    .filter(lease -> lease.claim().id().equals(claim.id()))
+                    .findFirst();
+        }
+
+        private List<Lease> others(Holdings holdings) {
+            return claim.gpus().stream()
+                    .flatMap(gpu -> holdings.of(gpu).stream())
+                    .filter(lease -> !lease.claim().id().equals(claim.id()))
+                    .distinct()
+                    .toList();
+        }
+
+        @Override
+        public List<GpuUse> scan() throws IOException {
+            return unmanagedScan.scanWithoutEngine(
+                    terms.gpus().stream()
+                            .filter(gpu ->
+                                    claim.gpus().stream()
+                                            .anyMatch(its -> its.uuid().equals(gpu.uuid())))
+                            .toList());
+        }
+
+        @Override
+        public Optional<Grants.Outcome<Mounted>> decide(
+                LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+            return Optional.of(outcome(leases, terms.unmanaged(uses)));
+        }
+
+        /** The claim's lease begins, or goes on, unless others have its GPUs. */
+        private Grants.Outcome<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged) {
+            Holdings holdings = leases.holdings();
+            boolean again =
+                    past instanceof Past.Over(Lease lease, String evidenceOfEnd)
+                            && leases.end(lease, evidenceOfEnd);
+            Optional<Lease> own = again ? Optional.empty() : own(holdings);
+            if (own.isPresent()) {
+                return own.get().isReservation() && isBarred(unmanaged)
+                        ? blocked(unmanaged)
+                        : goOn(own.get(), leases);
+            }
+            List<Lease> others = others(holdings);
+            if (!others.isEmpty()) {
+                return new Grants.Blocked<>(others, () -> held(claim, others));
+            }
+            return again
+                    ? begin(leases, ((Past.Over) past).lease().left(holdings.now()))
+                    : first(leases, unmanaged);
+        }
+
+        private boolean isBarred(UnmanagedUses unmanaged) {
+            return claim.gpus().stream().anyMatch(gpu -> unmanaged.bars(gpu.uuid()));
+        }
+
+        /** By the rules, since it follows on no other lease. */
+        private Grants.Outcome<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged) {
+            GpuChoice.Outcome choice;
+            try {
+                choice =
+                        terms.choice(leases.holdings(), unmanaged, List.of())
+                                .of(request(claim), claim.owner());
+            } catch (RefusedException e) {
+                return new Grants.Refused<>(() -> e);
+            }
+            return switch (choice) {
+                case GpuChoice.Chosen _ ->
+                        begin(
+                                leases,
+                                terms.allowances().of(claim.owner()).time(leases.time(claim)));
+                case GpuChoice.Taken _ -> blocked(unmanaged);
+                case GpuChoice.OverQuota over ->
+                        new Grants.Blocked<>(
+                                over.leases(), () -> RemakeAdvice.refusal(claim, over.excess()));
+                case GpuChoice.NeverAllowed(_, Quota.ForGood excess) ->
+                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, excess));
+                case GpuChoice.Impossible why -> new Grants.Refused<>(() -> impossible(why));
+            };
+        }
+
+        private Grants.Outcome<Mounted> blocked(UnmanagedUses unmanaged) {
+            List<ClaimedGpu> used =
+                    claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
+            return new Grants.Blocked<>(
+                    List.of(),
+                    () ->
+                            new RefusedException(
+                                    LeaseText.taken(used, List.of(), unmanaged, Map.of()),
+                                    "start this container again when "
+                                            + (used.size() == 1
+                                                    ? "it has ended"
+                                                    : "they have ended")
+                                            + RemakeAdvice.of(claim)));
+        }
+
+        private RefusedException impossible(GpuChoice.Impossible why) {
+            Refusal refusal =
+                    switch (why) {
+                        case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
+                        case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, _) ->
+                                new Refusal(
+                                        LeaseText.name(gpu.number(), gpu.uuid())
+                                                + " is "
+                                                + LeaseText.cordoned(cordon),
+                                        "start this container again when the cordon is lifted");
+                        default -> ChoiceText.refusal(why);
+                    };
+            return new RefusedException(
+                    refusal.what(), refusal.remedy().orElseThrow() + RemakeAdvice.of(claim));
+        }
+
+        private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
+            Holder holder = Holder.of(caller, Optional.empty(), Optional.empty());
+            Lease lease = leases.begin(claim, holder, time);
+            leases.mount(claim, use);
+            return new Grants.Granted<>(new Held(lease));
+        }
+
+        private Grants.Outcome<Mounted> goOn(Lease own, LeaseWriter leases) {
+            boolean known = leases.isMounted(claim, use);
+            if (!own.isReservation() && !(past instanceof Past.GoesOn)) {
+                return new Grants.Granted<>(new Another(own, known));
+            }
+            // The first process of before says nothing of the one that is to come.
+            Holder holder =
+                    known
+                            ? Holder.of(caller, own.holder().init(), own.holder().cgroup())
+                            : Holder.of(caller, Optional.empty(), Optional.empty());
+            Lease lease = leases.hold(own, holder).orElseThrow();
+            leases.mount(claim, use);
+            return new Grants.Granted<>(new Held(lease));
+        }
+    }
+
+    /** The fate of a lease that the claim has already; empty when a guest mounts the claim. */
+    private Optional<Past> judge(Claim claim, Lease lease, boolean known) throws RefusedException {
+        Life life = evidence.of(lease);
+        if (life instanceof Life.Gone(String why)) {
+            return Optional.of(new Past.Over(lease, why));
+        }
+        List<ContainerEngine.Listed> users = users(claim);
+        // The only one that is listed need not be the one that lives: that may have been removed.
+        boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, life);
+        if (known || same) {
+            return Optional.of(new Past.GoesOn());
+        }
+        if (isGuest(claim, users)) {
+            return Optional.empty();
+        }
+        throw twice(claim, lease, users);
+    }
+
+    /**
+     * Whether a container that mounts the claim of one that runs has its volumes alone
+     * (--volumes-from), and so neither its GPUs' nodes nor the label that a copy of its settings
+     * has. Docker mounts all of its volumes or none, and the guest need not have the claim.
+     */
+    private static boolean isGuest(Claim claim, List<ContainerEngine.Listed> users) {
+        List<ContainerEngine.Listed> own = own(claim, users);
+        return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
+    }
+
+    /** Those of the containers that carry the claim's label. */
+    private static List<ContainerEngine.Listed> own(
+            Claim claim, List<ContainerEngine.Listed> users) {
+        return users.stream()
+                .filter(user -> claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
+                .toList();
+    }
+
+    /**
+     * Whether it is a container that has the volumes of the claim's own, which is stopped, and not
+     * that one which starts: of a container that it starts an engine says nothing before the end.
+     */
+    boolean isOfGuest(Claim claim) throws IOException {
+        if (claim.container().isEmpty() || registry.liveOf(claim.id()).isPresent()) {
+            return false;
+        }
+        List<ContainerEngine.Listed> users = users(claim);
+        List<String> own = own(claim, users).stream().map(ContainerEngine.Listed::id).toList();
+        if (users.size() < 2 || !own.equals(List.of(claim.container().get().id()))) {
+            return false;
+        }
+        try {
+            return engine.inspect(own.getFirst(), LIST_LIMIT)
+                    .filter(it -> it.pid() == 0 && !it.restarting())
+                    .isPresent();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** The containers that mount the claim; none when the engine does not answer in time. */
+    private List<ContainerEngine.Listed> users(Claim claim) {
+        try {
+            return engine.using(List.of(ClaimNames.volume(claim.id())), LIST_LIMIT);
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    private RefusedException held(Claim claim, List<Lease> by) {
+        return new RefusedException(
+                LeaseText.held(claim.gpus(), by)
+                        + (keeper.isSettling(by) ? ", which may be restarting" : "")
+                        + keeper.remark(by),
+                "start this container again when "
+                        + (claim.gpus().size() == 1 ? "it is free" : "they are free")
+                        + RemakeAdvice.of(claim)
+                        + (users(claim).size() > 1
+                                ? "; a container that needs only its volumes gets them by -v"
+                                        + " VOLUME:DIRECTORY instead of --volumes-from"
+                                : ""));
+    }
+
+    /** The claim's own container need not be the one that runs. */
+    private static RefusedException twice(
+            Claim claim, Lease lease, List<ContainerEngine.Listed> users) {
+        String other =
+                users.stream()
+                        .filter(ContainerEngine.Listed::isActive)
+                        .map(user -> "container " + user.name())
+                        .findFirst()
+                        .orElse("that container");
+        return new RefusedException(
+                LeaseText.held(claim.gpus(), List.of(lease))
+                        + ", and this container shares its claim with "
+                        + other
+                        + " (--volumes-from, or a copy of its settings)",
+                "stop that container first, or give this one GPUs of its own with 'jnvdocker run"
+                        + " --gpus'");
+    }
+}

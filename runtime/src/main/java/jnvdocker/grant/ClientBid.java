@@ -1,0 +1,215 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.registry.LeaseWriter;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The request of a client or of our OCI runtime, by the rules and the queue of one moment. */
+final class ClientBid implements Grants.Bid<Claim> {
+    private final LeaseRequest request;
+    private final List<Ticket> before;
+    private final Optional<FirstScan> first;
+    private final Supply.Terms terms;
+    private final UnmanagedScan unmanagedScan;
+    private final Grants grants;
+    private final Keeper keeper;
+    private Set<Ticket> keepers = Set.of();
+
+    /**
+     * Prepares a request.
+     *
+     * @param before the clients that have waited longer
+     * @param first a scan of the host that was begun after the request came
+     */
+    ClientBid(
+            LeaseRequest request,
+            List<Ticket> before,
+            Optional<FirstScan> first,
+            Supply supply,
+            UnmanagedScan unmanagedScan,
+            Grants grants,
+            Keeper keeper)
+            throws IOException {
+        this.request = request;
+        this.before = before;
+        this.first = first;
+        this.unmanagedScan = unmanagedScan;
+        this.grants = grants;
+        this.keeper = keeper;
+        List<Gpu> gpus = first.isPresent() ? first.get().gpus() : supply.gpus();
+        terms = supply.terms(gpus, request.owner(), before);
+    }
+
+    /**
+     * A client that waits cannot have any GPU while none is free, whatever uses them; the refusal
+     * of one that does not wait names the unmanaged uses.
+     */
+    @Override
+    public boolean needsScan(Holdings holdings) {
+        return request.waiting().isEmpty()
+                || terms.gpus().stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
+    }
+
+    @Override
+    public List<GpuUse> scan() throws IOException {
+        if (first.isPresent()) {
+            return first.get().uses();
+        }
+        return request.creation().isEmpty()
+                ? unmanagedScan.scan(terms.gpus(), UnmanagedScan.LIMIT)
+                : unmanagedScan.scanWithoutEngine(terms.gpus());
+    }
+
+    @Override
+    public Optional<Grants.Outcome<Claim>> decide(
+            LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+        Optional<Refusal> stopped = grants.stopped();
+        if (stopped.isPresent()) {
+            return refused(new RefusedException(stopped.get()));
+        }
+        GpuChoice.Outcome outcome;
+        try {
+            outcome = outcome(leases.holdings(), uses);
+        } catch (RefusedException e) {
+            return refused(e);
+        }
+        return switch (outcome) {
+            case GpuChoice.Chosen(List<Gpu> gpus) -> begin(gpus, leases);
+            case GpuChoice.Busy busy ->
+                    Optional.of(
+                            new Grants.Blocked<>(
+                                    busy.leases(),
+                                    () ->
+                                            UnavailableException.of(
+                                                    busy,
+                                                    request.creation().isPresent(),
+                                                    keeper.remark(busy.leases()))));
+            case GpuChoice.Impossible why ->
+                    Optional.of(new Grants.Refused<>(() -> UnavailableException.of(why)));
+        };
+    }
+
+    private static Optional<Grants.Outcome<Claim>> refused(RefusedException why) {
+        return Optional.of(new Grants.Refused<>(() -> why));
+    }
+
+    /**
+     * Chooses GPUs.
+     *
+     * @param uses those of no lease, by the UUIDs of the GPUs
+     * @throws RefusedException when the host has no such GPU
+     */
+    GpuChoice.Outcome outcome(Holdings all, Map<String, List<GpuUse>> uses)
+            throws RefusedException {
+        UnmanagedUses unmanaged = terms.unmanaged(uses);
+        Optional<Lease> earlier = earlier(all).map(LeaseRequest.Over::lease);
+        Holdings holdings = earlier.map(all::without).orElse(all);
+        if (earlier.isPresent()) {
+            // Not for waiting clients: these were not given back.
+            GpuChoice first = terms.ofRestart().choice(holdings, unmanaged, List.of());
+            Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
+            if (same.isPresent()) {
+                return same.get();
+            }
+        }
+        GpuChoice choice = terms.choice(holdings, unmanaged, before);
+        keepers = choice.keepers();
+        Set<String> had = had();
+        if (request.request() instanceof GpuRequest.Count count
+                && !had.isEmpty()
+                && outcome(choice, count, had) instanceof GpuChoice.Chosen same) {
+            return same;
+        }
+        return outcome(choice, request.candidates());
+    }
+
+    /** The UUIDs of the GPUs that its container had before and may be given. */
+    private Set<String> had() {
+        Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
+        return request.candidates().isEmpty()
+                ? had
+                : had.stream().filter(request.candidates()::contains).collect(Collectors.toSet());
+    }
+
+    /** The GPUs of a lease, if they match the request. */
+    private Optional<GpuChoice.Chosen> ofIts(Lease lease, GpuChoice choice)
+            throws RefusedException {
+        Set<String> its =
+                lease.claim().gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.toSet());
+        GpuChoice.Outcome outcome =
+                request.request() instanceof GpuRequest.Count count
+                        ? outcome(choice, count, its)
+                        : outcome(choice, request.candidates());
+        return outcome instanceof GpuChoice.Chosen chosen
+                        && chosen.gpus().stream().allMatch(gpu -> its.contains(gpu.uuid()))
+                ? Optional.of(chosen)
+                : Optional.empty();
+    }
+
+    /** A choice among those that it had, which met the request, whatever NVML reports. */
+    private GpuChoice.Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
+            throws RefusedException {
+        return choice.of(new GpuRequest.Count(count.gpus()), request.owner(), had);
+    }
+
+    private GpuChoice.Outcome outcome(GpuChoice choice, Set<String> candidates)
+            throws RefusedException {
+        return choice.of(request.request(), request.owner(), candidates);
+    }
+
+    /** The clients that come first, and that free GPUs were kept for at the last decision. */
+    Set<Ticket> keepers() {
+        return keepers;
+    }
+
+    /** Empty when the lease that is to end has become another since it was seen. */
+    private Optional<Grants.Outcome<Claim>> begin(List<Gpu> chosen, LeaseWriter leases) {
+        Optional<LeaseRequest.Over> earlier = earlier(leases.holdings());
+        if (earlier.isPresent() && !leases.end(earlier.get().lease(), earlier.get().evidence())) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                new Grants.Granted<>(
+                        Grants.begin(
+                                leases,
+                                request.ticket(),
+                                chosen,
+                                request.creation().map(LeaseRequest.Creation::container),
+                                request.holder(),
+                                time(earlier, leases.holdings()))));
+    }
+
+    /** How long the lease may last: a restart goes on with the time of its last start. */
+    private Optional<Duration> time(Optional<LeaseRequest.Over> earlier, Holdings holdings) {
+        return earlier.isPresent()
+                ? earlier.get().lease().left(holdings.now())
+                : terms.allowances().of(request.owner()).time(request.time());
+    }
+
+    /** The lease that ends when this begins, unless it has been ended meanwhile. */
+    private Optional<LeaseRequest.Over> earlier(Holdings holdings) {
+        return request.creation()
+                .flatMap(LeaseRequest.Creation::earlier)
+                .filter(over ->
+                        holdings.held().values().stream()
+                                .anyMatch(lease -> lease.id() == over.lease().id()));
+    }
+}

@@ -1,0 +1,199 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+/**
+ * The one way to a lease. A request is decided on what the registry holds at one moment, in a
+ * transaction; the uses of GPUs are scanned before that, if the decision depends on them. A request
+ * that is blocked is decided again when leases have ended, for as long as its {@link Patience}
+ * lasts.
+ */
+public final class Grants {
+    private static final Refusal STOPPED =
+            new Refusal(
+                    "jnvdocker is being uninstalled from this host, and no longer gives out GPUs",
+                    "ask an administrator");
+
+    private final LeaseRegistry registry;
+    private final UnmanagedScan unmanagedScan;
+    private final Keeper keeper;
+    private final Pace pace;
+    private volatile boolean stopped;
+
+    Grants(LeaseRegistry registry, UnmanagedScan unmanagedScan, Keeper keeper, Pace pace) {
+        this.registry = registry;
+        this.unmanagedScan = unmanagedScan;
+        this.keeper = keeper;
+        this.pace = pace;
+    }
+
+    /** The outcome of a decision. */
+    public sealed interface Outcome<T> {}
+
+    /** The request was met. */
+    public record Granted<T>(T grant) implements Outcome<T> {}
+
+    /**
+     * The request cannot be met now.
+     *
+     * @param by the leases that are in its way; empty when other things are
+     * @param why its refusal, if nothing of that ends
+     */
+    public record Blocked<T>(List<Lease> by, Supplier<RefusedException> why)
+            implements Outcome<T> {}
+
+    /** The request cannot be met, whichever leases end. */
+    public record Refused<T>(Supplier<RefusedException> why) implements Outcome<T> {}
+
+    /** A request, with the rules of one moment. */
+    public interface Bid<T> {
+        /** Whether the decision on these leases depends on the uses of GPUs. */
+        boolean needsScan(Holdings holdings);
+
+        /** Scans the uses of the GPUs that the decision depends on. */
+        List<GpuUse> scan() throws RefusedException, IOException;
+
+        /**
+         * Decides, and begins the lease if the request can be met. Nothing may wait here.
+         *
+         * @param uses those of no lease, by the UUIDs of the GPUs; none if there was no scan
+         * @return empty when the lease that this one is to follow has changed since it was read
+         */
+        Optional<Outcome<T>> decide(LeaseWriter leases, Map<String, List<GpuUse>> uses);
+    }
+
+    /** One attempt to meet a request, by the rules of its moment. */
+    @FunctionalInterface
+    public interface Attempt<T> {
+        /** Returns the outcome of {@link #decide}. */
+        Outcome<T> make() throws RefusedException, IOException;
+    }
+
+    /**
+     * Attempts to meet a request until it is met, is refused, or its patience is over.
+     *
+     * @throws RefusedException when it is not met
+     * @throws IOException when the registry cannot be read or written
+     */
+    public <T> T take(Attempt<T> attempt, Patience patience) throws RefusedException, IOException {
+        while (true) {
+            long changes = registry.changes().count();
+            switch (attempt.make()) {
+                case Granted(T grant) -> {
+                    return grant;
+                }
+                case Refused(Supplier<RefusedException> why) -> throw why.get();
+                case Blocked(List<Lease> by, Supplier<RefusedException> why) -> {
+                    if (!patience.isWorthAnother(by, changes)) {
+                        throw why.get();
+                    }
+                }
+            }
+        }
+    }
+
+    /**
+     * Decides a request once. A scan counts only while each lease that it has assigned a use to is
+     * there: the uses are assigned again when one has ended.
+     */
+    public <T> Outcome<T> decide(Bid<T> bid) throws RefusedException, IOException {
+        Optional<List<GpuUse>> scanned =
+                bid.needsScan(registry.holdings()) ? Optional.of(bid.scan()) : Optional.empty();
+        while (true) {
+            UnmanagedScan.Seen seen =
+                    scanned.isPresent()
+                            // Leases are read after a scan: what was seen had one by then, or none.
+                            ? unmanagedScan.assign(scanned.get(), registry.live())
+                            : new UnmanagedScan.Seen(Map.of(), Set.of());
+            boolean blind = scanned.isEmpty();
+            Optional<Outcome<T>> outcome =
+                    registry.decide(leases ->
+                            (blind
+                                            ? bid.needsScan(leases.holdings())
+                                            : !seen.isOf(leases.holdings()))
+                                    ? Optional.empty()
+                                    : bid.decide(leases, seen.uses()));
+            if (outcome.isPresent()) {
+                return outcome.get();
+            }
+            if (blind && bid.needsScan(registry.holdings())) {
+                scanned = Optional.of(bid.scan());
+            }
+        }
+    }
+
+    /**
+     * Begins the lease of a request that GPUs were chosen for.
+     *
+     * @param ticket the request
+     * @param container that it is for, if that is known
+     * @param time how long the lease may last
+     */
+    static Claim begin(
+            LeaseWriter leases,
+            Ticket ticket,
+            List<Gpu> gpus,
+            Optional<Claim.ContainerRef> container,
+            Holder holder,
+            Optional<Duration> time) {
+        Claim claim =
+                new Claim(
+                        Claim.newId(),
+                        ticket.origin(),
+                        ticket.owner(),
+                        gpus.stream().map(ClaimedGpu::of).toList(),
+                        leases.holdings().now(),
+                        container);
+        leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()), ticket.time());
+        leases.begin(claim, holder, time);
+        return claim;
+    }
+
+    /**
+     * The patience of a request.
+     *
+     * @param ends how long the ends of leases are waited for, at each attempt
+     * @param until when no further attempt is made, in {@link Pace#nanos}; empty for as long as
+     *     leases end
+     * @param waits whether to wait for leases that are not about to end
+     */
+    public Patience patience(Duration ends, Optional<Long> until, Predicate<List<Lease>> waits) {
+        return new Patience(keeper, registry.changes(), pace, ends, until, waits);
+    }
+
+    /** Refuses the requests of clients from now on, while jnvdocker is uninstalled. */
+    void stop() {
+        stopped = true;
+        registry.changes().add();
+    }
+
+    /** Grants the requests of clients again. */
+    void resume() {
+        stopped = false;
+    }
+
+    /** Why no client gets GPUs at present; empty if they do. */
+    Optional<Refusal> stopped() {
+        return stopped ? Optional.of(STOPPED) : Optional.empty();
+    }
+}
