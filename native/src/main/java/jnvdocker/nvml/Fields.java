@@ -27,12 +27,6 @@ final class Fields {
         int of(LibNvml library, long[] value);
     }
 
-    /** A call that writes the total, the free and the used bytes of a memory. */
-    @FunctionalInterface
-    interface MemoryEntry {
-        int of(LibNvml library, long[] totalFreeUsed);
-    }
-
     /**
      * Reads the memory of a GPU or of a MIG instance, as nvidia-smi shows it. Only version 2 of the
      * call (driver 510) tells apart what programs use and what the driver keeps for itself.
@@ -53,13 +47,6 @@ final class Fields {
                 earlier[0] > 0
                         ? new Memory(earlier[0], earlier[2])
                         : new Memory(memory[1], memory[4]));
-    }
-
-    static Optional<Memory> memory(Nvml nvml, MemoryEntry entry) throws NvmlException {
-        long[] memory = new long[3];
-        return has(nvml, library -> entry.of(library, memory))
-                ? Optional.of(new Memory(memory[0], memory[2]))
-                : Optional.empty();
     }
 
     static boolean has(Nvml nvml, Nvml.Entry... newestFirst) throws NvmlException {

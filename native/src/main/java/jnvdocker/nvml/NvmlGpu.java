@@ -222,8 +222,11 @@ public final class NvmlGpu {
     }
 
     private Optional<GpuFigures.Memory> bar1() throws NvmlException {
-        return Fields.memory(
-                nvml, (library, memory) -> library.nvmlDeviceGetBAR1MemoryInfo(handle, memory));
+        long[] totalFreeUsed = new long[3];
+        return Fields.has(
+                        nvml, library -> library.nvmlDeviceGetBAR1MemoryInfo(handle, totalFreeUsed))
+                ? Optional.of(new GpuFigures.Memory(totalFreeUsed[0], totalFreeUsed[2]))
+                : Optional.empty();
     }
 
     private static OptionalLong total(Optional<GpuFigures.Memory> memory) {

@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.grant.SimulatedContainer.State;
+import jnvdocker.kubernetes.PodKind;
 import jnvdocker.lease.Lease;
 
 import java.io.IOException;
@@ -69,7 +70,7 @@ final class DaemonSteps {
         if (!world.daemon.isUp()) {
             return false;
         }
-        List<Lease> live = world.daemon.parts().registry().live();
+        List<Lease> live = releasable();
         if (live.isEmpty()) {
             return false;
         }
@@ -84,12 +85,19 @@ final class DaemonSteps {
         return world.daemon.perform("release", () -> world.daemon.parts().leases().release(claim));
     }
 
+    /** The leases of pods end with these. */
+    private List<Lease> releasable() throws IOException {
+        return world.daemon.parts().registry().live().stream()
+                .filter(lease -> PodKind.pod(lease).isEmpty())
+                .toList();
+    }
+
     /** A user releases a lease of their own by force: a container that runs keeps its lease. */
     boolean releaseOwn(int index) throws IOException {
         if (!world.daemon.isUp()) {
             return false;
         }
-        List<Lease> live = world.daemon.parts().registry().live();
+        List<Lease> live = releasable();
         if (live.isEmpty()) {
             return false;
         }
@@ -141,7 +149,7 @@ final class DaemonSteps {
     }
 
     boolean loseRegistry(boolean damage) throws IOException {
-        if (world.machine.hidesAny() || isAnyReleased() || world.runtime.isAnyUntold()) {
+        if (world.machine.hidesAny() || isAnyReleased() || isAnyUntold()) {
             // Only the registry knew of it.
             return false;
         }
@@ -162,6 +170,11 @@ final class DaemonSteps {
                                 || container.state == SimulatedContainer.State.STARTING);
     }
 
+    /** Whether only the registry knows of a container of our runtime, or of a pod. */
+    private boolean isAnyUntold() {
+        return world.runtime.isAnyUntold() || world.pods.isAnyUntold();
+    }
+
     boolean backUp() throws IOException {
         world.disk.backUp();
         return true;
@@ -172,7 +185,7 @@ final class DaemonSteps {
         if (!world.disk.hasBackup()
                 || world.machine.hidesAny()
                 || isAnyReleased()
-                || world.runtime.isAnyUntold()) {
+                || isAnyUntold()) {
             return false;
         }
         finishStarts();
@@ -197,7 +210,8 @@ final class DaemonSteps {
         if (anyUntold
                 || world.machine.hidesAny()
                 || isAnyReleased()
-                || world.runtime.isAnyUnseen()) {
+                || world.runtime.isAnyUnseen()
+                || world.pods.isAnyUntold()) {
             // No engine that answers could tell of it.
             return false;
         }

@@ -42,6 +42,7 @@ final class HostSteps {
         world.waiters.forget();
         world.uses.forget();
         world.runtime.forget();
+        world.pods.forget();
         if (powerLoss) {
             world.lab.lookUp();
         }

@@ -121,6 +121,7 @@ final class ModelCheck {
 
     private void noGpuHasTwoContainers() {
         Map<String, Object> users = world.runtime.users();
+        world.pods.addUsers(users);
         for (SimulatedContainer container : world.allContainers()) {
             if (container.usesGpus(world.machine) && !container.released) {
                 for (int minor : container.settings.minors()) {
@@ -140,6 +141,7 @@ final class ModelCheck {
         endsHaveEvidence(registry, live);
         whatLivesHasALease(live);
         world.runtime.check(live);
+        world.pods.check(live);
         everyGpuIsShownOnce(registry);
         world.waiters.check(registry.tickets());
         before = live;
@@ -184,7 +186,8 @@ final class ModelCheck {
                     !waiting
                             || evidence.startsWith("released by force")
                             || evidence.endsWith("runs with its GPU")
-                            || isGivenBack(ended),
+                            || isGivenBack(ended)
+                            || PodKind.pod(ended).isPresent(),
                     () -> "its client lives: " + ended);
             world.say("lease " + lease.id() + " has ended: " + evidence);
             // If docker takes more than ten seconds to notice an end, it finds the GPUs given away.
@@ -363,6 +366,9 @@ final class ModelCheck {
     }
 
     private boolean isHeld(Lease lease) {
+        if (PodKind.pod(lease).isPresent()) {
+            return world.pods.has(lease);
+        }
         if (lease.isOfClient()) {
             return world.machine.lives(lease.holder().process());
         }

@@ -30,6 +30,7 @@ final class RefusalCheck {
             "(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2]([-,][0-2])+ are) ";
     private static final String HELD =
             "((held|reserved) by (user[0-2]|uid [0-9]+|somebody)'s container"
+                    + "|(held|reserved) by (pod team-a/p[0-9]+|a pod)"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";
     private static final String KEPT =
             "kept for user[0-2] \\(pid [0-9]+\\), who has waited for .* since ";

@@ -9,6 +9,7 @@ import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
 import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -27,6 +28,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 
 /**
@@ -55,6 +57,9 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         SimulatedEngine engine();
 
         List<Gpu> gpus();
+
+        /** The pods that a kubelet lists, by the UUIDs of their GPUs. */
+        Map<String, Set<Origin.Pod>> pods();
 
         /** The current configuration. */
         LeasePolicy policy();
@@ -165,6 +170,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             new DecisionLog(Optional.empty()));
             parts = Optional.of(LeaseParts.open(its, new MesosKind(machine), kind));
             pods = Optional.of(new PodLeases(parts(), its.pace(), kind));
+            pods().report().restore(world.pods());
             parts().ociKeeper().remember();
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");

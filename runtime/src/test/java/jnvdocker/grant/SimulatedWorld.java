@@ -8,6 +8,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUses;
 import jnvdocker.words.RefusedException;
@@ -18,7 +19,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -47,6 +50,7 @@ final class SimulatedWorld
     final HostSteps host = new HostSteps(this);
     final SimulatedWaiters waiters = new SimulatedWaiters(this);
     final SimulatedRuntime runtime = new SimulatedRuntime(this);
+    final SimulatedPods pods = new SimulatedPods(this);
     final SimulatedUses uses = new SimulatedUses(this);
     final SimulatedLab lab = new SimulatedLab(this);
     final ModelCheck check = new ModelCheck(this);
@@ -83,6 +87,12 @@ final class SimulatedWorld
     @Override
     public List<Gpu> gpus() {
         return gpus.shown();
+    }
+
+    @Override
+    public Map<String, Set<Origin.Pod>> pods() {
+        pods.daemonStarted();
+        return pods.listed();
     }
 
     @Override
@@ -214,6 +224,7 @@ final class SimulatedWorld
             daemonSteps.watch();
             daemonSteps.sweep();
             runtime.sweep();
+            pods.settle();
             daemonSteps.startRefused();
         }
         waiters.settle();
@@ -228,6 +239,7 @@ final class SimulatedWorld
         gpus.plugIn();
         uses.end();
         runtime.end();
+        pods.end();
         clients.end();
         for (int i = 0; i < engines.size(); i++) {
             settle();

@@ -28,8 +28,28 @@ final class Steps {
 
     private Steps() {}
 
+    /** Half of the sequences mix everything; the others are about one kind of holder above all. */
     static Arbitrary<List<Step>> sequence() {
-        return any().list().ofMaxSize(LENGTH).withSizeDistribution(RandomDistribution.uniform());
+        return Arbitraries.frequencyOf(
+                Tuple.of(2, sequence(any())),
+                Tuple.of(1, sequence(aboveAll(runtime()))),
+                Tuple.of(1, sequence(aboveAll(pods()))));
+    }
+
+    private static Arbitrary<List<Step>> sequence(Arbitrary<Step> step) {
+        return step.list().ofMaxSize(LENGTH).withSizeDistribution(RandomDistribution.uniform());
+    }
+
+    private static Arbitrary<Step> aboveAll(Arbitrary<Step> some) {
+        return Arbitraries.frequencyOf(
+                Tuple.of(70, some),
+                Tuple.of(5, wait(150, 300, 6_000)),
+                Tuple.of(20, again()),
+                Tuple.of(3, one("kill the daemon", world -> world.daemonSteps.kill())),
+                Tuple.of(
+                        1,
+                        one("lose the registry", world -> world.daemonSteps.loseRegistry(false))),
+                Tuple.of(10, any()));
     }
 
     private static Arbitrary<Step> any() {
@@ -55,6 +75,7 @@ final class Steps {
     private static Arbitrary<Step> small() {
         return Arbitraries.frequencyOf(
                 Tuple.of(24, runtime()),
+                Tuple.of(16, pods()),
                 Tuple.of(8, run("", (world, options) -> world.clients.claim(options))),
                 Tuple.of(12, run(", at once", (world, options) -> world.clients.run(options))),
                 Tuple.of(14, clientGoesOn()),
@@ -204,6 +225,33 @@ final class Steps {
                 Tuple.of(5, which("first process ends", (world, i) -> world.runtime.end(i))),
                 Tuple.of(3, which("others end", (world, i) -> world.runtime.endOthers(i))),
                 Tuple.of(2, one("look at ends", world -> world.runtime.sweep())));
+    }
+
+    /** What a kubelet does, and its pods do. */
+    private static Arbitrary<Step> pods() {
+        return Arbitraries.frequencyOf(
+                Tuple.of(
+                        7,
+                        maybe(
+                                "admit a pod, of two GPUs",
+                                SELDOM,
+                                (world, i, so) -> world.pods.admit(i, so ? 2 : 1))),
+                Tuple.of(
+                        8,
+                        maybe(
+                                "a pod starts, known",
+                                MAYBE,
+                                (world, i, so) -> world.pods.start(i, so))),
+                Tuple.of(2, which("main of a pod ends", (world, i) -> world.pods.mainEnds(i))),
+                Tuple.of(
+                        4,
+                        maybe(
+                                "delete a pod, by force",
+                                MAYBE,
+                                (world, i, so) -> world.pods.delete(i, so))),
+                Tuple.of(3, one("leftover of a pod ends", world -> world.pods.leftoverEnds())),
+                Tuple.of(3, one("query the kubelet", world -> world.pods.query())),
+                Tuple.of(3, one("the kubelet answers", world -> world.pods.answer())));
     }
 
     private static Arbitrary<Step> create() {
