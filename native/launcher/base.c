@@ -127,14 +127,14 @@ bool has_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-bool copy_settled(char *to, const volatile char *from, size_t size)
+bool copy_embedded_path(char *to, const volatile char *from, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		to[i] = from[i];
 	return to[0] == '/' && memchr(to, '\0', size) != NULL;
 }
 
-int above_standard(int descriptor)
+int fd_above_stdio(int descriptor)
 {
 	if (descriptor < 0 || descriptor > 2)
 		return descriptor;

@@ -26,12 +26,12 @@ bool has_prefix(const char *text, const char *prefix);
  * Copies a path that an installer has written into this program, where the compiled program has all zeros; false
  * when no absolute path is there.
  */
-bool copy_settled(char *to, const volatile char *from, size_t size);
+bool copy_embedded_path(char *to, const volatile char *from, size_t size);
 /*
  * A descriptor other than the standard three. A user may have closed those, and a newly opened file would take
  * their place: our messages would go into the socket.
  */
-int above_standard(int descriptor);
+int fd_above_stdio(int descriptor);
 /* False, with errno, when not all of it could be written. */
 bool write_all(int descriptor, const char *bytes, size_t length);
 /* Writes to standard error. A remark that cannot be written is no reason not to run the container. */

@@ -27,7 +27,7 @@ enum file_state read_file(int folder, const char *path, int flags, size_t limit,
 {
 	enum file_state state = FILE_UNREADABLE;
 	/* A pipe in the place of a file must not block us. */
-	int file = above_standard(openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
+	int file = fd_above_stdio(openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
 
 	if (file < 0)
 		return FILE_UNREADABLE;

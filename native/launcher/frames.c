@@ -67,7 +67,7 @@ int connect_socket(const char *path, long patience_ms)
 		return -1;
 	}
 	strcpy(address.sun_path, path);
-	int connection = above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	int connection = fd_above_stdio(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	if (connection < 0)
 		return -1;
 	if ((patience_ms == 0 || setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0) &&

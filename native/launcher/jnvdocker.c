@@ -47,7 +47,7 @@
 #include "frames.h"
 
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
-enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4, CALL_IS_THE_USERS = 8,
+enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4, CALL_INHERITS_STDIO = 8,
        CALL_DROPS_LAST_LINE = 16 };
 enum { MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
@@ -60,11 +60,11 @@ enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
 /* How long a container that docker can start without GPUs waits for a daemon. */
 enum { RESTART_MS = 3000 };
 /* How long a daemon may be silent before the user is notified that the client still waits for it. */
-#ifndef WORDLESS_MS
-#define WORDLESS_MS 10000
+#ifndef SILENCE_NOTICE_MS
+#define SILENCE_NOTICE_MS 10000
 #endif
 /* How long the client waits for a program after the daemon wants no more of its output. */
-enum { LAST_WORDS_MS = 2000 };
+enum { DRAIN_MS = 2000 };
 /* The limits of the pause between two rounds of --watch, whatever the daemon requests. */
 enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
 /* The limit of a completion, for which the user waits after pressing TAB. */
@@ -78,7 +78,7 @@ enum { MAX_SELF = 4 << 20 };
 enum { MAX_ROUNDS = 8 };
 
 #define SERVICE "jnvdocker.service"
-#define LIMITS "look at the limits of this shell (ulimit -a), then try again"
+#define LIMITS "check the limits of this shell (ulimit -a), then try again"
 #define NAME_DOCKER "install docker, or name it in NV_DOCKER"
 
 #ifndef VERSION
@@ -100,8 +100,8 @@ static bool is_one_of(const char *text, const char *const *names)
 static void make_pipe(int ends[2])
 {
 	if (pipe2(ends, O_CLOEXEC) == 0) {
-		ends[0] = above_standard(ends[0]);
-		ends[1] = above_standard(ends[1]);
+		ends[0] = fd_above_stdio(ends[0]);
+		ends[1] = fd_above_stdio(ends[1]);
 	}
 	if (ends[0] < 0 || ends[1] < 0)
 		die("cannot make a pipe: %s; " LIMITS, strerror(errno));
@@ -331,7 +331,7 @@ static bool is_volume_setup(int argc, char **argv, int word)
 
 /*
  * Whether the daemon decides on the command: one that starts or creates a container, or one of our own. A wrong yes
- * costs a question; a wrong no would start a container without its GPUs.
+ * costs a query; a wrong no would start a container without its GPUs.
  */
 static bool concerns_daemon(int argc, char **argv)
 {
@@ -361,7 +361,7 @@ static int verb_of(int word, char **argv)
 /* ---- completion ------------------------------------------------------------------------------ */
 
 /* jnvdocker.command.complete.Answer has it too: docker completes the word as well. */
-#define ASK_DOCKER ":docker\n"
+#define COMPLETED_BY_DOCKER ":docker\n"
 
 /* What is printed for the shell if the daemon does not complete the word; NULL for any command but a completion. */
 static const char *without_daemon;
@@ -406,11 +406,11 @@ static void prepare_completion(int argc, char **argv)
 	words[last] = NULL;
 	int word = first_operand(last, words);
 	bool ours = word < last && is_our_own(words[word]);
-	bool asks = word == last ? typed[0] != '-' : concerns_daemon(last, words);
+	bool queries = word == last ? typed[0] != '-' : concerns_daemon(last, words);
 	words[last] = typed;
-	without_daemon = ours ? "" : ASK_DOCKER;
+	without_daemon = ours ? "" : COMPLETED_BY_DOCKER;
 	on_exit(complete_without_daemon, NULL);
-	if (!asks)
+	if (!queries)
 		exit(EXIT_REFUSED);
 	sigaction(SIGALRM, &stop, NULL);
 	setitimer(ITIMER_REAL, &limit, NULL);
@@ -450,7 +450,7 @@ static void add(int stream, const char *text, int argc, char **argv)
 	if (WIFSIGNALED(status))
 		exit(128 + WTERMSIG(status));
 	if (WEXITSTATUS(status) == 0 && !write_all(stream, text, strlen(text)))
-		die("cannot write to standard output: %s; look at where it goes", strerror(errno));
+		die("cannot write to standard output: %s; check its destination", strerror(errno));
 	exit(WEXITSTATUS(status));
 }
 
@@ -477,7 +477,7 @@ static struct {
 	int argc;
 	char **argv;
 	int verb;
-} harmless;
+} gpu_free_command;
 
 /* Whether a text concerns GPUs, judging by its words: a wrong yes refuses a container. */
 static bool names_gpus(const char *text)
@@ -521,17 +521,17 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die_unserved(const c
 	if (vasprintf(&why, format, arguments) < 0)
 		die("out of memory; free some and try again");
 	va_end(arguments);
-	if (harmless.argv == NULL)
+	if (gpu_free_command.argv == NULL)
 		die("%s", why);
 	char *text = joined("jnvdocker: warning: %s\njnvdocker: warning: docker starts this container without GPUs\n", why);
 	remark(text, strlen(text));
 
-	char **command = allocate(NULL, ((size_t)harmless.argc + 3) * sizeof *command);
+	char **command = allocate(NULL, ((size_t)gpu_free_command.argc + 3) * sizeof *command);
 	int count = 0;
 
-	for (int i = 0; i < harmless.argc; i++) {
-		command[count++] = harmless.argv[i];
-		if (i == harmless.verb) {
+	for (int i = 0; i < gpu_free_command.argc; i++) {
+		command[count++] = gpu_free_command.argv[i];
+		if (i == gpu_free_command.verb) {
 			command[count++] = "-e";
 			command[count++] = "NVIDIA_VISIBLE_DEVICES=void";
 		}
@@ -589,7 +589,7 @@ static void die_deserted(void) __attribute__((noreturn));
 
 static void die_deserted(void)
 {
-	die("the daemon at %s went away before it had answered; look into its log, then try again", socket_path());
+	die("the daemon at %s went away before it had answered; see its log, then try again", socket_path());
 }
 
 /* ---- starting the daemon --------------------------------------------------------------------- */
@@ -689,7 +689,7 @@ static void run_daemon(const char *program, int log, int alive)
 static int spawn_daemon(const char *program, const char *log_path)
 {
 	int alive[2];
-	int log = above_standard(open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
+	int log = fd_above_stdio(open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
 
 	if (log < 0)
 		die_unserved("cannot write the daemon's log %s: %s; remove what is there", log_path, strerror(errno));
@@ -817,7 +817,7 @@ static int start_daemon(const char *path)
 
 	/* One client at a time: a client that waits here finds the daemon that another one has started. */
 	char *lock_path = joined("%s/start.lock", folder);
-	int lock = above_standard(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+	int lock = fd_above_stdio(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
 		die_unserved("cannot lock %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another directory", lock_path,
 		    strerror(errno));
@@ -892,7 +892,7 @@ static int run_systemctl(void)
 	if (child < 0)
 		die("cannot start systemctl: %s; " LIMITS, strerror(errno));
 	if (child == 0) {
-		int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
+		int nothing = fd_above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 
 		dup2(nothing, 0);
 		dup2(2, 1);
@@ -933,12 +933,12 @@ static void die_not_allowed(const char *path)
 	struct group *group;
 
 	if (stat(path, &file) < 0)
-		die("cannot reach %s: %s; ask an administrator to let you into its directory", path, strerror(errno));
+		die("cannot reach %s: %s; an administrator can let you into its directory", path, strerror(errno));
 	group = file.st_gid != 0 ? getgrgid(file.st_gid) : NULL;
 	if (group == NULL)
 		die("only root may use %s; an administrator must add you to the group docker or jnvdocker, make that group if"
 		    " it is absent, and run 'jnvdocker gpu reload'", path);
-	die("you may not use %s; ask an administrator to add you to the group %s, then log in again", path,
+	die("you may not use %s; an administrator can add you to the group %s, then log in again", path,
 	    group->gr_name);
 }
 
@@ -947,7 +947,7 @@ static int await_another(const char *path)
 {
 	int reason = errno;
 
-	if (harmless.argv == NULL)
+	if (gpu_free_command.argv == NULL)
 		return -1;
 	char *text = joined("jnvdocker: no daemon answers at %s (%s), waiting %d s for it\n", path, strerror(reason),
 			    RESTART_MS / 1000);
@@ -980,7 +980,7 @@ static int connect_daemon(void)
 		connection = await_another(path);
 		if (connection >= 0)
 			return connection;
-		die_unserved("no daemon answers at %s (%s); ask an administrator to start it: sudo jnvdocker gpu ls", path,
+		die_unserved("no daemon answers at %s (%s); an administrator can start it: sudo jnvdocker gpu ls", path,
 			     strerror(errno));
 	}
 	return is_systemds() ? start_service(path) : start_daemon(path);
@@ -1098,19 +1098,19 @@ static void run_call(char **argv, uint32_t flags, int output, pid_t client) __at
 
 static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 {
-	int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
+	int nothing = fd_above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	/* A client that ended before that sends no signal any more. 0 is a client in another pid namespace. */
 	pid_t parent = getppid();
 	if (nothing < 0 || (parent != client && parent != 0))
 		_exit(EXIT_REFUSED);
-	if (flags != CALL_IS_THE_USERS)
+	if (flags != CALL_INHERITS_STDIO)
 		dup2(nothing, 0);
 	/* If the caller closed it, messages are discarded: they must not go to stdout or into a file. */
 	if (fcntl(2, F_GETFD) < 0)
 		dup2(nothing, 2);
-	if (flags != CALL_IS_THE_USERS)
+	if (flags != CALL_INHERITS_STDIO)
 		dup2(flags & CALL_CAPTURES || (flags & CALL_DROPS_LAST_LINE && !isatty(2)) ? output : 2, 1);
 	if (flags & CALL_HIDES_ERRORS)
 		dup2(nothing, 2);
@@ -1280,7 +1280,7 @@ static bool fill(int from, int connection, struct buffer *data)
 		if (both[1].revents != 0) {
 			/* A program that is about to end by itself reports its own exit. */
 			if (gives_up(connection))
-				deadline = milliseconds() + LAST_WORDS_MS;
+				deadline = milliseconds() + DRAIN_MS;
 			both[1].fd = -1;
 		}
 		if (both[0].revents == 0)
@@ -1334,17 +1334,17 @@ static void stream(int connection, struct reader payload)
 }
 
 /* Waits for the daemon's next frame, or its end. Notifies the user once if that takes long. */
-static void await_words(int connection)
+static void wait_for_frame(int connection)
 {
 	static bool said;
 	struct pollfd words = { .fd = connection, .events = POLLIN };
 
-	if (said || poll(&words, 1, WORDLESS_MS) != 0)
+	if (said || poll(&words, 1, SILENCE_NOTICE_MS) != 0)
 		return;
 	said = true;
 	char *path = socket_path();
 	char *text = joined("jnvdocker: jnvdockerd (pid %d, at %s) has not answered for %d s; still waiting, Ctrl-C ends that\n",
-			    (int)server.pid, path, WORDLESS_MS / 1000);
+			    (int)server.pid, path, SILENCE_NOTICE_MS / 1000);
 	remark(text, strlen(text));
 	free(text);
 	free(path);
@@ -1352,30 +1352,30 @@ static void await_words(int connection)
 
 /* The reason to send the request to the daemon once more. */
 enum reason {
-	NOTHING_WAS_SAID, /* so nothing has been done yet */
+	NOTHING_RECEIVED, /* so nothing has been done yet */
 	WENT_AWAY,        /* during a watch, or while we were queued, where our place is kept */
-	LOOK_AGAIN,       /* as the daemon ordered */
+	REPEAT,           /* as the daemon ordered */
 };
 
 /*
  * Returns only when the request must be sent once more, with the reason.
  *
  * faithful: whether to come back to a daemon that goes away
- * pause: with LOOK_AGAIN, set to the milliseconds to wait before that
+ * pause: with REPEAT, set to the milliseconds to wait before that
  */
 static enum reason obey(int connection, bool faithful, uint32_t *pause)
 {
-	for (bool heard = false; ; heard = true) {
+	for (bool received = false; ; received = true) {
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
 		/* The user knows that the client is queued, or watches, which may last for hours. */
 		if (!faithful)
-			await_words(connection);
+			wait_for_frame(connection);
 		if (!receive(connection, header, sizeof header)) {
-			if (heard && !faithful)
+			if (received && !faithful)
 				die_deserted();
-			return faithful ? WENT_AWAY : NOTHING_WAS_SAID;
+			return faithful ? WENT_AWAY : NOTHING_RECEIVED;
 		}
 		uint32_t length = get_number(&payload);
 		if (length > MAX_FRAME)
@@ -1393,7 +1393,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		switch (header[0]) {
 		case FRAME_OUT:
 			if (!write_all(1, bytes, length))
-				die("cannot write to standard output: %s; look at where it goes", strerror(errno));
+				die("cannot write to standard output: %s; check its destination", strerror(errno));
 			break;
 		case FRAME_ERR:
 			remark(bytes, length);
@@ -1410,7 +1410,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		case FRAME_AGAIN:
 			*pause = get_number(&payload);
 			free(bytes);
-			return LOOK_AGAIN;
+			return REPEAT;
 		case FRAME_EXEC:
 			become(get_arguments(&payload));
 		case FRAME_PROGRAM:
@@ -1435,7 +1435,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
  */
 static int await_return(void)
 {
-	static const char words[] = "jnvdocker: the daemon went away; asking again as soon as it is back\n";
+	static const char words[] = "jnvdocker: the daemon went away; the request is repeated when it is back\n";
 	long deadline = milliseconds() + (geteuid() == 0 ? RETURN_MS : RETURN_FOR_OTHERS_MS);
 	char *path = socket_path();
 	int connection;
@@ -1450,7 +1450,7 @@ static int await_return(void)
 }
 
 /* A new connection after a pause: it may lead to another daemon. */
-static int look_again(uint32_t pause)
+static int reconnect_after(uint32_t pause)
 {
 	uint32_t bounded = pause < MIN_PAUSE_MS ? MIN_PAUSE_MS : pause > MAX_PAUSE_MS ? MAX_PAUSE_MS : pause;
 	struct timespec rest = { .tv_sec = bounded / 1000, .tv_nsec = bounded % 1000 * 1000000L };
@@ -1478,9 +1478,9 @@ int main(int argc, char **argv)
 	if (!concerns_daemon(argc, argv))
 		become_docker(argc, argv);
 	if (!is_our_own(argv[word]) && !is_volume_setup(argc, argv, word) && is_harmless(argv)) {
-		harmless.argc = argc;
-		harmless.argv = argv;
-		harmless.verb = verb_of(word, argv);
+		gpu_free_command.argc = argc;
+		gpu_free_command.argv = argv;
+		gpu_free_command.verb = verb_of(word, argv);
 	}
 	char **docker = NULL;
 	int connection = -1;
@@ -1497,16 +1497,16 @@ int main(int argc, char **argv)
 		close(connection);
 		connection = -1;
 		switch (reason) {
-		case NOTHING_WAS_SAID:
+		case NOTHING_RECEIVED:
 			/* A daemon may be stopped just as it receives a request: send it to the next one. */
 			usleep(START_POLL_MS * 1000);
 			continue;
 		case WENT_AWAY:
 			connection = await_return();
 			break;
-		case LOOK_AGAIN:
+		case REPEAT:
 			watches = true;
-			connection = look_again(pause);
+			connection = reconnect_after(pause);
 			break;
 		}
 		attempt = -1;

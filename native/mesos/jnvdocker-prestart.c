@@ -298,7 +298,7 @@ static int open_cgroup(const char *folder, const char *own, bool innermost)
 	int opened = point < 0 ? -1 : open_beneath(point, inside + 1, O_PATH | O_DIRECTORY,
 						   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 	if (opened < 0)
-		die("cannot open the cgroup '%s': %s; look into the agent's log", folder, strerror(errno));
+		die("cannot open the cgroup '%s': %s; see the agent's log", folder, strerror(errno));
 	if (fstatfs(opened, &system) < 0 || system.f_type != CGROUP_SUPER_MAGIC)
 		die("'%s' is not a cgroup of version 1; check the agent's --cgroups_hierarchy", folder);
 	close(point);
@@ -404,7 +404,7 @@ static void mount_read_only(int root, const struct bind *bind)
 	int source = open(bind->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (source < 0)
-		die("cannot open '%s': %s; run the task again, and look into the log of jnvdockerd", bind->source,
+		die("cannot open '%s': %s; run the task again, and see the log of jnvdockerd", bind->source,
 		    strerror(errno));
 	int place = open_folder(root, bind->target);
 	char *from = by_descriptor(source), *to = by_descriptor(place);
@@ -417,7 +417,7 @@ static void mount_read_only(int root, const struct bind *bind)
 		die("something other than '%s' is mounted at %s; run the task again", bind->source, bind->target);
 	char *top = by_descriptor(mounted);
 	if (mount(NULL, top, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
-		die("cannot make %s read-only: %s; look into the kernel's log", bind->target, strerror(errno));
+		die("cannot make %s read-only: %s; check the kernel log (dmesg)", bind->target, strerror(errno));
 	if (fstatfs(mounted, &system) < 0 || (system.f_flags & wanted) != wanted)
 		die("'%s' stayed writable at %s; use Linux 5.6 or newer", bind->source, bind->target);
 	close(source);

@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ask.h"
+#include "query.h"
 #include "base.h"
 #include "files.h"
 #include "frames.h"
@@ -113,9 +113,9 @@ static void fail(struct remarks *remarks, const char *format, ...)
 
 static void read_settings(struct settings *settings, struct remarks *remarks)
 {
-	if (!copy_settled(settings->helper, settled.helper, sizeof settings->helper) ||
-	    !copy_settled(settings->prestart, settled.prestart, sizeof settings->prestart) ||
-	    !copy_settled(settings->socket, settled.socket, sizeof settings->socket))
+	if (!copy_embedded_path(settings->helper, settled.helper, sizeof settings->helper) ||
+	    !copy_embedded_path(settings->prestart, settled.prestart, sizeof settings->prestart) ||
+	    !copy_embedded_path(settings->socket, settled.socket, sizeof settings->socket))
 		fail(remarks, "this copy of mesos-containerizer is not installed; run 'jnvdocker mesos install'");
 }
 
@@ -151,7 +151,7 @@ static char *last_container(const char *path)
 }
 
 /*
- * Whether the agent's file about a container mentions GPUs. A wrong yes costs a question; a wrong no would start a
+ * Whether the agent's file about a container mentions GPUs. A wrong yes costs a query; a wrong no would start a
  * container without its GPUs. If it cannot be read, the daemon reports the fault.
  */
 static bool config_may_need_gpus(const char *folder)
@@ -217,7 +217,7 @@ static char *refusal(const struct settings *settings, struct remarks *remarks, c
 	while (end > 0 && strchr(blanks, launch_info[end - 1]) != NULL)
 		end--;
 	if (end < 2 || launch_info[strspn(launch_info, blanks)] != '{' || launch_info[end - 1] != '}')
-		fail(remarks, "%s; besides, " LAUNCH_INFO " is not a JSON object: look into the agent's log", reason);
+		fail(remarks, "%s; besides, " LAUNCH_INFO " is not a JSON object: see the agent's log", reason);
 	inner = end - 1;
 	while (inner > 0 && strchr(blanks, launch_info[inner - 1]) != NULL)
 		inner--;
@@ -258,14 +258,14 @@ static void set_variable(const char *name, const char *value)
 	*to = NULL;
 }
 
-static struct answer ask_for(const struct settings *settings, struct question question)
+static struct answer query_mesos(const struct settings *settings, struct query query)
 {
 	char *const variables[] = { joined("JNVDOCKER_PRESTART=%s", settings->prestart), NULL };
 
-	question.words = &words;
-	question.socket = settings->socket;
-	question.variables = variables;
-	struct answer answer = ask(&question);
+	query.words = &words;
+	query.socket = settings->socket;
+	query.variables = variables;
+	struct answer answer = query_daemon(&query);
 	free(variables[0]);
 	return answer;
 }
@@ -275,7 +275,7 @@ static void edit_launch(const struct settings *settings, struct remarks *remarks
 			const char *launch_info)
 {
 	char *const arguments[] = { "mesos", "launch", (char *)runtime_directory, (char *)launch_info, NULL };
-	struct answer answer = ask_for(settings, (struct question){
+	struct answer answer = query_mesos(settings, (struct query){
 		.arguments = arguments, .patience_ms = SILENCE_MS, .return_ms = RETURN_MS, .listener = &remarks->listener,
 	});
 
@@ -303,7 +303,7 @@ static void edit_session(const struct settings *settings, struct remarks *remark
 			 const char *launch_info)
 {
 	char *const arguments[] = { "mesos", "launch-session", (char *)target, (char *)launch_info, NULL };
-	struct answer answer = ask_for(settings, (struct question){
+	struct answer answer = query_mesos(settings, (struct query){
 		.arguments = arguments, .patience_ms = TASK_ANSWER_MS, .in_all = true,
 	});
 
@@ -327,7 +327,7 @@ static void edit_task(const struct settings *settings, char **argument)
 {
 	char *launch_info = *argument + strlen(LAUNCH_INFO_ARGUMENT);
 	char *const arguments[] = { "mesos", "launch-task", launch_info, NULL };
-	struct answer answer = ask_for(settings, (struct question){
+	struct answer answer = query_mesos(settings, (struct query){
 		.arguments = arguments, .patience_ms = TASK_ANSWER_MS, .in_all = true,
 	});
 

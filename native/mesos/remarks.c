@@ -61,7 +61,7 @@ void say(struct remarks *remarks, const char *bytes, size_t length)
 	write_out(remarks, bytes, length, first);
 }
 
-static void hear(struct listener *listener, const char *bytes, size_t length)
+static void receive_remark(struct listener *listener, const char *bytes, size_t length)
 {
 	say((struct remarks *)listener, bytes, length);
 }
@@ -73,9 +73,9 @@ static void idle(struct listener *listener)
 
 void open_remarks(struct remarks *remarks)
 {
-	*remarks = (struct remarks){ .listener = { .hear = hear, .idle = idle }, .file = -1 };
+	*remarks = (struct remarks){ .listener = { .receive = receive_remark, .idle = idle }, .file = -1 };
 	if (can_be_emptied())
-		remarks->file = above_standard(open("/proc/self/fd/2", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+		remarks->file = fd_above_stdio(open("/proc/self/fd/2", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
 void hand_on(const struct remarks *remarks)
@@ -99,7 +99,7 @@ void outlast_fetcher(struct remarks *remarks, int pipe)
 	while (remarks->file >= 0 && !is_lost(remarks) && milliseconds() < deadline) {
 		struct pollfd word = { .fd = pipe, .events = POLLIN };
 
-		if (poll(&word, 1, LOOK_MS) > 0)
+		if (poll(&word, 1, IDLE_MS) > 0)
 			break;
 	}
 	renew(remarks);

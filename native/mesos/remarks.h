@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "ask.h"
+#include "query.h"
 #include "frames.h"
 
 /* Hands the remarks on to jnvdocker-prestart, which runs after the fetcher. */

@@ -43,7 +43,7 @@ static bool is_docker_id(const char *name, size_t length)
 }
 
 /* Examines the source of a mount: DATA-ROOT/containers/ID/FILE. */
-static bool look_at_source(void *argument, const char *source, size_t length)
+static bool examine_source(void *argument, const char *source, size_t length)
 {
 	struct search *search = argument;
 	const char *file = memrchr(source, '/', length);
@@ -114,7 +114,7 @@ static int open_beside_root(const char *id, const struct texts *texts, char **pa
 	for (const char *slash; (slash = memrchr(root, '/', length)) != NULL && slash > root; ) {
 		length = slash - root;
 		*path = joined("%.*s" CONTAINERS "%s", (int)length, root, id);
-		int folder = above_standard(open(*path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+		int folder = fd_above_stdio(open(*path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 		if (folder >= 0 && faccessat(folder, KNOWN, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			return folder;
 		if (folder >= 0)
@@ -130,10 +130,10 @@ struct answer read_docker_files(const char *id, struct texts *texts)
 	struct search search = { .id = id };
 	struct answer answer = { .kind = UNCHANGED };
 
-	each_string(&texts->config, "\"source\"", look_at_source, &search);
+	each_string(&texts->config, "\"source\"", examine_source, &search);
 	char *beside = NULL;
 	const char *path = search.own != NULL ? search.own : search.another;
-	int folder = path == NULL ? -1 : above_standard(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	int folder = path == NULL ? -1 : fd_above_stdio(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	if (folder < 0 && search.own != NULL)
 		answer = failed("cannot open %s: %s; create the container again, docker writes it for each container", path,
 				strerror(errno));

@@ -2,7 +2,7 @@
 #ifndef JNVDOCKER_DOCKER_H
 #define JNVDOCKER_DOCKER_H
 
-#include "ask.h"
+#include "query.h"
 #include "files.h"
 #include "need.h"
 

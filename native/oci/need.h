@@ -12,7 +12,7 @@ struct texts {
 };
 
 /*
- * Whether they contain anything that concerns GPUs. A wrong yes costs a question; a wrong no would start a
+ * Whether they contain anything that concerns GPUs. A wrong yes costs a query; a wrong no would start a
  * container with GPUs that nobody has leased.
  */
 bool may_need_gpus(const struct texts *texts);

@@ -30,7 +30,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ask.h"
+#include "query.h"
 #include "base.h"
 #include "call.h"
 #include "docker.h"
@@ -83,10 +83,10 @@ static const struct words words = {
 
 static bool read_settings(struct settings *settings)
 {
-	return copy_settled(settings->runtime, settled.runtime, sizeof settings->runtime) &&
-	       copy_settled(settings->markers, settled.markers, sizeof settings->markers) &&
-	       copy_settled(settings->socket, settled.socket, sizeof settings->socket) &&
-	       copy_settled(settings->wake, settled.wake, sizeof settings->wake);
+	return copy_embedded_path(settings->runtime, settled.runtime, sizeof settings->runtime) &&
+	       copy_embedded_path(settings->markers, settled.markers, sizeof settings->markers) &&
+	       copy_embedded_path(settings->socket, settled.socket, sizeof settings->socket) &&
+	       copy_embedded_path(settings->wake, settled.wake, sizeof settings->wake);
 }
 
 static bool is_ourselves(const char *program)
@@ -121,7 +121,7 @@ static bool write_new(int folder, const char *name, const struct stat *like, con
 	/* Left over from a process of ours that was killed. */
 	unlinkat(folder, name, 0);
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int file = above_standard(openat(folder, name, flags, 0600));
+	int file = fd_above_stdio(openat(folder, name, flags, 0600));
 
 	if (file < 0)
 		return false;
@@ -175,7 +175,7 @@ struct bundle {
 	const char *config; /* the name of config.json in it */
 };
 
-static struct answer ask_about(const struct settings *settings, const struct call *call, const struct bundle *bundle,
+static struct answer query_create(const struct settings *settings, const struct call *call, const struct bundle *bundle,
 			       const struct texts *texts)
 {
 	char *const arguments[] = {
@@ -187,7 +187,7 @@ static struct answer ask_about(const struct settings *settings, const struct cal
 	if (texts->config.length + texts->container.length + texts->host.length > MAX_TEXTS)
 		return failed("the texts about this container are longer than what jnvdockerd takes; give it fewer mounts,"
 			      " variables or labels");
-	return ask(&(struct question){
+	return query_daemon(&(struct query){
 		.words = &words,
 		.socket = settings->socket,
 		.arguments = arguments,
@@ -238,7 +238,7 @@ static struct answer create(const struct settings *settings, const struct call *
 		return failed("'%s' cannot be the id of a container with GPUs; take letters, digits and _.+- alone", shown(call->id));
 	if (!end_text(&texts.config) || !end_text(&texts.container) || !end_text(&texts.host))
 		return failed("a text about this container has a zero byte; create the container again");
-	return changed(bundle, &status, ask_about(settings, call, bundle, &texts));
+	return changed(bundle, &status, query_create(settings, call, bundle, &texts));
 }
 
 static void edit_create(const struct settings *settings, const struct call *call)
@@ -247,7 +247,7 @@ static void edit_create(const struct settings *settings, const struct call *call
 		.path = *call->bundle != '\0' ? call->bundle : ".",
 		.config = *call->config != '\0' ? call->config : "config.json",
 	};
-	bundle.folder = above_standard(open(bundle.path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	bundle.folder = fd_above_stdio(open(bundle.path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	struct answer answer = bundle.folder >= 0 ? create(settings, call, &bundle)
 						  : failed("cannot open bundle '%s': %s; name the directory with config.json",
 							   bundle.path, strerror(errno));
@@ -281,7 +281,7 @@ static void edit_exec(const struct settings *settings, const struct call *call)
 		return;
 	char *const arguments[] = { "runtime", "exec", (char *)call->id, absolute(call->process), text.data, NULL };
 	char *const variables[] = { NULL };
-	struct answer answer = ask(&(struct question){
+	struct answer answer = query_daemon(&(struct query){
 		.words = &words,
 		.socket = settings->socket,
 		.arguments = arguments,
@@ -298,7 +298,7 @@ static void edit_exec(const struct settings *settings, const struct call *call)
 static void announce_delete(const struct settings *settings, const char *id)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int wake = above_standard(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	int wake = fd_above_stdio(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	if (wake < 0)
 		return;
 	memcpy(address.sun_path, settings->wake, sizeof address.sun_path);
@@ -377,7 +377,7 @@ static void act_as_cdi_hook(struct settings *settings, const struct call *call, 
 	}
 	char *const arguments[] = { "runtime", "hook", state.data, NULL };
 	char *const variables[] = { NULL };
-	struct answer answer = is_rootless() ? refused_rootless("it has a CDI device of jnvdocker") : ask(&(struct question){
+	struct answer answer = is_rootless() ? refused_rootless("it has a CDI device of jnvdocker") : query_daemon(&(struct query){
 		.words = &words,
 		.socket = settings->socket,
 		.arguments = arguments,

@@ -100,7 +100,7 @@ static void write_log(const struct call *call, const char *text)
 	const char *path = log_path(call->log);
 	/* A pipe may have no reader. */
 	int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	int file = path == NULL ? -1 : above_standard(open(path, flags, 0644));
+	int file = path == NULL ? -1 : fd_above_stdio(open(path, flags, 0644));
 
 	if (file < 0)
 		return;

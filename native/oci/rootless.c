@@ -139,7 +139,7 @@ static void mask(struct brought *brought, const char *folder, const char *rest)
 }
 
 /* A node brings itself, a directory all nodes below it. */
-static void look_at_mount(struct brought *brought, const glob_t *nodes, const char *source, const char *target)
+static void scan_mount(struct brought *brought, const glob_t *nodes, const char *source, const char *target)
 {
 	struct stat file, status;
 	bool brings = false;
@@ -184,7 +184,7 @@ static const char *mounts(const struct buffer *config, const char **end)
 	return NULL;
 }
 
-static struct brought look_at_mounts(const struct buffer *config)
+static struct brought scan_mounts(const struct buffer *config)
 {
 	struct brought brought = { 0 };
 	const char *end;
@@ -202,7 +202,7 @@ static struct brought look_at_mounts(const struct buffer *config)
 		char *source = plain(next_value(at, behind, "\"source\""), behind);
 		char *target = plain(next_value(at, behind, "\"destination\""), behind);
 		if (source != NULL && target != NULL)
-			look_at_mount(&brought, &nodes, source, target);
+			scan_mount(&brought, &nodes, source, target);
 		free(source);
 		free(target);
 		at = behind;
@@ -246,10 +246,10 @@ static char *wish(const struct texts *texts)
 
 	for (const char *at = config->data; (at = next_value(at, end, "\"env\"")) != NULL; ) {
 		const char *behind = at < end && *at == '[' ? end_of_value(at, end) : NULL;
-		char *asked = behind != NULL ? wish_of(at, behind) : NULL;
+		char *found = behind != NULL ? wish_of(at, behind) : NULL;
 
-		if (asked != NULL)
-			return asked;
+		if (found != NULL)
+			return found;
 	}
 	for (const char *at = config->data; (at = next_value(at, end, "\"jnvdocker.gpus\"")) != NULL; ) {
 		char *text = plain(at, end);
@@ -290,11 +290,11 @@ static bool is_privileged(const struct buffer *config)
 struct answer answer_rootless(const struct texts *texts)
 {
 	const struct buffer *config = &texts->config;
-	char *asked = wish(texts);
+	char *found = wish(texts);
 
-	if (asked != NULL)
-		return refused_rootless(asked);
-	struct brought brought = look_at_mounts(config);
+	if (found != NULL)
+		return refused_rootless(found);
+	struct brought brought = scan_mounts(config);
 	if (brought.first == NULL)
 		return (struct answer){ .kind = UNCHANGED };
 	if (!is_privileged(config)) {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "ask.h"
+#include "query.h"
 #include "need.h"
 
 /* Whether this is a user namespace of another user, in which root, the owner of this program, is mapped to nobody. */

@@ -74,7 +74,7 @@ public interface ContainerEngine {
         /** Begins whatever our OCI runtime says. */
         private static final String OURS = "jnvdocker: ";
 
-        /** What our OCI runtime reports when no daemon answers it (ask.c). */
+        /** What our OCI runtime reports when no daemon answers it (query.c). */
         private static final Pattern NO_DAEMON =
                 Pattern.compile(
                         "no jnvdockerd answers at|jnvdockerd did not answer|jnvdockerd went away");

@@ -1,12 +1,12 @@
 /* Requesting one text from the daemon, for a program that runs before another one and hands the text on. */
-#ifndef JNVDOCKER_ASK_H
-#define JNVDOCKER_ASK_H
+#ifndef JNVDOCKER_QUERY_H
+#define JNVDOCKER_QUERY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* How often a listener is called while the daemon is silent. */
-enum { LOOK_MS = 200 };
+enum { IDLE_MS = 200 };
 
 /* The outcome of a request. */
 struct answer {
@@ -24,12 +24,12 @@ struct words {
 
 /* Receives the daemon's remarks. */
 struct listener {
-	void (*hear)(struct listener *listener, const char *bytes, size_t length);
-	/* Called every LOOK_MS while the daemon is silent. */
+	void (*receive)(struct listener *listener, const char *bytes, size_t length);
+	/* Called every IDLE_MS while the daemon is silent. */
 	void (*idle)(struct listener *listener);
 };
 
-struct question {
+struct query {
 	const struct words *words;
 	const char *socket;
 	char *const *arguments;
@@ -53,7 +53,7 @@ struct question {
  * done nothing, and one that has queued us keeps our place: in both cases, unless return_ms is 0, the request is
  * sent to the next daemon, in the first case a few times at most. A refusal is FAILED, with the daemon's message.
  */
-struct answer ask(const struct question *question);
+struct answer query_daemon(const struct query *query);
 struct answer failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif
