@@ -114,7 +114,7 @@ final class ArchiveDocuments {
                         "holds more than %,d files".formatted(limits.entries()));
             }
             if (entry.isSparse()) {
-                // A few bytes of it may stand for more zeros than anybody lives to read.
+                // A few compressed bytes may stand for petabytes of zeros.
                 throw new BadArchiveException(
                         "has the sparse file " + Quote.shown(entry.getName()) + " in it",
                         BadArchiveException.SAVE_AGAIN);

@@ -32,7 +32,7 @@ final class ArchiveJson {
                     "application/vnd.oci.image.config.v1+json",
                     "application/vnd.docker.container.image.v1+json");
 
-    /** Remembers no names between documents: anybody may have made them up. */
+    /** Caches no names between documents: they are untrusted. */
     private static final JsonFactory JSON =
             JsonFactory.builder()
                     .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)

@@ -1,7 +1,7 @@
 package jnvdocker.archive;
 
 /**
- * How much of an archive is read. The daemon has little memory and serves everybody, and each of
+ * How much of an archive is read. The daemon has little memory and serves all users, and each of
  * its users may hand it any file.
  *
  * @param total bytes of the archive when it is unpacked, layers included; those are only passed by

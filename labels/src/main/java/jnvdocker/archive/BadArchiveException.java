@@ -11,8 +11,7 @@ public final class BadArchiveException extends RefusedException {
     private static final long serialVersionUID = 1;
 
     static final String SAVE_AGAIN = "save the image again with docker save";
-    static final String LOAD =
-            "load it (docker load -i FILE) and ask for the image by its name instead";
+    static final String LOAD = "load it (docker load -i FILE) and name the image instead";
 
     BadArchiveException(String wrong, String remedy) {
         super(wrong, remedy);

@@ -17,12 +17,14 @@ import java.nio.file.StandardOpenOption;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
-/** A directory of an image as a tar: as an engine sends it, which anybody may have made. */
+/** A directory of an image as a tar: as an engine sends it; its content is untrusted. */
 public final class FolderArchive {
     private static final long MOST_BYTES = 2L << 30;
     private static final int MOST_FILES = 256;
 
-    /** Of a library's start and of its end, which have all that is read of it. */
+    /**
+     * Bytes read from a library's start, and from its end; the tables that are parsed lie there.
+     */
     private static final int ENDS = 1 << 20;
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,200}");

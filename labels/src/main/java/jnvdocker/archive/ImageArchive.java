@@ -41,7 +41,7 @@ public final class ImageArchive {
 
     private final ArchiveDocuments documents;
 
-    /** Its images by their names, which are those of one or more configurations. */
+    /** The archive's images by name; a name may have several configurations. */
     private final Map<List<String>, List<Variant>> images = new LinkedHashMap<>();
 
     private int manifests;
@@ -121,7 +121,7 @@ public final class ImageArchive {
         }
     }
 
-    /** As docker shows the id of an image without a name. */
+    /** Returns the short id that docker shows for an image without a name. */
     private static String id(ArchiveJson.Saved saved) {
         Matcher matcher = NAMED_BY_DIGEST.matcher(saved.config());
         return matcher.matches() ? matcher.group(1).substring(0, SHORT_ID) : saved.config();
@@ -227,7 +227,7 @@ public final class ImageArchive {
                 || names.contains(name);
     }
 
-    /** As docker completes a name, short of its registry and the library there. */
+    /** Completes a name as docker does, without the registry and its library. */
     private static String whole(String name) {
         String bare = name.startsWith(HUB) ? name.substring(HUB.length()) : name;
         bare = bare.startsWith(OFFICIAL) ? bare.substring(OFFICIAL.length()) : bare;

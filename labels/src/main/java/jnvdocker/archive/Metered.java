@@ -32,7 +32,7 @@ final class Metered extends InputStream {
     }
 
     /**
-     * From here on at most so many bytes may be read.
+     * Limits the bytes that may be read from here on.
      *
      * @param words the complaint when there are more
      */

@@ -15,7 +15,7 @@ public record Platform(String os, String architecture) {
         return os.isEmpty() || architecture.isEmpty();
     }
 
-    /** As BuildKit marks what lies among images and is none. */
+    /** BuildKit's mark for entries of an index that are not images. */
     boolean isNone() {
         return os.equals("unknown") && architecture.equals("unknown");
     }

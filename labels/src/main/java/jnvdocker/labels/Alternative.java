@@ -3,9 +3,9 @@ package jnvdocker.labels;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Conditions that must all hold; parted by commas in NVIDIA_REQUIRE_*. */
+/** Conditions that must all hold; separated by commas in NVIDIA_REQUIRE_*. */
 public record Alternative(List<Condition> conditions) {
-    /** A message names at most so many conditions. */
+    /** The limit of conditions in a message. */
     private static final int SHOWN = 4;
 
     public Alternative {
@@ -26,7 +26,7 @@ public record Alternative(List<Condition> conditions) {
         return outcome;
     }
 
-    /** Only those of its conditions that came out so. */
+    /** The conditions with this outcome. */
     public Alternative only(Outcome outcome, DriverFacts facts) {
         return new Alternative(
                 conditions.stream().filter(condition -> condition.test(facts) == outcome).toList());

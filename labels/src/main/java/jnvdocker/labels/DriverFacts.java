@@ -95,7 +95,7 @@ public final class DriverFacts {
         return Optional.ofNullable(versions.get(property));
     }
 
-    /** For a message: the value as text, shortened where it came from outside. */
+    /** The value for a message, shortened if it came from outside. */
     String shown(Property property) {
         return switch (property) {
             case CUDA, DRIVER, ARCH -> version(property).map(VersionNumber::text).orElse("unknown");

@@ -126,7 +126,7 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
     private static BadImageException malformed(String reason, Exception cause) {
         return new BadImageException(
                 "image configuration cannot be read: " + reason,
-                "look at it with docker image inspect",
+                "inspect it with docker image inspect",
                 cause);
     }
 }

@@ -152,7 +152,7 @@ final class NeedsReader {
         try {
             return value.isEmpty() ? Optional.empty() : Optional.of(CudaVersion.parse(value));
         } catch (IllegalArgumentException e) {
-            return Optional.empty(); // anybody may call a variable so
+            return Optional.empty(); // any variable may have this name
         }
     }
 

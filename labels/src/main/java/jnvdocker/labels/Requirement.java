@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The value of a variable NVIDIA_REQUIRE_*: alternatives parted by blanks, of which one must hold;
- * each is conditions parted by commas, which must all hold. A condition is {@code cuda}, {@code
- * driver}, {@code arch} or {@code brand} (capital or not), one of {@code = != < <= > >=}, and a
- * value. Versions are compared number by number, a missing tail being zeros; brands by = and !=
- * only, capital or not. Empty alternatives and conditions are skipped.
+ * The value of a variable NVIDIA_REQUIRE_*: alternatives separated by blanks, of which one must
+ * hold; each is conditions separated by commas, which must all hold. A condition is {@code cuda},
+ * {@code driver}, {@code arch} or {@code brand} (capital or not), one of {@code = != < <= > >=},
+ * and a value. Versions are compared number by number, a missing tail being zeros; brands by = and
+ * != only, capital or not. Empty alternatives and conditions are skipped.
  *
  * <p>The grammar is that of libnvidia-container ({@code src/cli/dsl.c} and {@code
  * src/cli/configure.c}), where a condition on something unknown counts as true as well. Unlike

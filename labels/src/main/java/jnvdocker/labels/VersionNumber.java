@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.regex.Pattern;
 
 /**
- * Numbers parted by dots, as NVIDIA_REQUIRE_* compares them: number by number, a missing tail being
- * zeros, so that 12 and 12.0.0 are the same.
+ * Numbers separated by dots, as NVIDIA_REQUIRE_* compares them: number by number, a missing tail
+ * being zeros, so that 12 and 12.0.0 are the same.
  */
 public record VersionNumber(String text) implements Comparable<VersionNumber> {
     private static final int NUMBERS = 8;

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
  * 2w}, and as they take it in, {@code 5m}, {@code 1h15m}.
  */
 public final class Span {
-    /** More than anybody has a history of, and far from where a time would overflow. */
+    /** Longer than any history, and far from the overflow of a time. */
     public static final Duration LONGEST = Duration.ofDays(36_500);
 
     /** Each unit once at most, the longest first. Nine digits of each cannot overflow. */

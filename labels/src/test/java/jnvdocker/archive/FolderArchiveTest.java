@@ -19,7 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
 
-/** Directories of images, which anybody may have made. */
+/** Directories of images, whose content is untrusted. */
 class FolderArchiveTest {
     private static final byte[] BYTES = {1, 2, 3};
 

@@ -32,8 +32,7 @@ class HostileArchiveTest {
     private static final String MANIFEST =
             "[{\"Config\": \"" + digest(CONFIG) + ".json\", \"RepoTags\": [\"cuda:1\"]}]";
     private static final String AGAIN = "; save the image again with docker save";
-    private static final String LOAD =
-            "; load it (docker load -i FILE) and ask for the image by its name instead";
+    private static final String LOAD = "; load it (docker load -i FILE) and name the image instead";
 
     private static final ArchiveLimits SMALL =
             new ArchiveLimits(1 << 20, 50, 1 << 16, 2000, 8000, 100_000, 20);
@@ -422,7 +421,7 @@ class HostileArchiveTest {
         }
     }
 
-    /** The same bytes without end. */
+    /** Repeats the same bytes without end. */
     private static final class Repeated extends InputStream {
         private final byte[] bytes;
         private int at;

@@ -21,7 +21,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Tars with blocks in the wrong place or with other content. A block that looks like the head of a
+ * Tars with blocks in the wrong place or with other content. A block that resembles the head of a
  * member has a right checksum all the same: a wrong one would end the reading.
  */
 final class TarMutations {

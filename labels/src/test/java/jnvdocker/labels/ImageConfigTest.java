@@ -66,7 +66,7 @@ class ImageConfigTest {
         assertEquals(
                 "image configuration cannot be read: "
                         + reason
-                        + "; look at it with docker image inspect",
+                        + "; inspect it with docker image inspect",
                 assertThrows(BadImageException.class, () -> ImageConfig.parse(json)).getMessage());
     }
 

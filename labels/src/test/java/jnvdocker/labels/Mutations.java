@@ -86,7 +86,7 @@ public final class Mutations {
                 .as(Mutations::changed);
     }
 
-    /** The same for texts; bytes that are no longer UTF-8 are replaced. */
+    /** Mutates a text; bytes that are no longer UTF-8 are replaced. */
     public static Arbitrary<String> ofTexts(String... corpus) {
         return of(Arrays.stream(corpus).map(text -> text.getBytes(StandardCharsets.UTF_8)).toList())
                 .map(bytes -> new String(bytes, StandardCharsets.UTF_8));

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /** The majors of character devices, by name. */
 public final class DeviceMajors {
-    /** That of GPUs and of nvidiactl, which a host without a driver has no name for. */
+    /** The major of GPUs and of nvidiactl, which a host without a driver does not list. */
     public static final int NVIDIA = 195;
 
     private DeviceMajors() {}

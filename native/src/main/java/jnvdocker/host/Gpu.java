@@ -34,7 +34,7 @@ public record Gpu(
                     .thenComparingInt(gpu -> gpu.part().map(Part::number).orElse(-1));
 
     static final String UNKNOWN = "?";
-    private static final String REMEDY = "look at the kernel log (dmesg | grep -i nvrm)";
+    private static final String REMEDY = "check the kernel log (dmesg | grep -i nvrm)";
 
     /** A whole GPU. */
     public Gpu(
@@ -52,7 +52,7 @@ public record Gpu(
         this(index, uuid, minor, pciAddress, model, Optional.empty());
     }
 
-    /** One of which the driver does not say which it is. */
+    /** A GPU that the driver does not identify. */
     static Gpu unknown(int index, String pciAddress, String trouble) {
         return new Gpu(
                 index, UNKNOWN, -1, pciAddress, UNKNOWN, Optional.of(new Refusal(trouble, REMEDY)));

@@ -28,7 +28,7 @@ final class MigParts {
     private static final Pattern MINOR =
             Pattern.compile("^DeviceFileMinor:\\s*([0-9]{1,7})\\s*$", Pattern.MULTILINE);
 
-    private static final String REMEDY = "look at the kernel log (dmesg | grep -i nvrm)";
+    private static final String REMEDY = "check the kernel log (dmesg | grep -i nvrm)";
 
     private final Host host;
 
@@ -89,7 +89,7 @@ final class MigParts {
                 ? List.of(
                         gpu.with(
                                 new Refusal(
-                                        "it is in MIG mode, and NVML has not told of its instances"
+                                        "it is in MIG mode, and NVML has not reported its instances"
                                                 + " yet",
                                         "try again in a few seconds; if that does not help, run"
                                                 + " 'nvidia-smi -L' as root")))

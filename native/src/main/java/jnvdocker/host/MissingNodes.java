@@ -11,7 +11,7 @@ import java.nio.file.Path;
 
 /** Makes missing device nodes as nvidia-modprobe would. */
 final class MissingNodes {
-    /** Everybody may show that he has a capability, which a container has by its cgroup alone. */
+    /** World-readable; access is controlled by the device cgroup alone. */
     private static final NodeParameters CAPABILITY = new NodeParameters(true, 0, 0, 0444);
 
     private static final int FOLDER = 0755;

@@ -4,7 +4,7 @@ import jnvdocker.host.Gpu;
 
 import java.time.Instant;
 
-/** Something for which a GPU is given to nobody. */
+/** A fault for which a GPU is not given out. */
 public sealed interface Fault {
     /** A session of NVML keeps a GPU from being reset, and so does any process that has it open. */
     String RESET =
@@ -33,7 +33,7 @@ public sealed interface Fault {
 
         @Override
         public String remedy(Gpu gpu) {
-            return "look for Xid in dmesg, then " + RESET;
+            return "search dmesg for Xid, then " + RESET;
         }
     }
 

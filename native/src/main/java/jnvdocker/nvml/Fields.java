@@ -29,7 +29,7 @@ final class Fields {
 
     /**
      * Reads the memory of a GPU or of a MIG instance, as nvidia-smi shows it. Only version 2 of the
-     * call (driver 510) tells apart what programs use and what the driver keeps for itself.
+     * call (driver 510) separates the memory that programs use from the driver's own.
      */
     static Optional<Memory> memory(Nvml nvml, Pointer device) throws NvmlException {
         long[] memory = new long[LibNvml.MEMORY_V2_LONGS];

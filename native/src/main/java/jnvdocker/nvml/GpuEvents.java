@@ -78,7 +78,7 @@ public final class GpuEvents implements AutoCloseable {
         try {
             nvml.call(library -> library.nvmlEventSetFree(set));
         } catch (NvmlException e) {
-            // Of a driver that is gone, its sets are, too.
+            // The sets of a driver end with it.
         }
     }
 }

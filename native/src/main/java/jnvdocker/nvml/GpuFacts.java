@@ -68,7 +68,7 @@ public record GpuFacts(
 
     /** In the order of {@code nvmlBrandType_t}. */
     public enum Brand {
-        /** Also one that is newer than this table. */
+        /** A brand that NVML does not report, or that is newer than this table. */
         UNKNOWN,
         QUADRO,
         TESLA,

@@ -44,7 +44,7 @@ public final class GpuHealth implements GpuTroubles {
         return new GpuHealth(ReportedErrors.read(file, boot));
     }
 
-    /** What is known of the GPU at a PCI address. */
+    /** The known facts about the GPU at a PCI address. */
     private static final class State {
         private final String uuid;
         private Optional<Fault> silent = Optional.empty();
@@ -62,7 +62,7 @@ public final class GpuHealth implements GpuTroubles {
     /**
      * How a GPU is.
      *
-     * @param faults for which it is given to nobody, the worst first
+     * @param faults for which it is not given out, the worst first
      * @param uncorrected errors of its memory since the driver was loaded
      * @param throttling the reasons why it is slowed down, as a set of NVML's bits
      * @param otherXid the last that was reported and is neither serious nor a program's fault
@@ -202,7 +202,7 @@ public final class GpuHealth implements GpuTroubles {
         state.reportedAt = Optional.of(Instant.now());
     }
 
-    /** What is not on the bus does not answer. */
+    /** A GPU that is not on the bus does not answer. */
     private boolean fellOffBefore(Instant begun, State state) {
         return reported.of(state.uuid)
                 .filter(error -> error.xid() == Xids.OFF_THE_BUS && error.since().isBefore(begun))
@@ -217,7 +217,7 @@ public final class GpuHealth implements GpuTroubles {
         return errors.corrected().orElse(0) + errors.uncorrected().orElse(0);
     }
 
-    /** It does not answer, and will not before its next reset. */
+    /** The GPU does not answer, and will not before its next reset. */
     void silent(String address, String message) {
         change(
                 address,
@@ -229,7 +229,7 @@ public final class GpuHealth implements GpuTroubles {
                 });
     }
 
-    /** Its driver has reported an error. */
+    /** The driver has reported an error of the GPU. */
     void reported(String address, int xid) {
         change(address, state -> reported(state, xid));
     }

@@ -245,7 +245,7 @@ public final class GpuMonitor implements AutoCloseable {
             gpus = source.gpus();
             load = source.load();
         } catch (NoDriverException e) {
-            // Then it shows none.
+            // Without a driver there are no GPUs.
         }
         health.shown(gpus, load);
         health.save();
@@ -341,7 +341,7 @@ public final class GpuMonitor implements AutoCloseable {
                     }
                 } catch (NvmlException e) {
                     reports = !e.isNotSupported();
-                    LOG.debug("no errors are heard of the GPU at {}: {}", address, e.getMessage());
+                    LOG.debug("cannot watch the GPU at {} for errors: {}", address, e.getMessage());
                 } finally {
                     session.leave();
                 }
@@ -395,7 +395,7 @@ public final class GpuMonitor implements AutoCloseable {
                 try {
                     session.interconnect.learn(address, session.nvml.gpu(address));
                 } catch (NvmlException e) {
-                    LOG.debug("GPU {} does not tell its links: {}", address, e.getMessage());
+                    LOG.debug("GPU {} does not report its links: {}", address, e.getMessage());
                 } finally {
                     session.leave();
                 }

@@ -52,7 +52,7 @@ final class Interconnect {
         }
     }
 
-    /** One that has gone while it answered stays forgotten. */
+    /** Ignores the answer of a GPU that has vanished meanwhile. */
     private synchronized void join(String address, Member member) {
         if (gpus.contains(address)) {
             members.put(address, member);

@@ -292,7 +292,7 @@ public final class NvmlGpu {
                 : OptionalInt.empty();
     }
 
-    /** With room for no page, only the number is returned. */
+    /** Returns the number alone: the buffer has room for no page. */
     private OptionalInt retiredPages(int cause) throws NvmlException {
         int[] count = new int[1];
         int result =

@@ -2,7 +2,7 @@ package jnvdocker.nvml;
 
 import java.nio.file.Path;
 
-/** A session, which ends when nobody is amid a call of it. */
+/** A session, which ends when no call of it is in progress. */
 final class NvmlSession {
     final Path file;
     final Nvml nvml;

@@ -63,7 +63,7 @@ final class ProcessList {
         return found.values().stream().map(process -> with(samples, process)).toList();
     }
 
-    /** One that is not among the samples has not used the GPU. */
+    /** A process that is not among the samples has not used the GPU. */
     private static GpuProcess with(Optional<Map<Long, Integer>> samples, GpuProcess process) {
         return samples.map(it ->
                         new GpuProcess(

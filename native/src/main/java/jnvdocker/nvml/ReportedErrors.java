@@ -135,7 +135,7 @@ final class ReportedErrors {
         Map.copyOf(entries)
                 .forEach((uuid, entry) -> {
                     if (!entry.load().equals(now)) {
-                        forget(uuid, "the driver was loaded anew");
+                        forget(uuid, "the driver was reloaded");
                     }
                 });
     }

@@ -7,7 +7,7 @@ import java.util.OptionalInt;
  * not through a switch.
  */
 public record Topology(Ancestor ancestor, int links) {
-    /** What data pass between them without NVLink, the nearest first. */
+    /** The path of data between two GPUs without NVLink, the nearest first. */
     public enum Ancestor {
         BOARD(0),
         ONE_SWITCH(10),

@@ -38,7 +38,7 @@ public final class ForeignFolder implements AutoCloseable {
     private final int descriptor;
     private final Path place;
 
-    /** Of the directory; empty as long as nothing is made in it. */
+    /** The directory's owner; empty as long as nothing is made in it. */
     private Map<String, Object> owner = Map.of();
 
     ForeignFolder(int descriptor) {
@@ -126,7 +126,7 @@ public final class ForeignFolder implements AutoCloseable {
         }
     }
 
-    /** Makes a directory that everybody may enter, unless the name is taken. */
+    /** Makes a directory that all users may enter, unless the name is taken. */
     public void makeFolder(String name) throws IOException {
         if (kind(name) == Kind.NOTHING) {
             Files.createDirectory(entry(name));
@@ -144,7 +144,7 @@ public final class ForeignFolder implements AutoCloseable {
         Files.deleteIfExists(entry(name));
     }
 
-    /** Puts a file that everybody may read in the place of what has that name, at once. */
+    /** Atomically replaces a file by one that all users may read. */
     public void write(String name, byte[] content) throws IOException {
         String beside = "." + checked(name) + ".jnvdocker";
         delete(beside);
@@ -163,7 +163,7 @@ public final class ForeignFolder implements AutoCloseable {
         }
     }
 
-    /** Returns the names of its entries, at most so many. */
+    /** Returns the names of its entries, up to a limit. */
     public List<String> names(int limit) throws IOException {
         List<String> names = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(place)) {

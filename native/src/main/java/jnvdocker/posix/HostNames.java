@@ -21,7 +21,7 @@ public final class HostNames {
     /** A directory service on the network mostly answers within milliseconds. */
     private static final Duration A_MOMENT = Duration.ofMillis(300);
 
-    /** For finding the number of a name, without which a caller cannot go on. */
+    /** The time limit of a query for a name's number, without which a caller cannot go on. */
     private static final Duration LONGER = Duration.ofSeconds(5);
 
     /** Users are put into groups and taken out of them, and expect that to count. */

@@ -76,7 +76,7 @@ public final class Journal {
         }
     }
 
-    /** With lengths: a value may contain line ends, and must not become a field of its own. */
+    /** Writes lengths: a value may contain line ends, and must not become a field of its own. */
     private static byte[] entry(Map<String, String> fields) {
         ByteArrayOutputStream entry = new ByteArrayOutputStream();
         fields.forEach((name, value) -> {

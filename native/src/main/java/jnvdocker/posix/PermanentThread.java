@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /**
  * A thread that runs a loop for as long as the daemon lives. Whatever the loop throws, it begins
- * again after a pause: nobody would notice that it has ended, and leases would end no more, say.
+ * again after a pause: otherwise its end would go unnoticed, and leases would not end any more.
  */
 public final class PermanentThread implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(PermanentThread.class);

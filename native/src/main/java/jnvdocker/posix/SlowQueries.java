@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
 final class SlowQueries<Q, A> {
     private static final Duration KNOWN = Duration.ofMinutes(10);
 
-    /** Also for queries that have failed: a caller that has waited does not wait again so soon. */
+    /** How long a failed query is remembered, so that a caller does not wait again so soon. */
     private static final long UNKNOWN_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final int REMEMBERED = 4096;

@@ -22,7 +22,7 @@ public final class ThreadCapabilities {
         void run() throws E;
     }
 
-    /** Does something amid which nobody can make a device node on this thread, not even root. */
+    /** Runs an action during which this thread cannot make device nodes, not even as root. */
     public static <E extends Exception> void withoutMknod(Work<E> work) throws PosixException, E {
         try (Memory header = new Memory(HEADER_SIZE);
                 Memory data = new Memory(DATA_SIZE)) {

@@ -69,7 +69,8 @@ record CgroupFolder(Path path) {
 
     private List<Integer> readPids() throws IOException {
         List<Integer> pids = new ArrayList<>();
-        // Of a threaded one, the kernel lists threads alone, in which a process is found as well.
+        // The kernel lists only the threads of a threaded cgroup; they include each process's
+        // first.
         for (String pid : Files.readAllLines(isThreaded() ? threads() : processes())) {
             pids.add(Integer.parseInt(pid));
         }

@@ -23,7 +23,7 @@ public record Credentials(int uid, Set<Integer> groups, boolean readsAll) {
     private static final Pattern GROUPS =
             Pattern.compile("^(?:Gid|Groups):([0-9\\s&&[^\\n]]*)", Pattern.MULTILINE);
 
-    /** For a process that has gone. */
+    /** The credentials of a process that has ended. */
     static final Credentials NONE = new Credentials(-1, Set.of());
 
     public Credentials {

@@ -19,7 +19,7 @@ record DescriptorLimits(int process, int user, int users, int root) {
      */
     static final DescriptorLimits USUAL = new DescriptorLimits(4096, 1 << 16, 1 << 18, 1 << 20);
 
-    /** So many descriptors of any process are checked before its user is determined. */
+    /** Descriptors of any process that are checked before its user is determined. */
     static final int UNMETERED = 64;
 
     /** Returns a fresh budget for one scan. */

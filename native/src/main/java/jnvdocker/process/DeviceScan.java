@@ -49,7 +49,8 @@ final class DeviceScan {
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
 
     /**
-     * The background scan pauses after so many descriptors, for nine times as long as they took.
+     * The number of descriptors after which the background scan pauses, nine times as long as they
+     * took.
      */
     private static final int PIECE = 4096;
 
@@ -318,7 +319,7 @@ final class DeviceScan {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (UncheckedIOException e) {
-            LOG.warn("descriptors of processes cannot be looked at: {}", e.getMessage());
+            LOG.warn("cannot read the descriptors of processes: {}", e.getMessage());
         } finally {
             inBackground.set(false);
         }

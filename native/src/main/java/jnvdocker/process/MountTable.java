@@ -64,7 +64,7 @@ public record MountTable(List<Mount> mounts) {
                 .filter(mount -> mount.device().equals(folder.device()))
                 .flatMap(mount -> mount.at(folder.path()).stream())
                 .map(Path::of)
-                // Not covered by another.
+                // The mount is not covered by another.
                 .filter(path -> spell(path).filter(folder::equals).isPresent())
                 .findFirst();
     }

@@ -35,12 +35,12 @@ final class NamedGroups {
         this.oldest = oldest;
     }
 
-    /** Those found so far, by group 1 of the pattern. */
+    /** The cgroups found so far, by group 1 of the pattern. */
     Map<String, Group> found() {
         return Map.copyOf(found);
     }
 
-    /** Those found so far, including cgroups without processes. */
+    /** The names found so far, including those of cgroups without processes. */
     Set<String> names() {
         return Set.copyOf(names);
     }

@@ -112,7 +112,7 @@ public record OtherContainer(String title, String toStop) {
                     : name;
         }
 
-        /** As first processes, most programs ignore other signals. */
+        /** Most programs ignore other signals when they are first processes. */
         String toStop() {
             return "ctr -n " + namespace + " task kill -s KILL " + name;
         }

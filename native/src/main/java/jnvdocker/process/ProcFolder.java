@@ -340,7 +340,7 @@ final class ProcFolder implements Processes {
                 .orElse(Credentials.NONE);
     }
 
-    /** Else it is in a user namespace (user_namespaces(7)). */
+    /** False for a process in a user namespace (user_namespaces(7)). */
     private boolean knowsAllUsers(int pid) {
         return Files.notExists(proc.resolve(pid + "/uid_map"))
                 || read(pid, "uid_map").filter(map -> ALL_USERS.matcher(map).matches()).isPresent();

@@ -93,7 +93,7 @@ public interface Processes {
     /**
      * Whether a container directly below a cgroup is privileged: it has all capabilities of the
      * first process in a mount namespace of its own, and may open every device as far as is known.
-     * That cannot be seen with cgroups of version 2.
+     * With cgroups of version 2 this cannot be determined.
      */
     boolean arePrivileged(String cgroup);
 
@@ -131,7 +131,7 @@ public interface Processes {
                     new IOException(
                             "pid "
                                     + seen.unread().getFirst().pid()
-                                    + " has more mounts than are looked at"));
+                                    + " has more mounts than are read"));
         }
         Map<String, ProcessId> oldest = new TreeMap<>();
         seen.holders()
@@ -155,7 +155,7 @@ public interface Processes {
     private static String group(Pattern pattern, MountedFolder folder) {
         Matcher matcher = pattern.matcher(folder.path());
         if (!matcher.matches()) {
-            throw new IllegalArgumentException(folder + " was not looked for");
+            throw new IllegalArgumentException(folder + " does not match");
         }
         return matcher.group(1);
     }

@@ -93,7 +93,7 @@ class DeviceNodesTest {
 
     /** Nodes on top are found, however many files are below. */
     @Test
-    void folderWithTooMuchInItIsNotLookedThrough() throws IOException {
+    void folderWithTooManyEntriesIsNotSearched() throws IOException {
         assumeTrue(Posix.effectiveUser() == 0, "only root makes device nodes");
         Path dev = proc.path("/dev");
         Posix.mknod(dev.resolve("gpu"), 0600, 195, 5);

@@ -59,7 +59,7 @@ class DriverUseTest {
     }
 
     @Test
-    void whatTheKernelDoesNotTellIsNotTakenForUnused() throws IOException {
+    void missingKernelFiguresDoNotCountAsUnused() throws IOException {
         assertFalse(driver.isUnused());
         Files.createDirectories(root.resolve("sys/module/nvidia"));
         Files.writeString(root.resolve("sys/module/nvidia/version"), "535.261.03\n");

@@ -29,7 +29,7 @@ class GpuInventoryTest {
 
     @Test
     @Tag("root")
-    void gpuThatOpensIsAskedAgain() throws IOException {
+    void gpuThatOpensIsQueriedAgain() throws IOException {
         host(UNKNOWN, "1"); // 1:3 is /dev/null, which opens
         assertEquals(UNKNOWN, inventory().read().gpus().getFirst().uuid());
     }

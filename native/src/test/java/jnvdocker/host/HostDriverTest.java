@@ -73,7 +73,7 @@ class HostDriverTest {
     }
 
     @Test
-    void hostWithoutDriverIsToldHowToLoadOne() {
+    void hostWithoutDriverGetsTheRemedy() {
         var error = assertThrows(NoDriverException.class, () -> HostDriver.read(proc.host()));
         assertTrue(error.getMessage().startsWith("no NVIDIA driver is loaded"), error.toString());
         assertTrue(error.getMessage().contains("modprobe nvidia"), error.toString());

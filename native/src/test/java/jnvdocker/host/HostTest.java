@@ -113,7 +113,7 @@ class HostTest {
     }
 
     @Test
-    void lastLinkIsLeftWhenItsParentIsAskedFor() throws IOException {
+    void lastLinkIsLeftWhenItsParentIsRequested() throws IOException {
         link("lib", "/driver/lib");
         link("driver/lib/libcuda.so", "libcuda.so.1");
         assertEquals(root.resolve("driver/lib/libcuda.so"), host.resolveParent("/lib/libcuda.so"));

@@ -51,7 +51,7 @@ class MigPartsTest {
         return "DeviceFileMinor: " + minor + "\nDeviceFileMode: 292\nDeviceFileModify: 1\n";
     }
 
-    private void heard(boolean enabled, MigMemory.Instance... instances) {
+    private void received(boolean enabled, MigMemory.Instance... instances) {
         host.mig().report(ADDRESS, new MigMemory.Mode(enabled, List.of(instances)));
     }
 
@@ -67,7 +67,7 @@ class MigPartsTest {
     void instancesAreInThePlaceOfTheirGpu() throws IOException {
         instance(1, 1, 12);
         instance(2, 0, 21);
-        heard(true, SECOND, FIRST);
+        received(true, SECOND, FIRST);
         List<Gpu> gpus = gpus();
         assertEquals(List.of("0:0", "0:1", "1"), gpus.stream().map(Gpu::number).toList());
         assertEquals(
@@ -89,7 +89,7 @@ class MigPartsTest {
     void withoutNvmlsWordGpuInMigModeIsNotGivenOut() throws IOException {
         instance(1, 1, 12);
         assertFalse(gpus().getFirst().isSound());
-        assertEquals("it is in MIG mode, and NVML has not told of its instances yet", trouble());
+        assertEquals("it is in MIG mode, and NVML has not reported its instances yet", trouble());
         assertTrue(gpus().getLast().isSound());
     }
 
@@ -101,9 +101,9 @@ class MigPartsTest {
 
     @Test
     void gpuInMigModeWithoutAnInstanceIsNotGivenOut() throws IOException {
-        heard(true);
+        received(true);
         assertEquals("it is in MIG mode and has no instance", trouble());
-        heard(true, FIRST);
+        received(true, FIRST);
         assertEquals(
                 "it is in MIG mode, and the driver's files do not show its instances", trouble());
     }
@@ -111,13 +111,13 @@ class MigPartsTest {
     @Test
     void instanceThatIsGoneIsLeftOut() throws IOException {
         instance(1, 1, 12);
-        heard(true, FIRST, SECOND);
+        received(true, FIRST, SECOND);
         assertEquals(List.of("0:1", "1"), gpus().stream().map(Gpu::number).toList());
     }
 
     @Test
     void gpuOutOfMigModeIsWhole() throws IOException {
-        heard(false);
+        received(false);
         assertEquals(List.of("0", "1"), gpus().stream().map(Gpu::number).toList());
         assertTrue(gpus().getFirst().isSound());
     }

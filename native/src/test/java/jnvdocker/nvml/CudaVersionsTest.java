@@ -12,23 +12,23 @@ import java.util.Optional;
 class CudaVersionsTest {
     private static final DriverVersion KNOWN = DriverVersion.parse("535.104.05");
     private static final DriverVersion UNHEARD_OF = DriverVersion.parse("999.10");
-    private static final CudaVersion TOLD = CudaVersion.parse("12.9");
+    private static final CudaVersion REPORTED = CudaVersion.parse("12.9");
 
-    private static CudaVersions told(DriverVersion driver) {
-        return new CudaVersions(() -> Optional.of(new CudaVersions.Reported(driver, TOLD)));
+    private static CudaVersions reported(DriverVersion driver) {
+        return new CudaVersions(() -> Optional.of(new CudaVersions.Reported(driver, REPORTED)));
     }
 
     @Test
     void nvmlCountsMoreThanTheTable() {
-        assertEquals(Optional.of(TOLD), told(KNOWN).of(KNOWN));
-        assertEquals(Optional.of(TOLD), told(UNHEARD_OF).of(UNHEARD_OF));
-        assertEquals(Optional.of(TOLD), told(KNOWN).facts(KNOWN).cuda());
+        assertEquals(Optional.of(REPORTED), reported(KNOWN).of(KNOWN));
+        assertEquals(Optional.of(REPORTED), reported(UNHEARD_OF).of(UNHEARD_OF));
+        assertEquals(Optional.of(REPORTED), reported(KNOWN).facts(KNOWN).cuda());
     }
 
     @Test
     void nvmlsWordOnAnotherDriverDoesNotCount() {
-        assertEquals(Optional.of(CudaVersion.parse("12.2")), told(UNHEARD_OF).of(KNOWN));
-        assertEquals(Optional.empty(), told(KNOWN).of(UNHEARD_OF));
+        assertEquals(Optional.of(CudaVersion.parse("12.2")), reported(UNHEARD_OF).of(KNOWN));
+        assertEquals(Optional.empty(), reported(KNOWN).of(UNHEARD_OF));
     }
 
     @Test

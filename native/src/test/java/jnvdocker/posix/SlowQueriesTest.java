@@ -55,7 +55,7 @@ class SlowQueriesTest {
         return names.query(uid, LONG).orElse("none");
     }
 
-    private void assertNotTold(int uid) {
+    private void assertNotKnown(int uid) {
         assertThrows(NoAnswerException.class, () -> names.query(uid, NOT_AT_ALL));
     }
 
@@ -75,7 +75,7 @@ class SlowQueriesTest {
     void nobodyWaitsForWhoDoesNotAnswer() throws Exception {
         away = true;
         for (int uid = 1000; uid < 2000; uid++) {
-            assertNotTold(uid);
+            assertNotKnown(uid);
         }
         // No more than 256 questions are queued.
         back.countDown();
@@ -85,9 +85,9 @@ class SlowQueriesTest {
     }
 
     @Test
-    void whatWasAskedOnceIsNotWaitedForAgain() throws Exception {
+    void nameThatWasQueriedOnceIsNotWaitedForAgain() throws Exception {
         away = true;
-        assertNotTold(1001);
+        assertNotKnown(1001);
         nanos.addAndGet(LONG.toNanos());
         // Returns at once, or never.
         assertThrows(NoAnswerException.class, () -> name(1001));

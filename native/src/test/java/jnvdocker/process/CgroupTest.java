@@ -233,7 +233,9 @@ class CgroupTest {
         }
     }
 
-    /** Of which the kernel does not let the processes be read: one would hide those of all pods. */
+    /**
+     * The kernel does not list the processes of such a cgroup: one would hide those of all pods.
+     */
     @Test
     void processesOfThreadedGroupsAreFound() throws IOException {
         group("d", "cgroup.type", "domain threaded\n");

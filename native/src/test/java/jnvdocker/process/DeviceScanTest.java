@@ -18,9 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 
-/**
- * The number of descriptors looked at, for processes written as text that have real devices open.
- */
+/** The number of descriptors read, for processes written as text that have real devices open. */
 class DeviceScanTest {
     /** The major of /dev/full; 7 is its minor. */
     private static final int MAJOR = 1;
@@ -65,7 +63,7 @@ class DeviceScanTest {
     }
 
     @Test
-    void withinTheLimitsAllAreLookedAt() throws IOException {
+    void withinTheLimitsAllAreRead() throws IOException {
         process(10, 0, MANY);
         process(11, 1000, MANY);
         ProcFolder processes = limited(MANY, MANY, MANY, MANY);
@@ -97,24 +95,24 @@ class DeviceScanTest {
     }
 
     @Test
-    void whoHasManyIsLookedThroughOnceAndThenInTheBackground() throws Exception {
+    void processWithManyIsReadOnceAndThenInTheBackground() throws Exception {
         process(10, 1000, MANY);
         ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
-        DeviceScan look = processes.deviceScan();
+        DeviceScan scan = processes.deviceScan();
         OpenDevices found = processes.usersOf(MAJOR);
         assertEquals(List.of(10), pids(found));
         assertEquals(List.of(), found.beyond());
-        assertEquals(MANY, look.descriptorsRead());
+        assertEquals(MANY, scan.descriptorsRead());
 
         found = processes.usersOf(MAJOR);
         assertEquals(List.of(10), pids(found), "what was found before still counts");
-        assertEquals(MANY + 100, look.descriptorsRead());
+        assertEquals(MANY + 100, scan.descriptorsRead());
         OpenDevices.Partial beyond = found.beyond().getFirst();
         assertEquals(new Credentials(1000, Set.of(4, 7, 24)), beyond.credentials());
         assertFalse(beyond.pending());
 
         Files.delete(folder.resolve("10/fd/" + (MANY - 1)));
-        look.pass(MAJOR, 1000);
+        scan.pass(MAJOR, 1000);
         assertEquals(List.of(), pids(processes.usersOf(MAJOR)));
     }
 
@@ -128,10 +126,10 @@ class DeviceScanTest {
         process(51, 0, MANY);
         int user = 2 * MANY;
         ProcFolder processes = limited(100, user, 1 << 20, 1 << 20);
-        DeviceScan look = processes.deviceScan();
+        DeviceScan scan = processes.deviceScan();
         OpenDevices found = processes.usersOf(MAJOR);
         long most = user + (long) hogs * DescriptorLimits.UNMETERED + 2 * MANY;
-        assertTrue(look.descriptorsRead() <= most, () -> "read: " + look.descriptorsRead());
+        assertTrue(scan.descriptorsRead() <= most, () -> "read: " + scan.descriptorsRead());
         assertTrue(pids(found).containsAll(List.of(50, 51)), "others are not delayed by it");
         assertFalse(found.beyond().isEmpty());
         for (OpenDevices.Partial one : found.beyond()) {
@@ -139,12 +137,12 @@ class DeviceScanTest {
             assertTrue(one.pending(), "it may have anything open");
         }
 
-        look.pass(MAJOR, 1000);
-        long before = look.descriptorsRead();
+        scan.pass(MAJOR, 1000);
+        long before = scan.descriptorsRead();
         found = processes.usersOf(MAJOR);
         assertEquals(hogs + 2, found.users().size());
         assertTrue(found.beyond().stream().noneMatch(OpenDevices.Partial::pending));
-        long second = look.descriptorsRead() - before;
+        long second = scan.descriptorsRead() - before;
         assertTrue(second <= most, () -> "read: " + second);
     }
 
@@ -171,7 +169,7 @@ class DeviceScanTest {
     }
 
     @Test
-    void threadsOfAProcessWithoutItsFirstOneAreLookedAt() throws Exception {
+    void threadsOfAProcessWithoutItsFirstOneAreRead() throws Exception {
         proc.stat(10, TestingProcFolder.stat("sleep", 'Z', 2, 99)).descriptors("10");
         proc.descriptors("10/task/10").descriptors("10/task/11", "/etc/passwd", "/dev/full");
         assertEquals(List.of(10), pids(proc.processes().usersOf(MAJOR)));

@@ -104,7 +104,7 @@ class GroupsTest {
         assertEquals(Map.of(), processes.groups(NAME));
     }
 
-    /** Whoever learns of a name comes later than its first process. */
+    /** A process that learns of a name is younger than the cgroup's first process. */
     @Test
     void ofTwoWithOneNameTheOlderCounts() throws Exception {
         Path real = group(group(pods.resolve("b")).resolve("p0d1"));

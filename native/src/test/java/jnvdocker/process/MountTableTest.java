@@ -44,14 +44,14 @@ class MountTableTest {
 
     @Test
     void bytesAreEscapedOrAsTheyAre() {
-        // Not looked up by its path, which Java cannot spell in every locale.
+        // Not found by its path, which Java cannot spell in every locale.
         Mount mount = TABLE.mounts().getLast();
         assertEquals("/mnt/é \n", mount.point());
         assertEquals("/\\r\tt", mount.root());
     }
 
     @Test
-    void optionsOfTheMountAndOfItsFileSystemAreToldApart() {
+    void optionsOfTheMountAndOfItsFileSystemAreDistinguished() {
         Mount root = holding("/");
         assertEquals(List.of("rw", "relatime"), root.options());
         assertEquals(List.of("rw", "discard"), root.fileSystemOptions());

@@ -301,10 +301,10 @@ class ProcessesTest {
     @Test
     @Tag("root")
     void mountsOfANamespaceThatIsNotRootsAreNotRead() throws Exception {
-        ProcFolder look = new ProcFolder(Path.of("/proc"));
+        ProcFolder folder = new ProcFolder(Path.of("/proc"));
         Pattern none = Pattern.compile("/none(.*)");
-        assertEquals(Map.of(), look.oldestWithMount(none));
-        long before = look.mountScan().bytesRead();
+        assertEquals(Map.of(), folder.oldestWithMount(none));
+        long before = folder.mountScan().bytesRead();
         String script =
                 "mount -t tmpfs none /mnt && cd /mnt && set 1 2 3 4 5 6 7 8 9 10 11 12 &&"
                         + " mkdir -p $0/$0/$0/$0/$0/$0/$0/$0 deep $* &&"
@@ -314,8 +314,8 @@ class ProcessesTest {
         Process nobodys = startAsNobody("unshare", "-Urm", "sh", "-c", script, "x".repeat(200));
         long size = Long.parseLong(firstLine(nobodys));
         assertTrue(size > 4 << 20, "only " + size + " bytes");
-        assertEquals(Map.of(), look.oldestWithMount(none));
-        long read = look.mountScan().bytesRead() - before;
+        assertEquals(Map.of(), folder.oldestWithMount(none));
+        long read = folder.mountScan().bytesRead() - before;
         assertTrue(read < before + (1 << 16), read + " bytes, and " + before + " before");
     }
 

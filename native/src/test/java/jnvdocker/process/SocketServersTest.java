@@ -60,7 +60,7 @@ class SocketServersTest {
     }
 
     @Test
-    void whatCantBeToldCountsAsServed() throws IOException {
+    void unknownStateCountsAsServed() throws IOException {
         Files.delete(proc.resolve("net/unix"));
         assertTrue(isServed());
         assertTrue(new SocketServers(proc).isServed(folder.resolve("none")));

@@ -1,7 +1,6 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.labels.Alternative;
-import jnvdocker.labels.AskedFor;
 import jnvdocker.labels.BadImageException;
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverFacts;
@@ -9,6 +8,7 @@ import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.NamedRequirement;
 import jnvdocker.labels.Outcome;
+import jnvdocker.labels.RawNeeds;
 import jnvdocker.labels.Requirement;
 import jnvdocker.labels.Unchecked;
 import jnvdocker.screen.Column;
@@ -28,7 +28,7 @@ final class NeedsReport {
     private static final int ALTERNATIVES = 100;
 
     private final ImageSource.Found image;
-    private final AskedFor requested;
+    private final RawNeeds requested;
     private final Optional<DriverFacts> driver;
     private final boolean gpus;
     private final boolean implied;
@@ -70,7 +70,7 @@ final class NeedsReport {
             GpuNeeds needs,
             List<String> reasons) {
         this.image = image;
-        this.requested = AskedFor.of(image.config());
+        this.requested = RawNeeds.of(image.config());
         this.driver = driver;
         this.gpus = needs.gpus();
         this.implied = needs.implied();
@@ -87,7 +87,7 @@ final class NeedsReport {
     private NeedsReport(
             ImageSource.Found image, Optional<DriverFacts> driver, String misunderstanding) {
         this.image = image;
-        this.requested = AskedFor.of(image.config());
+        this.requested = RawNeeds.of(image.config());
         this.driver = driver;
         this.gpus = true;
         this.implied = false;

@@ -75,7 +75,7 @@ public final class DriverVolumeStore {
         this(stateFolder, DriverVolume.KIND, ways);
     }
 
-    /** One beside the usual one. */
+    /** A volume beside the usual one. */
     DriverVolumeStore(Path stateFolder, String name, Set<CopyMethod> ways) {
         this.root = stateFolder.toAbsolutePath().normalize().resolve("volumes").resolve(name);
         this.lock = new StoreLock(root.resolve(".lock"));
@@ -285,7 +285,7 @@ public final class DriverVolumeStore {
         return root;
     }
 
-    /** Where the volume of a driver is, or would be. */
+    /** The path of a driver's volume, which may be missing. */
     public Path path(DriverVersion version) {
         return root.resolve(version.text());
     }

@@ -133,7 +133,7 @@ final class FileCloner {
         }
     }
 
-    /** Everyone reads, nobody writes, programs stay programs. Never applied to a linked file. */
+    /** Readable by all, writable by none, executable as before. Never applied to a linked file. */
     private static Set<PosixFilePermission> permissions(Path from) throws IOException {
         Set<PosixFilePermission> permissions =
                 EnumSet.copyOf(Files.getPosixFilePermissions(from, LinkOption.NOFOLLOW_LINKS));

@@ -54,7 +54,7 @@ public final class FreedBytes {
                         }
                     });
         } catch (NoSuchFileException e) {
-            // It is being deleted by somebody else.
+            // Another process is deleting it.
             return 0;
         }
         return files.values().stream().filter(Found::goes).mapToLong(Found::size).sum();

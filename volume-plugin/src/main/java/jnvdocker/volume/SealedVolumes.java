@@ -45,7 +45,7 @@ final class SealedVolumes {
     /** Characters that the kernel splits the options of an overlay at, or writes otherwise. */
     private static final String PLAIN = "[A-Za-z0-9_./+@=-]+";
 
-    /** Somebody may have mounted another one above ours. */
+    /** Another file system may be mounted above ours. */
     private static final int MOST_AT_ONE_PLACE = 100;
 
     private final Path folder;
@@ -108,12 +108,12 @@ final class SealedVolumes {
         }
     }
 
-    /** Where the volume of a driver is mounted, as far as this is known without a check. */
+    /** The mount point of a driver's volume, as far as it is known without a check. */
     synchronized Optional<Path> point(DriverVersion version) {
         return Optional.ofNullable(known.get(version.text())).map(Sealed::point);
     }
 
-    /** Where volumes are mounted, as far as this is known without a check. */
+    /** The mount points of volumes, as far as they are known without a check. */
     synchronized List<Path> points() {
         return known.values().stream().map(Sealed::point).toList();
     }
@@ -173,7 +173,7 @@ final class SealedVolumes {
             DriverVolume.open(point, volume.version());
             return Arrays.equals(manifest(point), manifest(volume.path()));
         } catch (IOException e) {
-            log.warn("{} is mounted anew: {}", point, FileErrors.describe(e));
+            log.warn("{} is mounted again: {}", point, FileErrors.describe(e));
             return false;
         }
     }

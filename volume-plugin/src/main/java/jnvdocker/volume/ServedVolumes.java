@@ -47,7 +47,7 @@ public final class ServedVolumes {
     /**
      * A directory for containers.
      *
-     * @param copied why it is not mounted read-only for everybody; empty when it is
+     * @param copied why it is not mounted read-only; empty when it is
      */
     public record Served(Path path, Optional<Refusal> copied) {}
 
@@ -189,7 +189,7 @@ public final class ServedVolumes {
         return FreedBytes.of(store.path(version)) + FreedBytes.of(copies.path(version));
     }
 
-    /** As {@link DriverVolume#verify}, and of the copy, if there is one. */
+    /** Verifies the volume ({@link DriverVolume#verify}), and its copy, if there is one. */
     public List<String> verify(Host host, DriverVolume volume) throws IOException {
         List<String> problems = new ArrayList<>(volume.verify(host));
         Optional<DriverVolume> copy = copies.find(volume.version());

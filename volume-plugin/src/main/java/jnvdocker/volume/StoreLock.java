@@ -31,7 +31,7 @@ final class StoreLock {
     <T> T holding(Action<T> action) throws IOException {
         threads.lock();
         try {
-            // Of a release before, and others may have locked it since. That one does not run.
+            // A file that others can open may be locked by them for ever: replace it.
             if (PrivateFile.isOpenToOthers(file)) {
                 PrivateFile.replace(file).close();
             }

@@ -304,7 +304,7 @@ class DriverVolumeStoreTest {
         assertEquals(List.of(".lock", VERSION.text()), FolderTree.names(root));
     }
 
-    /** Makes a volume look older than the clock tick in which changes cannot be told apart. */
+    /** Backdates a volume beyond the clock tick in which changes cannot be distinguished. */
     private static void age(Path volume) throws IOException {
         FileTime old = FileTime.from(Instant.now().minusSeconds(60));
         for (String name : List.of("", "bin", "lib", "lib64", "manifest.json")) {

@@ -17,7 +17,7 @@ import java.util.concurrent.Future;
 class FolderTreeTest {
     @TempDir Path folder;
 
-    /** As when the end of a container is seen to on several threads. */
+    /** This happens when the end of a container is handled on several threads. */
     @Test
     void deletionsOfTheSameAtATimeDoNotFail() throws Exception {
         Path tree = folder.resolve("tree");

@@ -86,7 +86,7 @@ class ServedVolumesTest {
     }
 
     @Test
-    void volumeThatWasMadeAnewIsMountedAnew() throws IOException {
+    void volumeThatWasRebuiltIsMountedAgain() throws IOException {
         Path path = serve(US).path();
         FolderTree.delete(store.path(TestingHost.VERSION));
         assertEquals(path, serve(US).path());

@@ -29,7 +29,7 @@ final class ElfReader {
     private static final int NT_GNU_ABI_TAG = 1;
     private static final byte[] GNU = {'G', 'N', 'U', 0};
 
-    /** Where the bytes come from. Called only with positions and lengths inside the file. */
+    /** The source of bytes. Called only with positions and lengths inside the file. */
     interface Bytes {
         void read(ByteBuffer into, long at) throws IOException;
     }
@@ -154,7 +154,7 @@ final class ElfReader {
         return new Dynamic(needed, soname, strings, stringsSize);
     }
 
-    /** Where in the file the byte is that the loader maps at an address. */
+    /** The position in the file of the byte that the loader maps at an address. */
     private static long offsetOf(List<Segment> segments, long address)
             throws MalformedFileException {
         for (Segment segment : segments) {

@@ -7,7 +7,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** One file that may be a library of the driver, with every name that leads to it. */
+/** A file that may be a library of the driver, with every name that leads to it. */
 final class FoundLibrary {
     private final String path;
     private final Path file;
@@ -50,7 +50,7 @@ final class FoundLibrary {
         return Collections.unmodifiableSortedSet(linkNames);
     }
 
-    /** Where the loader comes across it, {@code Integer.MAX_VALUE} when it does not. */
+    /** Its position in the loader's search; {@code Integer.MAX_VALUE} if it is not found. */
     int place() {
         return cacheNames.values().stream().min(Integer::compare).orElse(Integer.MAX_VALUE);
     }

@@ -24,7 +24,7 @@ public final class GraphicsFiles {
     private static final long MOST_JSON = 64 << 10;
     private static final long MOST_MODEL = 512 << 20;
 
-    /** Where the host's administrator has them, then where its distribution does. */
+    /** The administrator's directory, then the distribution's. */
     private static final List<String> PLACES = List.of("/etc", "/usr/local/share", "/usr/share");
 
     /**
@@ -39,7 +39,7 @@ public final class GraphicsFiles {
             return SHARE + "/" + folder + "/" + name;
         }
 
-        /** Where the host may have one; the first is taken. */
+        /** The possible paths on the host; the first that exists is used. */
         List<String> places(String name) {
             return PLACES.stream().map(place -> place + "/" + folder + "/" + name).toList();
         }

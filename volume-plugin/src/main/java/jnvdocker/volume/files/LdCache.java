@@ -106,7 +106,7 @@ public record LdCache(List<Entry> entries, List<String> processors) {
     public LdCache with(List<Entry> others, Predicate<String> without) {
         List<Entry> all = new ArrayList<>();
         Deque<Entry> left = new ArrayDeque<>(others.stream().sorted(BY_NAME).toList());
-        // Its own order is kept: nobody knows that it is one.
+        // Keeps the order of the given entries: the cache need not be sorted.
         for (Entry entry : entries) {
             while (!left.isEmpty() && BY_NAME.compare(left.getFirst(), entry) <= 0) {
                 all.add(left.removeFirst());

@@ -48,11 +48,11 @@ record LibraryName(String stem, String version) {
 
     /** The owner of a library. */
     enum Owner {
-        /** This driver's, by its version. */
+        /** A library of this driver, by its version. */
         DRIVER,
         /** A driver's part that has numbers of its own. */
         OWN_VERSION,
-        /** This driver's if it links to it. */
+        /** A library of this driver if it links to one. */
         GL,
         X_SERVER,
         SETTINGS,
@@ -87,7 +87,7 @@ record LibraryName(String stem, String version) {
         return OWN_VERSION.contains(stem) ? Owner.OWN_VERSION : Owner.UNRELATED;
     }
 
-    /** Whether a file or link of this name is worth a look. */
+    /** Whether a file or link of this name may be a library of the driver. */
     boolean concerns(DriverVersion driver) {
         return isDriverStem()
                 || GL.contains(stem)

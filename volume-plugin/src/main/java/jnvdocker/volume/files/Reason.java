@@ -41,7 +41,7 @@ public sealed interface Reason {
         }
     }
 
-    /** It is of another version of the driver. */
+    /** The file is of another version of the driver. */
     record OtherDriver(String version) implements Reason {
         private static final String WORDS = "belongs to driver ";
 
@@ -51,7 +51,7 @@ public sealed interface Reason {
         }
     }
 
-    /** Its thread-local storage is that of kernels which no container runs on. */
+    /** The file's thread-local storage is for kernels that no container runs on. */
     record OtherThreading(String kernel) implements Reason {
         private static final String WORDS = "for the thread-local storage of kernel ";
 

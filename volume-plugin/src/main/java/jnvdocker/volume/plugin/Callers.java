@@ -15,7 +15,7 @@ import java.nio.channels.SocketChannel;
 final class Callers {
     private final Method javaChannel = javaChannel();
 
-    /** One that has ended meanwhile is known by a start time that no process has. */
+    /** A process that has ended meanwhile gets a start time that no process has. */
     ProcessId of(Channel connection) throws IOException {
         SocketChannel socket = socket(connection);
         int pid = Posix.peer(socket).pid();

@@ -46,7 +46,7 @@ public final class DriverVolumes implements PluginVolumes {
     /** Containers that have a driver's files without a volume that docker knows of. */
     @FunctionalInterface
     public interface Users {
-        /** One of them, for people: {@code alice's container train-7}. */
+        /** Describes a user of a volume for messages: {@code alice's container train-7}. */
         Optional<String> any() throws IOException;
     }
 

@@ -70,7 +70,7 @@ public final class PluginServer implements AutoCloseable {
     private static final ProcessId NOBODY = new ProcessId(0, 0);
 
     private static final String TOO_MUCH =
-            "{\"Err\":\"jnvdockerd has too much to do for docker at the moment; look into its log"
+            "{\"Err\":\"jnvdockerd has too much to do for docker at the moment; see its log"
                     + " (journalctl -u jnvdocker), then try again\"}";
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
@@ -80,7 +80,7 @@ public final class PluginServer implements AutoCloseable {
     private final Path socket;
     private final Duration patience;
     private Channel server;
-    // Of a socket of ours; both are null for one that was handed down.
+    // Both belong to a socket that we made, and are null for one that was handed down.
     private ServerSocketChannel listening;
     private SocketFile file;
     private final MultiThreadIoEventLoopGroup loops =
@@ -120,7 +120,7 @@ public final class PluginServer implements AutoCloseable {
         return server;
     }
 
-    /** Not by Netty, which at the end removes whatever has the socket's name by then. */
+    /** Binds without Netty, which at the end removes any file with the socket's name. */
     private ServerSocketChannel make() throws IOException {
         try {
             Files.createDirectories(socket.getParent());
@@ -188,7 +188,7 @@ public final class PluginServer implements AutoCloseable {
                     .addLast(new HttpServerCodec())
                     .addLast(new HttpServerKeepAliveHandler())
                     .addLast(new WholeRequests())
-                    // Holds back what came together with a request: nobody reads it.
+                    // Holds data after a request back: it is not read.
                     .addLast(new FlowControlHandler())
                     .addLast(new Handler(deadline));
         }
@@ -281,7 +281,7 @@ public final class PluginServer implements AutoCloseable {
         private void tooMany(ChannelHandlerContext context, String verb) {
             LOG.error("{} was not answered: too many others are not done yet", verb);
             if (verb.equals(GET)) {
-                // Not an answer, by which dockerd would forget the volume.
+                // Sends no answer: by one, dockerd would forget the volume.
                 context.close();
             } else {
                 context.writeAndFlush(response(HttpResponseStatus.OK, TOO_MUCH + "\n"));
@@ -300,7 +300,7 @@ public final class PluginServer implements AutoCloseable {
             } catch (JsonProcessingException e) {
                 LOG.error("{}: the answer cannot be written as JSON", verb, e);
             } catch (IOException e) {
-                LOG.error("{}: cannot tell which process asks", verb, e);
+                LOG.error("{}: cannot determine which process sent the request", verb, e);
             } finally {
                 // Whatever went wrong: dockerd waits for ever, and holds a container's lock.
                 context.writeAndFlush(response);

@@ -18,8 +18,8 @@ final class VerbThreads implements AutoCloseable {
 
     /** Verbs that may wait for each other. */
     enum Lane {
-        /** Questions that are answered from memory. */
-        TOLD,
+        /** Requests that are answered from memory. */
+        READ,
         MOUNTED,
         /** A volume that is made may have its files copied. */
         MADE;
@@ -28,7 +28,7 @@ final class VerbThreads implements AutoCloseable {
             return switch (verb) {
                 case "VolumeDriver.Mount", "VolumeDriver.Unmount" -> MOUNTED;
                 case "VolumeDriver.Create", "VolumeDriver.Remove" -> MADE;
-                default -> TOLD;
+                default -> READ;
             };
         }
     }
@@ -37,7 +37,7 @@ final class VerbThreads implements AutoCloseable {
      * @param waiting how many verbs of a lane may wait for one of its threads
      * @param patienceMillis after which a verb that waits is refused
      */
-    record Limits(int told, int mounted, int made, int waiting, long patienceMillis) {
+    record Limits(int read, int mounted, int made, int waiting, long patienceMillis) {
         /**
          * dockerd, when it starts, mounts for 128 containers per processor at a time, and each of
          * its connections may wait.
@@ -46,7 +46,7 @@ final class VerbThreads implements AutoCloseable {
 
         private int threads(Lane lane) {
             return switch (lane) {
-                case TOLD -> told;
+                case READ -> read;
                 case MOUNTED -> mounted;
                 case MADE -> made;
             };

@@ -128,7 +128,8 @@ public final class VolumePlugin {
     private void refuseWhenStopped() throws RefusedException {
         if (stopped) {
             throw new RefusedException(
-                    "jnvdocker is being uninstalled and makes no volume", "ask an administrator");
+                    "jnvdocker is being uninstalled and makes no volume",
+                    "contact an administrator");
         }
     }
 
@@ -163,7 +164,7 @@ public final class VolumePlugin {
             throw new RefusedException(
                     verb
                             + ": jnvdockerd was restarted before it had answered, and docker has"
-                            + " asked again without saying for which volume",
+                            + " sent another request without a volume's name",
                     "try again");
         }
         Request request;

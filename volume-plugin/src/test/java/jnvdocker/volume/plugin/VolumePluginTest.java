@@ -76,7 +76,7 @@ class VolumePluginTest {
         create("test_1.2", "{}");
         plugin.stop();
         assertAnswer(
-                "{'Err': 'jnvdocker is being uninstalled and makes no volume; ask an"
+                "{'Err': 'jnvdocker is being uninstalled and makes no volume; contact an"
                         + " administrator'}",
                 "VolumeDriver.Create",
                 "{'Name': 'test_1.3'}");
@@ -205,7 +205,7 @@ class VolumePluginTest {
     void requestThatWasLostOnTheWayIsRefusedWithWhatToDo() throws IOException {
         assertEquals(
                 "VolumeDriver.Create: jnvdockerd was restarted before it had answered, and docker"
-                        + " has asked again without saying for which volume; try again",
+                        + " has sent another request without a volume's name; try again",
                 error("VolumeDriver.Create", ""));
     }
 

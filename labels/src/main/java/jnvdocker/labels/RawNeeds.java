@@ -14,17 +14,17 @@ import java.util.stream.Stream;
  * @param capabilities NVIDIA_DRIVER_CAPABILITIES
  * @param disableRequire NVIDIA_DISABLE_REQUIRE
  */
-public record AskedFor(
+public record RawNeeds(
         List<String> by,
         Optional<String> cuda,
         Optional<String> capabilities,
         Optional<String> disableRequire) {
-    public AskedFor {
+    public RawNeeds {
         by = List.copyOf(by);
     }
 
-    public static AskedFor of(ImageConfig image) {
-        return new AskedFor(
+    public static RawNeeds of(ImageConfig image) {
+        return new RawNeeds(
                 Stream.of(
                                 setting(image.labels(), NeedsReader.VOLUMES_LABEL),
                                 setting(image.environment(), NeedsReader.VISIBLE_DEVICES))
