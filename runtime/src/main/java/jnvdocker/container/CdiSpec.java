@@ -58,7 +58,7 @@ public final class CdiSpec {
      */
     public ObjectNode addToEach(List<DeviceNode> control, Path driver) {
         ObjectNode edits = root.putObject("containerEdits");
-        // Else NVIDIA's runtime adds every GPU for an image that says all.
+        // Without it, NVIDIA's runtime adds every GPU for an image that says all.
         edits.putArray("env").add(GpuRequest.VISIBLE_DEVICES + "=" + GpuRequest.VOID);
         add(edits, control);
         edits.putArray("mounts")

@@ -32,13 +32,13 @@ import java.util.stream.Stream;
 
 /** Decides what a container with GPUs gets. Which GPUs, was decided before. */
 public final class ContainerPlanner {
-    /** Where containers have the driver volume. */
+    /** The path of the driver volume in containers. */
     public static final String DRIVER_FOLDER = "/usr/local/nvidia";
 
     private static final List<String> SERVICES =
             List.of("/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket");
 
-    /** Where an MPS control daemon has its sockets, unless its user has chosen another place. */
+    /** The default directory of an MPS control daemon's sockets. */
     private static final String MPS = "/tmp/nvidia-mps";
 
     private static final String LIBRARY_PATH = "LD_LIBRARY_PATH";

@@ -14,7 +14,7 @@ public record DriverSearch(CompatLibraries compat, List<SearchedName> names, Str
     /** Nothing beyond what variables name. */
     public static final DriverSearch NONE = new DriverSearch(CompatLibraries.NONE, List.of());
 
-    /** What programs find without graphics. */
+    /** The parts of the driver that programs find without graphics. */
     public DriverSearch(CompatLibraries compat, List<SearchedName> names) {
         this(compat, names, "");
     }

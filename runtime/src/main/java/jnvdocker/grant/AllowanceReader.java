@@ -72,7 +72,7 @@ final class AllowanceReader {
         }
     }
 
-    /** What these may have, as far as it is known at once. */
+    /** Returns the allowances of these owners, as far as they are known at once. */
     Allowances of(Limits limits, Collection<Owner> owners) throws IOException {
         Map<Owner, Allowance> known = new HashMap<>();
         for (Owner owner : Set.copyOf(owners)) {

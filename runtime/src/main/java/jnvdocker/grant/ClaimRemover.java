@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** Removes claims of which nothing is left. What anybody has mounted is never removed. */
+/** Removes claims of which nothing is left. A mounted claim is never removed. */
 final class ClaimRemover {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -51,7 +51,7 @@ final class ClaimRemover {
     }
 
     /**
-     * Forgets a claim, and deletes what it has on disk, unless somebody has it mounted.
+     * Forgets a claim, and deletes what it has on disk, unless it is mounted.
      *
      * @return whether it is gone
      */

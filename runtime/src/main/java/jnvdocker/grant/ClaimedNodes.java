@@ -55,7 +55,7 @@ public final class ClaimedNodes {
                         + ", which is another GPU now";
     }
 
-    /** At the start of the host it takes a while until the instances of a GPU are known. */
+    /** After the host's start it takes a while until the instances of a GPU are known. */
     private static void refuseUnknown(ClaimedGpu claimed, List<Gpu> present)
             throws RefusedException {
         for (Gpu gpu : present) {

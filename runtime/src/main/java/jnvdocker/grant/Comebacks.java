@@ -31,13 +31,13 @@ import java.util.concurrent.ConcurrentHashMap;
 final class Comebacks {
     private static final Logger LOG = LoggerFactory.getLogger(Comebacks.class);
 
-    /** From one question to the next. */
+    /** The time from one query to the next. */
     static final Duration STEP = Duration.ofMillis(50);
 
-    /** From a question that the engine could not answer to the next. */
+    /** The time from a query that the engine could not answer to the next. */
     private static final Duration TROUBLE = Duration.ofMillis(250);
 
-    /** So often the engine must have said that nothing runs, each time promptly. */
+    /** The number of prompt answers of the engine that nothing runs. */
     private static final int ANSWERS = 5;
 
     /**
@@ -46,7 +46,7 @@ final class Comebacks {
      */
     private static final Duration PROMPT = Duration.ofMillis(200);
 
-    /** After that time it need not be prompt any more. */
+    /** The time after which an answer need not be prompt any more. */
     private static final Duration SLOW = Duration.ofSeconds(5);
 
     /**
@@ -55,7 +55,7 @@ final class Comebacks {
      */
     private static final Duration SILENCE = Duration.ofSeconds(2);
 
-    /** For how long an engine may call running what has no process any more. */
+    /** The time in which an engine may report a container without processes as running. */
     private static final Duration LATE = Duration.ofSeconds(10);
 
     /**
@@ -73,7 +73,7 @@ final class Comebacks {
     private static final Duration SETTLED = Duration.ofSeconds(2);
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
-    /** For an engine that may be about to start, so that it does not answer. */
+    /** The time to wait for an engine that may be about to start. */
     private static final Duration QUICK = Duration.ofMillis(200);
 
     private final LeaseRegistry registry;
@@ -126,15 +126,17 @@ final class Comebacks {
     /** The result of one check. */
     private sealed interface Outlook {}
 
-    /** It is another's as soon as its lease has ended. */
+    /**
+     * The container does not come back: another may have its GPUs as soon as its lease has ended.
+     */
     private record Over(String evidence, boolean saidByEngine) implements Outlook {}
 
-    /** The engine says so. */
+    /** The engine reports that it will start the container again. */
     private record ComesBack() implements Outlook {}
 
     /**
-     * Neither of these was found: to be checked again after {@code next}, or only on request when
-     * it is empty.
+     * The outcome is open: to be checked again after {@code next}, or only on request when it is
+     * empty.
      */
     private record Open(Optional<Duration> next) implements Outlook {
         Open(Duration next) {
@@ -282,7 +284,7 @@ final class Comebacks {
         }
     }
 
-    /** Without the engine's word what docker has mounted may be about to start. */
+    /** Without the engine's answer, a mounted container may be about to start. */
     private Outlook silence(Optional<String> gone, Quiet now) {
         if (gone.isEmpty()) {
             return new ComesBack();

@@ -50,7 +50,7 @@ public final class EditedContainers {
         this.folder = folder;
     }
 
-    /** Those of which a directory has files; a file that is none of ours is removed. */
+    /** Reads the containers that a directory has files of; removes foreign files. */
     public static EditedContainers in(Path folder) throws IOException {
         EditedContainers edited = new EditedContainers(folder);
         Files.createDirectories(folder);

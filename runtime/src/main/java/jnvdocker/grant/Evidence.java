@@ -59,7 +59,7 @@ final class Evidence {
         return kinds;
     }
 
-    /** What the host shows from now on, for one pass over leases that were read before. */
+    /** Returns the host's state from now on, for one pass over leases that were read before. */
     HostView view() {
         return new HostView(processes, mounts::seen);
     }
@@ -130,7 +130,7 @@ final class Evidence {
         }
     }
 
-    /** What else people are to know of a lease's holder, which runs; empty for nothing. */
+    /** Returns a note about a lease's running holder for messages; empty if there is none. */
     String note(Lease lease) {
         try {
             return kind(lease).note(lease);
@@ -204,7 +204,7 @@ final class Evidence {
         return !why.equals(kept.put(lease.id(), why));
     }
 
-    /** It has ended. */
+    /** The holder has ended. */
     void forget(Lease lease) {
         kept.remove(lease.id());
     }

@@ -32,7 +32,7 @@ public final class Grants {
     private static final Refusal STOPPED =
             new Refusal(
                     "jnvdocker is being uninstalled from this host, and no longer gives out GPUs",
-                    "ask an administrator");
+                    "contact an administrator");
 
     private final LeaseRegistry registry;
     private final UnmanagedScan unmanagedScan;

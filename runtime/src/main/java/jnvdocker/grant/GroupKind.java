@@ -18,7 +18,7 @@ public abstract class GroupKind implements HolderKind {
     /** A holder's first process, for people: {@code its process}. */
     protected abstract String first();
 
-    /** What is left after the first process has ended, for people. */
+    /** Describes the processes that are left after the first has ended, for messages. */
     protected abstract String others();
 
     @Override

@@ -24,13 +24,13 @@ public final class HistoryKeeper implements AutoCloseable {
     /** How often. A loop of reservations makes eight a second. */
     private static final Duration PERIOD = Duration.ofMinutes(10);
 
-    /** For how long a reservation that came to nothing is to be seen on its own. */
+    /** The time in which an unused reservation is shown on its own. */
     private static final Duration SEEN = Duration.ofHours(1);
 
     /** How many leases are kept, whatever the configuration says: some years of a busy host. */
     static final int MOST = 250_000;
 
-    /** A mount waits for no more than the deletion of so many, some milliseconds. */
+    /** The number of leases deleted at once, so that a mount waits some milliseconds at most. */
     private static final int BATCH = 200;
 
     private static final Duration BETWEEN = Duration.ofMillis(20);
@@ -86,7 +86,7 @@ public final class HistoryKeeper implements AutoCloseable {
         return inParts(() -> registry.history().deleteUntil(then, BATCH), pace);
     }
 
-    /** Says how many rows it has seen to. */
+    /** Returns the number of handled rows. */
     public interface Part {
         int done() throws IOException;
     }

@@ -103,7 +103,7 @@ public interface HolderKind {
         return "starting";
     }
 
-    /** What else people are to know of a holder that runs, for a table; empty for nothing. */
+    /** Returns a note about a running holder for tables; empty if there is none. */
     default String note(Lease lease) {
         return "";
     }

@@ -112,7 +112,7 @@ public final class Keeper implements AutoCloseable {
         void perform(List<Lease> live) throws IOException;
     }
 
-    /** From now on a chore is done after each check of all leases, and after each end. */
+    /** Adds a chore that runs after each check of all leases, and after each end. */
     void after(Chore chore) {
         chores.add(chore);
     }
@@ -156,7 +156,7 @@ public final class Keeper implements AutoCloseable {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             } catch (IOException e) {
-                LOG.warn("leases are looked at again later: {}", FileErrors.describe(e));
+                LOG.warn("leases are checked again later: {}", FileErrors.describe(e));
             }
         }
     }
@@ -236,7 +236,7 @@ public final class Keeper implements AutoCloseable {
         try {
             check(registry.stillLive(leases));
         } catch (IOException e) {
-            LOG.warn("leases are looked at again later: {}", FileErrors.describe(e));
+            LOG.warn("leases are checked again later: {}", FileErrors.describe(e));
         }
     }
 
@@ -251,7 +251,7 @@ public final class Keeper implements AutoCloseable {
                 LOG.warn("the end of lease {} is not written: {}", lease.id(), e.getMessage());
                 failures.put(lease.id(), e);
             } catch (RuntimeException e) {
-                LOG.error("lease {} is looked at again later", lease.id(), e);
+                LOG.error("lease {} is checked again later", lease.id(), e);
             }
         }
     }
@@ -311,7 +311,7 @@ public final class Keeper implements AutoCloseable {
                 && pace.nanos() - since < longest.toNanos();
     }
 
-    /** What is kept of leases that have ended goes, however they did. */
+    /** Drops what is remembered of ended leases. */
     private void forget(List<Lease> live) {
         Set<Long> ids = live.stream().map(Lease::id).collect(Collectors.toSet());
         gone.keySet().retainAll(ids);
@@ -504,7 +504,9 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    /** Not when somebody else has ended it: what it had may be the next holder's by now. */
+    /**
+     * Cleans up, unless the lease was ended elsewhere: the next holder may have its GPUs by now.
+     */
     private void clean(Lease lease) throws IOException {
         if (!registry.stillLive(List.of(lease)).isEmpty()) {
             evidence.kind(lease).clean(lease);

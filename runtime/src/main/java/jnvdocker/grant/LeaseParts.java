@@ -37,7 +37,7 @@ public record LeaseParts(
         UnmanagedScan unmanagedScan,
         Grants grants)
         implements AutoCloseable {
-    /** After a start, in which engines and their containers start, too. */
+    /** The time after a start in which engines and their containers start, too. */
     private static final Duration CALM = Duration.ofSeconds(15);
 
     /**

@@ -53,7 +53,7 @@ import java.util.stream.Collectors;
 public final class Leases {
     private final WithheldGpus withheld = new WithheldGpus();
 
-    /** Where a container finds its lease. */
+    /** The path of the lease in a container. */
     public static final String FOLDER = "/run/jnvdocker";
 
     private static final String FORCED = "released by force: ";
@@ -137,7 +137,7 @@ public final class Leases {
     }
 
     /**
-     * Notes that a container or command of somebody's is not started.
+     * Notes that a user's container or command is not started.
      *
      * @param purpose for people: {@code container train-7}
      */
@@ -170,7 +170,7 @@ public final class Leases {
         reservations.cancel(claim);
     }
 
-    /** What a user may have by the limits of the configuration, and has. */
+    /** Returns a user's limits by the configuration, and what the user holds. */
     public Standing standing(Owner owner) throws IOException {
         endReservations();
         supply.learn(owner, Reservations.NAMES_LIMIT);
@@ -226,7 +226,7 @@ public final class Leases {
         if (its.size() < claim.gpus().size()) {
             throw new RefusedException(
                     LeaseText.vanished(claim.gpus()),
-                    "look at 'jnvdocker gpu ls' and at dmesg, then try again");
+                    "see 'jnvdocker gpu ls' and dmesg, then try again");
         }
         return its;
     }
@@ -309,9 +309,7 @@ public final class Leases {
         }
     }
 
-    /**
-     * Cordoned GPUs of the configuration that this host does not have: a slip of the pen, perhaps.
-     */
+    /** Cordoned GPUs of the configuration that this host does not have: typos, perhaps. */
     public List<String> cordonsNothing(List<Gpu> gpus) {
         return supply.rules().cordonsNothing(gpus);
     }
@@ -567,7 +565,7 @@ public final class Leases {
                             + " is not released: "
                             + explain(now.get())
                             + ", and could go on to use what another would get",
-                    LeaseText.toEnd(lease.claim()) + ", or ask root, who may still release it");
+                    LeaseText.toEnd(lease.claim()) + "; root can still release it");
         }
         return lease;
     }
@@ -639,7 +637,7 @@ public final class Leases {
                             + TimeText.longestHold(longest),
                     "extend it until "
                             + LeaseText.time(lease.since().plus(longest.limit()))
-                            + " at most, or ask root, who may extend it further");
+                            + " at most; root can extend it further");
         }
         registry.decide(leases -> {
             leases.extend(lease, time);

@@ -70,7 +70,7 @@ final class Leftovers {
         }
     }
 
-    /** These are all processes that have one of these GPUs open. */
+    /** Replaces the known processes of these GPUs by these, which are all that have them open. */
     synchronized void opened(Collection<Gpu> gpus, Collection<GpuUse> uses) {
         Set<String> scanned = gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
         Set<Opened> now = new HashSet<>(opened);

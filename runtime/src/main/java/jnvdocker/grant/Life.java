@@ -2,7 +2,7 @@ package jnvdocker.grant;
 
 import jnvdocker.posix.ProcessId;
 
-/** What this machine shows of a lease's holder. */
+/** The state of a lease's holder, as this machine shows it. */
 public sealed interface Life {
 
     /**
@@ -19,6 +19,6 @@ public sealed interface Life {
      */
     record Gone(String evidence) implements Life {}
 
-    /** It may be either: docker has mounted the claim and nothing runs, or it cannot be checked. */
+    /** Unknown: docker has mounted the claim and nothing runs, or it cannot be checked. */
     record Unknown() implements Life {}
 }

@@ -102,12 +102,13 @@ final class LostClaims {
         try {
             ClaimMounts.Seen seen = evidence.mountedClaims();
             if (!seen.complete()) {
-                LOG.warn("cannot tell which claims are mounted: a process has too many mounts");
+                LOG.warn(
+                        "cannot determine which claims are mounted: a process has too many mounts");
                 return Optional.empty();
             }
             return Optional.of(seen.ours().keySet());
         } catch (UncheckedIOException e) {
-            LOG.warn("cannot tell which claims are mounted: {}", describe(e));
+            LOG.warn("cannot determine which claims are mounted: {}", describe(e));
             return Optional.empty();
         }
     }

@@ -57,7 +57,7 @@ final class LostProcesses {
         Optional<Claim> claim = known.isPresent() ? known : read(id, holder.cgroup().orElse(""));
         if (claim.isEmpty() && !ProgramGroup.isAnothers(holder.cgroup().orElse(""), files)) {
             LOG.error(
-                    "pid {} runs with GPUs of 'gpu run', and which is unknown: none is given out;"
+                    "pid {} runs with unknown GPUs of 'gpu run': none is given out;"
                             + " end what runs in {}",
                     holder.process().pid(),
                     holder.cgroup().orElse(""));

@@ -45,7 +45,7 @@ public final class OciContainers {
     private final GpuTroubles troubles;
     private final Pace pace;
 
-    /** Those that are just being created. */
+    /** The containers that are just being created. */
     private final Set<Container> underWay = new HashSet<>();
 
     OciContainers(

@@ -96,7 +96,7 @@ public final class OciKeeper implements AutoCloseable {
         }
     }
 
-    /** By its file: a claim that was lost once is not known to have been made for a container. */
+    /** Decides by the claim's file: a recovered claim may have lost its origin. */
     private boolean isOfOneStart(String claim) {
         return files.read(claim)
                 .map(Claim::origin)
@@ -116,7 +116,7 @@ public final class OciKeeper implements AutoCloseable {
         return lease.claim().container().map(Claim.ContainerRef::id).orElseThrow();
     }
 
-    /** Its directory is removed once its container has ended. */
+    /** Remembers a lease, to remove its directory once the container has ended. */
     public void remember(Lease lease) {
         folders.add(lease.claim().id());
     }

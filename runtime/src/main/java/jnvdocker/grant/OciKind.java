@@ -78,7 +78,7 @@ final class OciKind extends ContainerKind {
                 || super.owns(process, lease);
     }
 
-    /** One that never ran is not started again. */
+    /** A container that never ran is not started again. */
     @Override
     public Duration grace(Lease lease) {
         return lease.holder().init().isPresent() ? RESTART : Duration.ZERO;

@@ -112,7 +112,7 @@ final class OtherClaims {
         return new GpuUse.User(process, traits.name(), traits.uid(), traits.container());
     }
 
-    /** By the file that is mounted, read where its daemon has written it. */
+    /** Reads a claim from its mounted file, where its daemon has written it. */
     private Set<String> gpus(MountedFolder folder) {
         Optional<Path> here = processes.locate(folder);
         if (here.isEmpty()) {

@@ -103,7 +103,7 @@ public final class OverdueKeeper {
             try {
                 tick(stopping.getAsBoolean());
             } catch (IOException e) {
-                LOG.warn("leases whose time is over: {}", FileErrors.describe(e));
+                LOG.warn("cannot check for overdue leases: {}", FileErrors.describe(e));
             }
             pace.sleep(PERIOD);
         }

@@ -39,32 +39,33 @@ final class Place {
      * @param number counted from 1
      * @param reason the holders of the GPUs that it waits for
      * @param obstacle why others are served meanwhile; empty when they are not
-     * @param untold the part of the obstacle that the reason does not name; empty when it names all
+     * @param unnamed the part of the obstacle that the reason does not name; empty when it names
+     *     all
      */
-    record Standing(int number, String reason, Optional<String> obstacle, String untold) {
-        /** That of a client that is served before those behind it. */
+    record Standing(int number, String reason, Optional<String> obstacle, String unnamed) {
+        /** The standing of a client that is served before those behind it. */
         static Standing inTurn(int number, GpuChoice.Busy others) {
             return new Standing(number, ChoiceText.reason(others), Optional.empty(), "");
         }
 
-        /** That of a client that others pass, since they cannot remove its obstacles. */
+        /** The standing of a client that others pass, since they cannot remove its obstacles. */
         static Standing passed(int number, GpuChoice.Busy others, List<Obstacle> obstacles) {
-            List<Obstacle> untold =
+            List<Obstacle> unnamed =
                     obstacles.stream().filter(it -> !ChoiceText.names(others, it)).toList();
             return new Standing(
                     number,
                     ChoiceText.reason(others),
                     Optional.of(ChoiceText.obstacles(obstacles)),
-                    !obstacles.isEmpty() && untold.isEmpty() ? "" : ChoiceText.obstacles(untold));
+                    !obstacles.isEmpty() && unnamed.isEmpty() ? "" : ChoiceText.obstacles(unnamed));
         }
 
-        /** That of a client that cannot be served as things are. */
+        /** The standing of a client that cannot be served as things are. */
         static Standing passed(int number, Refusal why, List<Obstacle> obstacles) {
             String all = ChoiceText.obstacles(obstacles);
             return new Standing(number, why.message(), Optional.of(all), all);
         }
 
-        /** That of a client that others pass for the same reason for which it waits. */
+        /** The standing of a client that others pass for the same reason for which it waits. */
         static Standing passed(int number, String reason) {
             return new Standing(number, reason, Optional.of(reason), "");
         }
@@ -146,7 +147,7 @@ final class Place {
         }
     }
 
-    /** Nobody waits here any more, and what was given meanwhile is the caller's. */
+    /** Ends the wait; a lease that was granted meanwhile belongs to the caller. */
     synchronized Optional<Claim> close() {
         over = true;
         news.add();

@@ -351,7 +351,7 @@ public final class QueueKeeper {
             try {
                 tick();
             } catch (IOException e) {
-                LOG.warn("those who wait for GPUs: {}", FileErrors.describe(e));
+                LOG.warn("cannot serve the queue: {}", FileErrors.describe(e));
             }
             // Of a storm of changes half the time at most is spent on the queue.
             pace.sleep(Duration.ofNanos(pace.nanos() - begun));

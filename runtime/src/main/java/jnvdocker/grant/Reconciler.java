@@ -177,7 +177,7 @@ public final class Reconciler {
         }
     }
 
-    /** What is left of holders that have ended, and of those that may have left something. */
+    /** Removes the remains of holders that have ended. */
     private void tidy(List<Lease> live) throws IOException {
         Set<String> claims = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
         for (String claim : evidence.programs().removeGroups(claims)) {
@@ -417,7 +417,7 @@ public final class Reconciler {
         }
     }
 
-    /** One container that hangs must not keep us from the others. */
+    /** A container that hangs must not delay the others. */
     private void learn(String container, String claim) {
         try {
             changed(container, claim);
@@ -437,7 +437,7 @@ public final class Reconciler {
         return registry.liveOf(claim).flatMap(lease -> lease.holder().init()).isPresent();
     }
 
-    /** By their claims. */
+    /** Returns the live leases by their claims. */
     private Map<String, Lease> live() throws IOException {
         Map<String, Lease> live = new HashMap<>();
         registry.live().forEach(lease -> live.put(lease.claim().id(), lease));

@@ -10,13 +10,13 @@ import jnvdocker.words.RefusedException;
 public enum RefusalReason {
     /** Others have GPUs that are needed. */
     TAKEN,
-    /** The user has too many to have so many more. */
+    /** The user has too many GPUs for this request. */
     QUOTA,
-    /** More than anybody may have. */
+    /** The request exceeds every user's limit. */
     NEVER_ALLOWED,
-    /** The host has not so many. */
+    /** The host has too few GPUs. */
     TOO_FEW,
-    /** The host may have so many, but NVML does not report it. */
+    /** The host may have enough GPUs, but NVML does not report their memory. */
     UNCLEAR,
     NO_GPU,
     SICK,

@@ -31,13 +31,13 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class RefusedStarts {
     private static final Logger LOG = LoggerFactory.getLogger(RefusedStarts.class);
 
-    /** For a query that a verb of the volume plugin waits for. */
+    /** The time limit of a query that a verb of the volume plugin waits for. */
     private static final Duration QUICK = Duration.ofMillis(200);
 
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final Duration START_LIMIT = Duration.ofMinutes(2);
 
-    /** After the first start that was refused, twice that after the second, and so on. */
+    /** The pause after the first refused start; it doubles with each. */
     private static final Duration PAUSE = Duration.ofSeconds(5);
 
     private static final int DOUBLINGS = 7;
@@ -51,7 +51,7 @@ public final class RefusedStarts {
     private final String volumeDriver;
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
 
-    /** Those without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
+    /** Containers without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
     private final Map<String, ContainerEngine.Down> missed = new ConcurrentHashMap<>();
 
     RefusedStarts(
@@ -90,7 +90,7 @@ public final class RefusedStarts {
         }
     }
 
-    /** While it starts, an engine does not answer. */
+    /** An engine does not answer while it starts. */
     private boolean isStarting() {
         if (engine.hasStarted()) {
             return false;
@@ -206,7 +206,7 @@ public final class RefusedStarts {
         return Optional.empty();
     }
 
-    /** Nobody has or uses any of the claim's GPUs, nobody waits for one, and no rule is against. */
+    /** Whether the claim's GPUs are free and unused, without waiting clients or a rule against. */
     private boolean canHaveAll(Claim claim) throws IOException {
         Supply.Terms terms = supply.terms(claim.owner(), queue.all());
         List<Gpu> gpus = terms.gpus();

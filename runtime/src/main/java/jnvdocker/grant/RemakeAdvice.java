@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * make it again with others.
  */
 final class RemakeAdvice {
-    /** What docker takes for a container's name; none of it means anything to a shell. */
+    /** The names that docker allows; no character of them is special in a shell. */
     private static final Predicate<String> NAME =
             Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]*").asMatchPredicate();
 

@@ -167,7 +167,7 @@ final class Reservations {
                 if (++vanished == TRIES) {
                     throw new RefusedException(
                             LeaseText.vanished(claim.gpus()),
-                            "look at 'jnvdocker gpu ls' and at dmesg, then try again");
+                            "see 'jnvdocker gpu ls' and dmesg, then try again");
                 }
             }
         }

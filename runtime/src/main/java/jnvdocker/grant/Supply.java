@@ -109,12 +109,12 @@ public final class Supply {
         return new Terms(gpus, traits.get(), rules, users.of(rules.limits(), owners));
     }
 
-    /** What a user may have now. */
+    /** Returns the current allowance of a user. */
     Allowances allowances(Owner owner) throws IOException {
         return users.of(policy.get().limits(), List.of(owner));
     }
 
-    /** What a user may have, and has. */
+    /** Returns a user's limits, and what the user holds. */
     Standing standing(Owner owner, Holdings holdings) throws IOException {
         Allowances allowances = allowances(owner);
         return new Standing(

@@ -31,7 +31,7 @@ import java.util.stream.Collectors;
 
 /** The unmanaged uses, of all uses that were seen. */
 public final class UnmanagedScan {
-    /** Those with a container first, and the oldest process of it. */
+    /** Uses by containers come first, and the oldest process of each. */
     private static final Comparator<GpuUse> ORDER =
             Comparator.comparing((GpuUse use) -> use.container().isEmpty())
                     .thenComparing(use -> use.kind() == GpuUse.Kind.UNKNOWN)
@@ -189,12 +189,12 @@ public final class UnmanagedScan {
                 .findFirst();
     }
 
-    /** One that is gone may have had a lease that has ended since it was seen. */
+    /** A process that has ended may have had a lease that has ended since the scan. */
     private boolean isGone(GpuUse use) {
         return use.process().filter(process -> !evidence.isAlive(process.id())).isPresent();
     }
 
-    /** What has left its holder's cgroup since it was seen there is still the holder's. */
+    /** A process that has left its holder's cgroup since the scan still belongs to the holder. */
     private boolean isOf(GpuUse.User process, Lease lease) {
         if (leftovers.wasSeen(lease, process.id())) {
             return true;

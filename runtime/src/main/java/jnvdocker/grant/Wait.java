@@ -123,9 +123,9 @@ final class Wait {
                         + standing.obstacle()
                                 .map(_ ->
                                         "; others are served meanwhile"
-                                                + (standing.untold().isEmpty()
+                                                + (standing.unnamed().isEmpty()
                                                         ? ""
-                                                        : ": " + standing.untold()))
+                                                        : ": " + standing.unnamed()))
                                 .orElse("");
         if (!text.equals(said)) {
             said = text;

@@ -42,7 +42,7 @@ public final class WaitingQueue {
     private final Pace pace;
     private final long opened;
 
-    /** In order of their numbers; replaced by another list whenever a client comes or goes. */
+    /** The places in order of their numbers; the list is replaced when a client comes or goes. */
     private volatile List<Place> places;
 
     private WaitingQueue(
@@ -191,7 +191,7 @@ public final class WaitingQueue {
                 .toList();
     }
 
-    /** Those for which anything may be kept: they are not stopped. */
+    /** The tickets for which GPUs may be kept: their clients are not stopped. */
     public List<Ticket> all() {
         return places().stream().filter(place -> !place.isStopped()).map(Place::ticket).toList();
     }

@@ -34,7 +34,7 @@ public final class WithheldGpus {
         }
     }
 
-    /** Those that still run, the oldest first. */
+    /** The containers that still run, the oldest first. */
     public synchronized List<Withheld> running() {
         return all.stream().filter(each -> Files.exists(each.bundle())).toList();
     }

@@ -21,7 +21,7 @@ record HeldGpu(Map<IdleSource, Stretch> stretches, long counted, OptionalLong me
         stretches = Map.copyOf(stretches);
     }
 
-    /** One that was not watched until now. */
+    /** A GPU that was not watched until now. */
     static final HeldGpu UNKNOWN = new HeldGpu(Map.of(), 0, OptionalLong.empty());
 
     /** A GPU with a holder that has begun at that time: so it was not idle before. */

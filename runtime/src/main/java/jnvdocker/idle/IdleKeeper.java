@@ -84,9 +84,9 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** A GPU as others may see it. */
     private record Watched(Gpu gpu, Lease lease, HeldGpu held) {}
 
-    /** What becomes of holders that leave their GPUs idle for long. */
+    /** The policy for holders that leave their GPUs idle for long. */
     interface Stops {
-        /** For how long the GPUs of a user may be idle; empty for ever. */
+        /** Returns how long the GPUs of a user may be idle; empty for ever. */
         Optional<Duration> longest(Owner owner);
 
         /**
@@ -198,7 +198,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 }
                 tick();
             } catch (IOException e) {
-                LOG.warn("idle GPUs are not looked for: {}", FileErrors.describe(e));
+                LOG.warn("cannot scan for idle GPUs: {}", FileErrors.describe(e));
             }
             Duration share = Duration.ofNanos(SCAN_SHARE * (pace.nanos() - begun));
             pace.sleep(min(max(share, PERIOD), LONGEST));

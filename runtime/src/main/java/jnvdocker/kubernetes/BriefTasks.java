@@ -40,7 +40,7 @@ final class BriefTasks {
         try {
             result = threads.submit(task);
         } catch (RejectedExecutionException e) {
-            return false; // So many do not end that there is no use in one more.
+            return false; // Too many have not ended: another would hang, too.
         }
         try {
             result.get(patience.toNanos(), TimeUnit.NANOSECONDS);

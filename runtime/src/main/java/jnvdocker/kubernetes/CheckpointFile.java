@@ -35,10 +35,10 @@ public final class CheckpointFile {
     private static final String FILE = "device-plugins/kubelet_internal_checkpoint";
     private static final int LIMIT = 16 << 20;
 
-    /** Of containers with GPUs, also of pods that have ended. */
+    /** The limit of containers with GPUs, including those of pods that have ended. */
     static final int MOST_CONTAINERS = 2048;
 
-    /** Of a host, or a container. */
+    /** The limit of GPUs of a host, or a container. */
     private static final int MOST_GPUS = 1024;
 
     /** A plugin's answer for a container, which is some kilobytes as a rule. */
@@ -80,7 +80,7 @@ public final class CheckpointFile {
         return new CheckpointFile(kubeletFolder).read().isPresent();
     }
 
-    /** What is in it; empty when there is none. */
+    /** Reads the file; empty when there is none. */
     Optional<Checkpoint> read() throws IOException {
         if (!isThere()) {
             return Optional.empty();
@@ -205,7 +205,7 @@ public final class CheckpointFile {
                     }
                 });
         String uid = texts.getOrDefault("PodUID", "");
-        // Those of more than a host has are not ours: some plugins number the memory of GPUs.
+        // More devices than a host has GPUs are another plugin's: some count the memory of GPUs.
         if (ids.isEmpty() || ids.size() > MOST_GPUS || !Checkpoint.isUid(uid)) {
             return;
         }
@@ -247,7 +247,7 @@ public final class CheckpointFile {
         return ids;
     }
 
-    /** What a plugin has answered once; where it makes no sense, nothing is known of the nodes. */
+    /** Reads a plugin's stored answer; if it is malformed, the nodes are unknown. */
     private static List<String> nodes(String answer) {
         try {
             ByteString bytes = ByteString.copyFrom(Base64.getDecoder().decode(answer));

@@ -52,7 +52,7 @@ final class DeviceList {
                 .forEach(id -> listed.put(id, new Device(id, false, OptionalInt.empty())));
     }
 
-    /** Those that were never seen are unhealthy, as those that have gone. */
+    /** The devices before the first scan: all are unhealthy, like vanished ones. */
     synchronized List<Device> unseen() {
         return listed.values().stream().map(DeviceList::gone).toList();
     }

@@ -68,8 +68,8 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         this.changes = changes;
         threads =
                 List.of(
-                        PermanentThread.platform("pods-look", this::repeat),
-                        PermanentThread.platform("pods-tell", this::publish));
+                        PermanentThread.platform("pods-scan", this::repeat),
+                        PermanentThread.platform("pods-report", this::publish));
     }
 
     GpuWatch start() {
@@ -77,7 +77,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         return this;
     }
 
-    /** What is known now; empty until the first scan is done. */
+    /** Returns the last scan; empty until the first is done. */
     synchronized Optional<Leases.Board> known() {
         return board;
     }
@@ -196,7 +196,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         try {
             listener.accept(now);
         } catch (RuntimeException e) {
-            LOG.error("telling of GPUs for pods", e);
+            LOG.error("reporting GPUs for pods", e);
         }
     }
 

@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** What can be learnt from a kubelet: its answers, and its file. */
+/** The state that a kubelet reports: its answers, and its file. */
 final class KubeletView {
     private static final Logger LOG = LoggerFactory.getLogger(KubeletView.class);
 
@@ -53,12 +53,12 @@ final class KubeletView {
         try {
             return query(limit);
         } catch (IOException e) {
-            LOG.debug("the kubelet does not tell its pods", e);
+            LOG.debug("the kubelet does not report its pods", e);
             return new DeviceHolders(List.of(), checkpoint());
         }
     }
 
-    /** What its file says, which is nothing when it cannot be read. */
+    /** Reads the kubelet's file; empty when it cannot be read. */
     Checkpoint checkpoint() {
         try {
             Checkpoint checkpoint = Checkpoint.read(folder);
@@ -70,7 +70,7 @@ final class KubeletView {
         }
     }
 
-    /** It is read every few seconds. */
+    /** Logs a failure once: the file is read every few seconds. */
     private void complain(String why) {
         if (!why.equals(complaint)) {
             LOG.warn("pods are known by their names only: {}", why);

@@ -65,7 +65,7 @@ public record KubernetesPolicy(
         return name;
     }
 
-    /** The same for other GPUs. */
+    /** Returns a copy of this policy for these GPUs. */
     public KubernetesPolicy giving(List<String> others) {
         return new KubernetesPolicy(enabled, resource, perModel, kubeletFolder, cdi, others);
     }

@@ -106,7 +106,7 @@ final class PodCdiFile {
                 .map(bytes -> new String(bytes, StandardCharsets.UTF_8));
     }
 
-    /** One of a jnvdocker that has gone may be replaced: nothing is where it has the driver. */
+    /** The file of a removed jnvdocker may be replaced: its path of the driver is missing. */
     private boolean isAnothers(String text) {
         Optional<Path> others = CdiSpec.driver(text, KIND);
         return others.isEmpty()

@@ -35,10 +35,10 @@ import java.util.stream.Collectors;
 final class PodDevicePlugin implements DevicePlugin {
     private static final Logger LOG = LoggerFactory.getLogger(PodDevicePlugin.class);
 
-    /** For a reservation; without one, the pod gets its lease when it starts. */
+    /** The time limit of a reservation; without one, the pod gets its lease when it starts. */
     private static final Duration MOMENT = Duration.ofMillis(50);
 
-    /** For the kubelet to say which pod it starts. */
+    /** The time limit for the kubelet's report which pod it starts. */
     private static final Duration QUERY_LIMIT = Duration.ofSeconds(2);
 
     /** A kubelet lists a pod a little before it starts it. */
@@ -128,7 +128,7 @@ final class PodDevicePlugin implements DevicePlugin {
         return ids.stream().distinct().filter(gpus::containsKey).map(gpus::get).toList();
     }
 
-    /** Those that the driver shows, by their ids. */
+    /** The GPUs that the driver shows, by their ids. */
     private static Map<String, Gpu> gpus(Leases.Board board) {
         return board.gpus().stream()
                 .filter(status -> status.state() != GpuStatus.State.MISSING)
@@ -171,7 +171,7 @@ final class PodDevicePlugin implements DevicePlugin {
             if (gpu == null) {
                 throw new RefusedException(
                         "the driver does not show GPU " + Quote.shown(id),
-                        "look at 'jnvdocker gpu doctor' on this node");
+                        "see 'jnvdocker gpu doctor' on this node");
             }
             gpus.add(gpu);
         }

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
-/** Where a device plugin takes leases. Both may wait for the disk. */
+/** Grants leases to a device plugin. Both methods may wait for the disk. */
 interface PodGrants {
     /**
      * Reserves those of the GPUs that are free for a pod that is not known yet; all of these, or

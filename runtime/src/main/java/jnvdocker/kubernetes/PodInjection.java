@@ -154,7 +154,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private static void refuseUnlessKnown(Gpu gpu) throws RefusedException {
         if (!gpu.isIdentified()) {
             throw new RefusedException(
-                    "GPU " + gpu.number() + " has no node", "look at 'jnvdocker gpu doctor'");
+                    "GPU " + gpu.number() + " has no node", "see 'jnvdocker gpu doctor'");
         }
     }
 
@@ -163,7 +163,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         return ready.obstacle();
     }
 
-    /** What is wrong with the CDI file; empty if nothing is. */
+    /** Returns the fault of the CDI file; empty if there is none. */
     public Optional<Refusal> cdiFault() {
         return ready.fault();
     }
@@ -234,9 +234,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
             ready = Ready.not(FileErrors.refusal(e));
         } catch (RuntimeException e) {
             LOG.error("cannot prepare the driver's files for pods", e);
-            ready =
-                    Ready.not(
-                            new Refusal("jnvdockerd failed to prepare them", "look into its log"));
+            ready = Ready.not(new Refusal("jnvdockerd failed to prepare them", "see its log"));
         }
         complain(ready.obstacle().or(ready::fault).map(Refusal::message).orElse(""));
     }

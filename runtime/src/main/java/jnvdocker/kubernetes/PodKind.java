@@ -50,7 +50,7 @@ public final class PodKind implements HolderKind {
         this.processes = processes;
     }
 
-    /** What the kubelet has reported. */
+    /** The kubelet's reports. */
     PodSights sights() {
         return sights;
     }
@@ -222,7 +222,7 @@ public final class PodKind implements HolderKind {
                 : new Life.Unknown();
     }
 
-    /** Those of another PID namespace have no number here. */
+    /** Returns a process of a cgroup; those of another PID namespace have no number here. */
     private Optional<ProcessId> processIn(String cgroup, Holder holder) {
         return processes.hasProcesses(cgroup)
                 ? processes.oldest(cgroup).or(() -> Optional.of(holder.process()))

@@ -387,7 +387,7 @@ public final class PodLeases implements PodGrants {
                                                 false,
                                                 () ->
                                                         new Refusal(
-                                                                "this container asks for "
+                                                                "this container requests "
                                                                         + wanted
                                                                         + " GPUs, and "
                                                                         + QuotaText.why(ever),

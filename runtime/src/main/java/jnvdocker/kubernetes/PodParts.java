@@ -166,7 +166,7 @@ public final class PodParts implements AutoCloseable {
             for (String model : models(board)) {
                 if (served.add(model)) {
                     LOG.warn(
-                            "GPUs are here that pods cannot ask for as {} before jnvdockerd is"
+                            "pods cannot request this host's GPUs as {} before jnvdockerd is"
                                     + " restarted",
                             Quote.shown(model));
                 }

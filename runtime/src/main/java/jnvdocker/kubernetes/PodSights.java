@@ -37,7 +37,7 @@ final class PodSights {
         }
     }
 
-    /** What is true of a lease by the last answer. */
+    /** The state of a lease by the last answer. */
     enum Listed {
         YES,
         NO,

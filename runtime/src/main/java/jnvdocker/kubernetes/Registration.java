@@ -12,7 +12,7 @@ import java.time.Instant;
  */
 public record Registration(String resource, State state, Instant since) {
 
-    /** What has become of the registration. */
+    /** The outcome of the registration. */
     public sealed interface State {}
 
     /** Nothing is known yet. */
@@ -31,6 +31,6 @@ public record Registration(String resource, State state, Instant since) {
      */
     public record Competitor(String socket) implements State {}
 
-    /** It has failed, and is tried again. */
+    /** The registration has failed, and is retried. */
     public record Failed(Refusal reason) implements State {}
 }

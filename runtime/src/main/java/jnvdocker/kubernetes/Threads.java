@@ -5,7 +5,7 @@ import java.util.List;
 
 /** Ends the threads of a daemon that stops, so that they do not use what is closed by then. */
 final class Threads {
-    /** One that hangs in the driver or on a disk is left to itself. */
+    /** How long to wait for threads; one that hangs in the driver or on a disk is abandoned. */
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
     private Threads() {}

@@ -26,7 +26,7 @@ public record Allowance(
         Optional<Rule<List<String>>> allowed,
         boolean isKnown,
         Optional<Spent> spent) {
-    /** That of an owner with unknown groups: nothing, until they are known. */
+    /** The allowance of an owner with unknown groups: nothing, until they are known. */
     public static final Allowance UNKNOWN =
             new Allowance(
                     Optional.empty(),

@@ -16,12 +16,12 @@ public record Allowances(Limits limits, Map<Owner, Allowance> known) {
         known = Map.copyOf(known);
     }
 
-    /** Those of owners about whom nothing need be found out. */
+    /** Returns allowances by these limits alone, without groups and used hours. */
     public static Allowances of(Limits limits) {
         return new Allowances(limits, Map.of());
     }
 
-    /** Those of a holder that goes on, whatever was used up meanwhile. */
+    /** Returns the allowances of a holder that goes on, whatever was used up meanwhile. */
     public Allowances ignoringHours() {
         Map<Owner, Allowance> ignoring = new HashMap<>(known);
         ignoring.replaceAll((_, allowance) -> allowance.with(Optional.empty()));
@@ -33,7 +33,7 @@ public record Allowances(Limits limits, Map<Owner, Allowance> known) {
         return limits.areAny();
     }
 
-    /** That of an owner. */
+    /** Returns the allowance of an owner. */
     public Allowance of(Owner owner) {
         Allowance found = known.get(owner);
         if (found != null) {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Finds the best of all sets of so many free GPUs:
+ * Finds the best of all sets of free GPUs of a size:
  *
  * <ol>
  *   <li>the one whose weakest connection is the strongest, since GPUs that work together are as
@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
  * </ol>
  */
 final class BestSet {
-    /** As many as there are of 8 GPUs among 16: a millisecond's work. */
+    /** The limit of sets to try; 8 GPUs among 16 have so many, which takes a millisecond. */
     private static final long MOST_SETS = 12_870;
 
     private final long[][] weights;
@@ -30,7 +30,7 @@ final class BestSet {
 
     private final int count;
 
-    /** So many of the first are in every set. */
+    /** The number of leading GPUs that are in every set. */
     private final int included;
 
     private int[] best = {};
@@ -115,7 +115,7 @@ final class BestSet {
         tryAll(start.set, included, included, start.weakest, start.sum);
     }
 
-    /** Those that come first are tried first, and stay unless a better one is found. */
+    /** Tries sets in the order of the GPUs; the first found stays unless a better one is found. */
     private void tryAll(int[] set, int size, int next, long weakest, long sum) {
         if (size == count) {
             offer(set, weakest, sum);

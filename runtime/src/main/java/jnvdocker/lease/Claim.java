@@ -37,7 +37,7 @@ public record Claim(
      */
     public record ContainerRef(String id, String name) {}
 
-    /** One that no other claim has. */
+    /** Returns an id that no other claim has. */
     public static String newId() {
         byte[] id = new byte[6];
         RANDOM.nextBytes(id);

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** By what docker knows a claim: the volume of each, and the labels of its container. */
+/** The names that represent a claim in docker: its volume, and the labels of its container. */
 public final class ClaimNames {
     /** Carried by every container with GPUs: the id of its claim. */
     public static final String CLAIM_LABEL = "jnvdocker.claim";

@@ -15,8 +15,9 @@ public record Connections(Map<GpuPair, Topology> pairs) {
     public static final Connections UNKNOWN = new Connections(Map.of());
 
     /**
-     * So many pairs of one kind together weigh less than one pair of the next better kind; 16 GPUs
-     * are 120 pairs. The weight of all pairs of 256 GPUs is still less than {@link Long#MAX_VALUE}.
+     * The number of bits per kind: up to 255 pairs of one kind together weigh less than one pair of
+     * the next better kind; 16 GPUs are 120 pairs. The weight of all pairs of 256 GPUs is still
+     * less than {@link Long#MAX_VALUE}.
      */
     private static final int BITS = 8;
 

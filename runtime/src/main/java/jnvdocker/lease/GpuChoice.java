@@ -38,10 +38,10 @@ public final class GpuChoice {
 
     private final Map<Requested, Outcome> outcomes = new HashMap<>();
 
-    /** Those that can be given out at all. */
+    /** The GPUs that can be given out at all. */
     private final List<Gpu> usable;
 
-    /** A choice for users about whom nothing need be found out. */
+    /** A choice for users without known groups and used hours. */
     public GpuChoice(
             List<Gpu> gpus,
             GpuTraits traits,
@@ -122,7 +122,7 @@ public final class GpuChoice {
         return among(ticket).prospects.obstacles(ticket);
     }
 
-    /** Whether the configuration never allows so many. */
+    /** Whether the configuration never allows the request. */
     public boolean isForbidden(Ticket ticket) {
         return quota.forbids(ticket.owner(), among(ticket).number(ticket.request()));
     }
@@ -189,7 +189,7 @@ public final class GpuChoice {
     }
 
     /**
-     * Somebody has GPUs that are needed.
+     * Needed GPUs are in use.
      *
      * @param busy the GPUs that are not free of those that are requested, or could be chosen
      * @param kept the waiting clients that free GPUs are kept for, by UUID
@@ -204,7 +204,7 @@ public final class GpuChoice {
             List<Gpu> free)
             implements Busy {}
 
-    /** The rules do not allow the user so many more now. */
+    /** The user's limits do not allow the request now. */
     public record OverQuota(int requested, Quota.ForNow excess) implements Busy {
         @Override
         public List<Lease> leases() {
@@ -212,10 +212,10 @@ public final class GpuChoice {
         }
     }
 
-    /** Nobody's end would change it. */
+    /** The request cannot be met, whatever holders end. */
     public sealed interface Impossible extends Outcome {}
 
-    /** The rules do not allow the user so many, or these. */
+    /** The user's limits never allow so many GPUs, or these. */
     public record NeverAllowed(int requested, Quota.ForGood excess) implements Impossible {}
 
     /** The host has none. */
@@ -238,7 +238,7 @@ public final class GpuChoice {
     public record Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) implements Impossible {}
 
     /**
-     * The host has not so many.
+     * The host has too few GPUs.
      *
      * @param usable how many of those that are requested can be given out
      * @param sick those that the driver cannot talk to
@@ -249,7 +249,7 @@ public final class GpuChoice {
             implements Impossible {}
 
     /**
-     * It is not known whether the host has so many.
+     * It is not known whether the host has enough GPUs.
      *
      * @param unclear the GPUs of which NVML does not report the memory
      */

@@ -35,7 +35,7 @@ public record GpuStatus(
         return new GpuStatus(gpu, state, lease, idleSince, both, unmanaged, cordon);
     }
 
-    /** The one to name of its uses without a lease; empty when somebody holds it. */
+    /** The use without a lease that is shown; empty when the GPU is held. */
     public Optional<GpuUse> user() {
         return lease.isPresent() ? Optional.empty() : unmanaged.stream().findFirst();
     }
@@ -43,18 +43,20 @@ public record GpuStatus(
     /** The state of a GPU. */
     public enum State {
         FREE,
-        /** For a docker run that has not started its container yet. */
+        /** Reserved for a docker run that has not started its container yet. */
         RESERVED,
         HELD,
-        /** Its holder was killed and does not end, or has left a process behind that uses it. */
+        /**
+         * The holder was killed and does not end, or has left a process behind that uses the GPU.
+         */
         STUCK,
-        /** Somebody uses it without a lease. */
+        /** A process uses it without a lease. */
         UNMANAGED,
         /** An administrator has taken it out: it gets no new lease. */
         CORDONED,
         /** The driver cannot talk to it. */
         SICK,
-        /** It is held, and the driver does not show it. */
+        /** The GPU is held, and the driver does not show it. */
         MISSING
     }
 }

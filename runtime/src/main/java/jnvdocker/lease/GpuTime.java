@@ -36,7 +36,7 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
             int held,
             Instant last) {}
 
-    /** What time is added up by. */
+    /** The key by which time is added up. */
     public enum By {
         USER,
         /** The image of a container, or a program or task: the owner of a use has its name. */

@@ -33,14 +33,14 @@ public record Holdings(
                 .or(() -> held.values().stream().filter(lease -> lease.excludes(gpu)).findFirst());
     }
 
-    /** As if one more lease had begun. */
+    /** Returns the holdings with one more lease. */
     Holdings with(Lease lease) {
         Map<String, Lease> all = new HashMap<>(held);
         lease.claim().gpus().forEach(gpu -> all.put(gpu.uuid(), lease));
         return new Holdings(now, all, idleSince, cordoned);
     }
 
-    /** As if one lease had ended. */
+    /** Returns the holdings without one lease. */
     public Holdings without(Lease lease) {
         Map<String, Lease> others = new HashMap<>(held);
         others.values().removeIf(other -> other.id() == lease.id());

@@ -1,6 +1,6 @@
 package jnvdocker.lease;
 
-/** By what a held GPU is known to be idle. */
+/** The evidence that a held GPU is idle. */
 public enum IdleSource {
     /** No process has its device node open. */
     NODES,

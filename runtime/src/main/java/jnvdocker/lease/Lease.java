@@ -22,7 +22,7 @@ public record Lease(
         Optional<Duration> time,
         int mounts,
         Optional<End> end) {
-    /** One that may last as long as its holder. */
+    /** A lease that may last as long as its holder. */
     public Lease(
             long id,
             Claim claim,
@@ -64,7 +64,7 @@ public record Lease(
         return claim.gpus().stream().anyMatch(gpu -> gpu.excludes(other));
     }
 
-    /** For a client or container that does not use the GPUs yet, as far as it is known. */
+    /** Whether its client or container does not use the GPUs yet, as far as it is known. */
     public boolean isReservation() {
         return holder.stage() != Holder.Stage.HELD;
     }

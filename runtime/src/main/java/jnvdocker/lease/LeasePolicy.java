@@ -23,14 +23,14 @@ public record LeasePolicy(
         List<String> cordon,
         boolean allowUnmanaged,
         String file) {
-    /** More than anybody types; an administrator may set another for programs that wait. */
+    /** The default for interactive users; an administrator may set another for programs. */
     public static final int WAITS_PER_USER = 64;
 
     public LeasePolicy {
         cordon = List.copyOf(cordon);
     }
 
-    /** With the usual number of waits, and the same limits for every user. */
+    /** A policy with the usual number of waits, and the same limits for every user. */
     public LeasePolicy(
             OptionalInt maxGpusPerUser,
             Optional<Duration> maxWait,

@@ -51,10 +51,10 @@ public sealed interface Origin {
      * @param uid empty as long as it is not known, as are the other two
      */
     record Pod(String uid, String namespace, String name) implements Origin {
-        /** One that the kubelet has not reported. */
+        /** A pod that the kubelet has not reported. */
         public static final Pod UNKNOWN = new Pod("", "", "");
 
-        /** That of its namespace. */
+        /** The owner is the pod's namespace. */
         @Override
         public Owner owner() {
             return Owner.ofNamespace(namespace);

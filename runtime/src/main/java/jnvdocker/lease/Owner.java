@@ -9,13 +9,13 @@ public record Owner(int uid, String name) {
     /** The owner of a claim that was recovered without its owner. */
     public static final Owner UNKNOWN = new Owner(-1, "somebody");
 
-    /** Of pods while their namespace is not known. */
+    /** The owner of pods while their namespace is not known. */
     public static final Owner KUBERNETES = new Owner(-1, "kubernetes");
 
-    /** Before the name of a namespace. A guess has a question mark at its end. */
+    /** The prefix of a namespace's name. A guess has a question mark at its end. */
     public static final String NAMESPACE = KUBERNETES.name() + ":";
 
-    /** Of the pods of a namespace of Kubernetes: {@code kubernetes:team-a}. */
+    /** The owner of pods of a namespace of Kubernetes: {@code kubernetes:team-a}. */
     static Owner ofNamespace(String namespace) {
         return namespace.isEmpty()
                 ? KUBERNETES

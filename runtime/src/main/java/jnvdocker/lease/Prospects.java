@@ -62,7 +62,7 @@ final class Prospects {
                 && quota.excess(ticket.owner(), needed(ticket.request(), wanted)).isEmpty();
     }
 
-    /** Those that can serve the request; none if it names one that is not there. */
+    /** The GPUs that can serve the request; none if it names one that is not there. */
     List<Gpu> wanted(GpuRequest request) {
         return wanted.computeIfAbsent(request, this::find);
     }

@@ -30,7 +30,7 @@ public final class Quota {
         return allowances.areLimited();
     }
 
-    /** What a user may have. */
+    /** The limits of a user. */
     Allowance allowance(Owner owner) {
         return allowances.of(owner);
     }
@@ -38,14 +38,14 @@ public final class Quota {
     /** Why a user may not have more GPUs now. */
     public sealed interface Excess {}
 
-    /** It may change when the user gives something back, or with time. */
+    /** An excess that may end when the user gives GPUs back, or with time. */
     public sealed interface ForNow extends Excess {}
 
     /** Nobody's end would change it. */
     public sealed interface ForGood extends Excess {}
 
     /**
-     * The user has too many to have so many more.
+     * The user has too many GPUs for this request.
      *
      * @param leases the user's own
      * @param left how many more the user may have; may be less than none
@@ -65,7 +65,7 @@ public final class Quota {
     /** The host has not resolved the user's groups. */
     public record Unsure(Owner owner) implements ForGood {}
 
-    /** Why a user may not have so many more now; empty if the rules allow it. */
+    /** Why a user may not have a number of GPUs more now; empty if the rules allow it. */
     public Optional<Excess> excess(Owner owner, int more) {
         Allowance allowance = allowance(owner);
         if (more == 0) {
@@ -97,7 +97,7 @@ public final class Quota {
                                 : allowance.allowed().map(Elsewhere::new));
     }
 
-    /** Whether the configuration forbids a user ever to have so many. */
+    /** Whether the configuration forbids a user ever to have a number of GPUs. */
     boolean forbids(Owner owner, int gpus) {
         return excess(owner, gpus).filter(Never.class::isInstance).isPresent();
     }

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * GPUs that somebody uses without a lease.
+ * GPUs that are used without a lease.
  *
  * @param users by UUID
  * @param allowed whether a request by name may take such a GPU all the same

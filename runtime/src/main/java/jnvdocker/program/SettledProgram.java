@@ -29,7 +29,7 @@ public final class SettledProgram {
 
     private static final int MARK = 32;
 
-    /** It is also put into JSON by a program that knows of no escapes, and into flags. */
+    /** Restricted, since a program without escapes puts the value into JSON and flags. */
     private static final Pattern PLAIN = Pattern.compile("[ !#-\\[\\]-~]*");
 
     private final String name;

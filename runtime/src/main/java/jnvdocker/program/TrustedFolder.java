@@ -9,7 +9,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Whether nobody but root can put something else into a directory, or into its place. */
+/** Checks that only root can change a directory, or replace it. */
 public final class TrustedFolder {
     private static final int OTHERS_WRITE = 0022;
     private static final int STICKY = 01000;
@@ -18,7 +18,7 @@ public final class TrustedFolder {
 
     /**
      * @param folder one that is there, or that is to be made
-     * @throws RefusedException naming the directory that somebody else may write to
+     * @throws RefusedException naming the directory that another user may write to
      */
     public static void check(Path folder) throws RefusedException, IOException {
         Optional<Path> open = openToOthers(folder);
@@ -32,7 +32,7 @@ public final class TrustedFolder {
     }
 
     /**
-     * The directory that somebody else may write to: this one, or one that its name leads through.
+     * The directory that another user may write to: this one, or one that its name leads through.
      *
      * @param folder one that is there, or that is to be made
      */

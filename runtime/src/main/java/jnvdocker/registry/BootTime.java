@@ -10,13 +10,12 @@ import java.time.Instant;
 /**
  * Times of the registry, by a clock that cannot jump: the time since this boot, counted from when
  * the boot began by the wall clock. When that is set, all times of this boot are moved with it: so
- * ages stay what they are, whatever anybody does to the clock. Times of earlier boots stay as they
- * were written.
+ * ages do not change when the clock is set. Times of earlier boots stay as they were written.
  */
 final class BootTime {
     private static final Logger LOG = LoggerFactory.getLogger(BootTime.class);
 
-    /** By less the clock is only adjusted, as it is all the time. */
+    /** The least difference that counts as a set clock; smaller ones are adjustments. */
     private static final Duration JUMP = Duration.ofSeconds(1);
 
     private final String boot;
@@ -29,7 +28,7 @@ final class BootTime {
         this.began = began;
     }
 
-    /** That of a boot; when it began may have been written down already. */
+    /** Returns the time of a boot, from the registry if it is known there. */
     static BootTime read(Transaction transaction, String boot, HostClock clock)
             throws SQLException {
         transaction.update("DELETE FROM boot_time WHERE boot <> ?", boot);
@@ -59,7 +58,7 @@ final class BootTime {
         return at(up());
     }
 
-    /** When it was so many milliseconds since this boot. */
+    /** Converts milliseconds since this boot to a time. */
     Instant at(long up) {
         return Instant.ofEpochMilli(began + up);
     }
@@ -89,7 +88,7 @@ final class BootTime {
         return now;
     }
 
-    /** That was written down. */
+    /** Called when the change of the clock was written down. */
     void followed(long now) {
         LOG.info("the clock was set by {}", Duration.ofMillis(now - began));
         began = now;

@@ -79,7 +79,7 @@ public final class ClaimFiles {
         return folder.resolve(claim);
     }
 
-    /** Where a claim's volume is. */
+    /** The directory of a claim's volume. */
     public Path mounted(String claim) {
         return folder.resolve(claim).resolve(MOUNTED);
     }

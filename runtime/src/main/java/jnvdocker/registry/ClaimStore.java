@@ -203,10 +203,7 @@ public final class ClaimStore {
             Origin origin,
             Optional<Claim.ContainerRef> container) {}
 
-    /**
-     * What a claim was made for, be it forgotten; empty when it is not known, or nobody wrote that
-     * down.
-     */
+    /** The origin of a claim, even of a removed one; empty when it is not known. */
     public Optional<Made> made(String claim) throws IOException {
         return database.transaction(transaction ->
                 transaction
@@ -247,7 +244,7 @@ public final class ClaimStore {
                 transaction -> LeaseRows.forgottenWithVolume(transaction, limit));
     }
 
-    /** Those without a known container and without a lease: nobody may want them any more. */
+    /** The claims without a known container and without a lease, which may be obsolete. */
     public List<Claim> unused() throws IOException {
         return database.transaction(LeaseRows::unused);
     }

@@ -82,7 +82,7 @@ final class Generation implements AutoCloseable {
         } catch (IOException e) {
             throw new RegistryException(
                     "cannot write " + path + ": " + e.getMessage(),
-                    "look at that disk's space, health and mount options",
+                    "check that disk's space, health and mount options",
                     e);
         }
     }

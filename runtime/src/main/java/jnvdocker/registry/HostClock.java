@@ -6,9 +6,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 
-/** The clocks of a host: one that anybody with the right to may set, and one that only passes. */
+/** The clocks of a host: the wall clock, which may be set, and a monotonic one. */
 public interface HostClock extends InstantSource {
-    /** Those of this machine. */
+    /** The clocks of this machine. */
     HostClock OF_THIS_MACHINE =
             new HostClock() {
                 @Override
@@ -25,7 +25,7 @@ public interface HostClock extends InstantSource {
     /** The time since this boot, also what the host has slept of it. */
     Duration sinceBoot();
 
-    /** One that nobody sets. */
+    /** A clock that is never set. */
     static HostClock steady(InstantSource clock) {
         return new HostClock() {
             @Override

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** For how long held GPUs are and were idle, on disk. Times are milliseconds since this boot. */
+/** The idle times of held GPUs, on disk. Times are milliseconds since this boot. */
 public final class IdleStore {
     private final RegistryDatabase database;
     private final String boot;

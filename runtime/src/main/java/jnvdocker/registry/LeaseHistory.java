@@ -23,7 +23,7 @@ import java.util.Set;
 public final class LeaseHistory {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseHistory.class);
 
-    /** For how long a host may have been off when its clock is believed. */
+    /** The longest time off after which the host's clock is trusted. */
     private static final Duration OFF = Duration.ofDays(31);
 
     private final RegistryDatabase database;
@@ -73,7 +73,7 @@ public final class LeaseHistory {
                 transaction -> LeaseRows.lastOf(transaction, StoredOrigin.of(origin), container));
     }
 
-    /** For how long the containers of leases have had GPUs, by the leases' numbers. */
+    /** Returns how long the containers of leases have had GPUs, by the leases' numbers. */
     public Map<Long, Tenure> tenures(List<Lease> leases) throws IOException {
         return database.transaction(transaction -> {
             Map<Long, Tenure> tenures = new HashMap<>();
@@ -114,7 +114,7 @@ public final class LeaseHistory {
      * Adds up the GPU time likewise.
      *
      * @param end of the window; empty for now
-     * @param by what it is added up by
+     * @param by the key by which it is added up
      */
     public GpuTime gpuTime(Instant from, Optional<Instant> end, Optional<String> gpu, GpuTime.By by)
             throws IOException {

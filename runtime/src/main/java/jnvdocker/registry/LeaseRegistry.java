@@ -75,7 +75,7 @@ public final class LeaseRegistry implements AutoCloseable {
         LeaseRegistry registry = new LeaseRegistry(database, boot, time, ledger);
         if (database.wasAnother()) {
             LOG.warn(
-                    "the registry in {} was replaced or lost a part; asking processes and the"
+                    "the registry in {} was replaced or lost a part; querying processes and the"
                             + " engine",
                     folder);
             registry.claims.unreconciled();
@@ -106,7 +106,7 @@ public final class LeaseRegistry implements AutoCloseable {
         return history;
     }
 
-    /** For how long GPUs are held and not used. */
+    /** Returns the store of idle times. */
     public IdleStore idle() {
         return idle;
     }
@@ -120,7 +120,7 @@ public final class LeaseRegistry implements AutoCloseable {
         return time.now();
     }
 
-    /** Before each transaction: ages stay what they are when somebody sets the clock. */
+    /** Called before each transaction, so that ages do not change when the clock is set. */
     private void followTheClock() {
         if (following || !time.hasJumped()) {
             return;
@@ -248,7 +248,7 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
-    /** From now on a GPU gets no new lease; one that is cordoned already has this reason now. */
+    /** Cordons a GPU: it gets no new lease. Replaces the reason of a cordoned one. */
     public void cordon(String gpu, Owner owner, String reason) throws IOException {
         database.transaction(transaction -> {
             CordonRows.put(transaction, gpu, new Cordon.ByCommand(owner, now(), reason));
@@ -287,7 +287,7 @@ public final class LeaseRegistry implements AutoCloseable {
         return holdingsNow();
     }
 
-    /** Before the ledger is read, which needs no transaction. */
+    /** Called before the ledger is read, which needs no transaction. */
     private void check() throws RegistryException {
         database.check();
         if (time.hasJumped()) {

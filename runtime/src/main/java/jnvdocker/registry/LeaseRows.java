@@ -90,14 +90,14 @@ final class LeaseRows {
         return transaction.list(LeaseRows::lease, LEASE + "WHERE until IS NULL ORDER BY lease.id");
     }
 
-    /** Those for which nobody else may have the GPUs of a claim. */
+    /** The live leases that exclude others from the GPUs of a claim. */
     static List<Lease> liveOn(Transaction transaction, Claim claim) throws SQLException {
         return live(transaction).stream()
                 .filter(lease -> claim.gpus().stream().anyMatch(lease::excludes))
                 .toList();
     }
 
-    /** Those that have ended, of a smaller number than that one, the latest first. */
+    /** Ended leases with a number less than {@code before}, the latest first. */
     static List<Lease> past(Transaction transaction, long before, int limit) throws SQLException {
         // By its number and by no other index, so that the next ones begin where these end.
         return transaction.list(
@@ -196,7 +196,7 @@ final class LeaseRows {
                 container(row));
     }
 
-    /** Of a claim's row, or of a place's in the queue; empty if it is none that is known. */
+    /** Reads the origin of a claim, or of a place in the queue; empty if it is unknown. */
     static Optional<Origin> origin(ResultSet row) throws SQLException {
         Optional<String> engine = Optional.ofNullable(row.getString("engine"));
         Optional<String> image = Optional.ofNullable(row.getString("image"));

@@ -47,7 +47,7 @@ record Ledger(
         return new Holdings(now, held, idleSince, cordoned);
     }
 
-    /** Whether somebody may get a GPU now that could not before. */
+    /** Whether a client may get a GPU now that could not before. */
     boolean frees(Ledger before) {
         Set<Long> gone = new HashSet<>(ids(before));
         gone.removeAll(ids(this));

@@ -18,10 +18,10 @@ public final class PastLeases {
     private final Source source;
     private final int limit;
 
-    /** Where they are read. */
+    /** The source of ended leases. */
     @FunctionalInterface
     public interface Source {
-        /** The latest of those with a smaller number. */
+        /** Returns the latest ended leases with a smaller number. */
         List<Lease> before(long lease, int limit) throws IOException;
     }
 

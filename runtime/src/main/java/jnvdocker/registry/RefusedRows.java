@@ -13,7 +13,7 @@ import java.util.Optional;
 
 /** The starts that were refused, in the registry. */
 final class RefusedRows {
-    /** So many containers are started again at most; there is one of them for each claim. */
+    /** The limit of containers that are started again, one for each claim. */
     private static final int MOST = 1000;
 
     private static final int REASONS = 4;
@@ -25,7 +25,7 @@ final class RefusedRows {
 
     private RefusedRows() {}
 
-    /** Those with a claim that is not forgotten, the oldest first. */
+    /** The refused starts of claims that still exist, the oldest first. */
     static List<RefusedStart> all(Transaction transaction) throws SQLException {
         List<RefusedStart> all = new ArrayList<>();
         for (Row row :
@@ -39,9 +39,9 @@ final class RefusedRows {
     }
 
     /**
-     * Of one that is known already the reason is another now, unless it may be another container of
-     * the claim that somebody has tried to start; others are known from now on, when their
-     * containers have run and have not ended before their engine did.
+     * Updates the reason of a known start, unless it may belong to another container of the claim
+     * that a user has tried to start. Adds other starts if their containers have run and did not
+     * end before their engine did.
      *
      * @param starts whether the engine is just starting
      */
@@ -83,7 +83,7 @@ final class RefusedRows {
         }
     }
 
-    /** One that docker could not start, whatever is known of its end: nobody saw that. */
+    /** Adds a container that docker could not start, whose end was not observed. */
     static void addMissed(
             Transaction transaction, String claim, String error, String what, Instant now)
             throws SQLException {

@@ -42,7 +42,7 @@ final class RegistryDamage {
         Files.deleteIfExists(mark);
     }
 
-    /** From now on nothing is believed of what the registry says, nor is anything added. */
+    /** Stops all use of the registry: its content is not trusted, and nothing is added. */
     void note(String damage) {
         if (found != null) {
             return;

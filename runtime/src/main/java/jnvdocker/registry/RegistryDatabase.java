@@ -43,7 +43,7 @@ public final class RegistryDatabase implements AutoCloseable {
     private static final int READERS = 2;
 
     /**
-     * Up to so many bytes a file is checked whole before it is used, in some hundredths of a
+     * The size up to which a file is checked whole before it is used, in some hundredths of a
      * second.
      */
     private static final long LONG_FILE = 1 << 20;
@@ -128,7 +128,7 @@ public final class RegistryDatabase implements AutoCloseable {
         Runnable read(Transaction transaction) throws SQLException;
     }
 
-    /** From now on a follower reads each state that is committed. */
+    /** Adds a follower, which reads each committed state from now on. */
     void follow(Follower reader) {
         follower = reader;
     }
@@ -200,7 +200,7 @@ public final class RegistryDatabase implements AutoCloseable {
         return failure(file, "use", e);
     }
 
-    /** One that neither this registry nor another in its place has had. */
+    /** Returns a number that neither this registry nor another in its place has used. */
     private static long next(Transaction transaction, Generation generation) throws SQLException {
         long next = Math.max(number(transaction), generation.last()) + 1;
         transaction.update("UPDATE generation SET number = ?", next);
@@ -384,7 +384,7 @@ public final class RegistryDatabase implements AutoCloseable {
             if (isDamage(e)) {
                 damage.note(e.getMessage());
             } else {
-                LOG.warn("{} cannot be looked through: {}", file, e.getMessage());
+                LOG.warn("cannot search {}: {}", file, e.getMessage());
             }
         }
     }
@@ -457,6 +457,6 @@ public final class RegistryDatabase implements AutoCloseable {
         return e instanceof SQLiteException sqlite
                         && sqlite.getResultCode() == SQLiteErrorCode.SQLITE_BUSY
                 ? "another program keeps it locked, stop that process first"
-                : "look at that disk's space, health and mount options";
+                : "check that disk's space, health and mount options";
     }
 }

@@ -32,7 +32,7 @@ public record DeviceRequest(
                     "video",
                     "display");
 
-    /** Those that a GPU has whatever its driver offers. */
+    /** The capabilities that any GPU has. */
     static final Set<String> ANY_GPU = Set.of("gpu", "nvidia");
 
     private static final Set<String> NOTHING = Set.of("none", GpuRequest.VOID);

@@ -16,7 +16,7 @@ final class GpuIds {
 
     private static final Pattern RANGE = Pattern.compile("([0-9]{1,4})-([0-9]{1,4})");
 
-    /** What NVIDIA's CDI names of GPUs begin with. */
+    /** The prefix of NVIDIA's CDI names of GPUs. */
     private static final Pattern CDI_KIND = Pattern.compile("(runtime\\.)?nvidia\\.com/gpu=");
 
     private GpuIds() {}

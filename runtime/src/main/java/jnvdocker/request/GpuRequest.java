@@ -37,7 +37,7 @@ public sealed interface GpuRequest {
     }
 
     /**
-     * Reads the value of {@code NV_GPU}: ids parted by blanks or commas, {@code all} or {@code
+     * Reads the value of {@code NV_GPU}: ids separated by blanks or commas, {@code all} or {@code
      * none}. Empty when the variable says nothing.
      */
     static Optional<GpuRequest> parseVariable(String value) throws InvalidGpuRequestException {
@@ -112,7 +112,7 @@ public sealed interface GpuRequest {
     }
 
     /**
-     * So many GPUs, whichever are free.
+     * A number of GPUs, whichever are free.
      *
      * @param filter which GPUs may be among them
      */

@@ -34,8 +34,8 @@ public final class GpuResolver {
     private GpuResolver() {}
 
     /**
-     * The ids in a word that somebody has typed or written: {@code 2,4-7} means five GPUs. A word
-     * without any stays as it is.
+     * The ids in a word that was typed or configured: {@code 2,4-7} means five GPUs. A word without
+     * any stays as it is.
      */
     public static List<String> ids(String word) {
         List<String> ids = GpuIds.split(word);
@@ -103,7 +103,7 @@ public final class GpuResolver {
         return meant.getFirst();
     }
 
-    /** Nobody can use a GPU in MIG mode but by its instances. */
+    /** A GPU in MIG mode can only be used by its instances. */
     private static void refuseWhole(String id, List<Gpu> gpus) throws RefusedException {
         List<Gpu> parts = gpus.stream().filter(gpu -> covers(id, gpu)).toList();
         if (!parts.isEmpty()) {
@@ -114,7 +114,7 @@ public final class GpuResolver {
         }
     }
 
-    /** At the start of the host it takes a while until the instances of a GPU are known. */
+    /** After the host's start it takes a while until the instances of a GPU are known. */
     private static void refuseUnknownPart(String id, List<Gpu> gpus) throws RefusedException {
         Matcher number = PART.matcher(id);
         boolean numbered = number.matches();
@@ -141,7 +141,7 @@ public final class GpuResolver {
                 || gpu.part().map(part -> meansWhole(id, gpu, part.parent())).orElse(false);
     }
 
-    /** Ids that cover none of these GPUs: slips of the pen, perhaps. */
+    /** Ids that cover none of these GPUs: typos, perhaps. */
     public static List<String> coveringNone(List<String> ids, List<Gpu> gpus) {
         return ids.stream().filter(id -> gpus.stream().noneMatch(gpu -> covers(id, gpu))).toList();
     }

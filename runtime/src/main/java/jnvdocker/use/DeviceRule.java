@@ -28,7 +28,7 @@ public record DeviceRule(int major, int minor) {
     private static final Pattern TEXT =
             Pattern.compile("a|([abc])\\s+(\\*|[0-9]+):(\\*|[0-9]+)\\s+([rwm]+)");
 
-    /** For {@link #of}, {@link #ANY}. */
+    /** A number for {@link #of} that means {@link #ANY}. */
     public static final BigInteger NO_NUMBER = BigInteger.valueOf(ANY);
 
     private static final int MAJOR_BITS = 12;

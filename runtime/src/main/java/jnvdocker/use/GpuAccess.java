@@ -17,7 +17,7 @@ public record GpuAccess(
         List<String> binds,
         List<String> rules,
         List<Given> given) {
-    /** By nothing. */
+    /** No access. */
     public static final GpuAccess NONE =
             new GpuAccess(false, List.of(), List.of(), List.of(), List.of());
 

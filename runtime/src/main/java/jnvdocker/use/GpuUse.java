@@ -14,13 +14,13 @@ import java.util.Optional;
 public record GpuUse(
         Gpu gpu, Kind kind, Optional<RunningContainer> container, Optional<User> process) {
 
-    /** By what a use is known. */
+    /** The evidence of a use. */
     public enum Kind {
         /** A container was given its node, with {@code --device} or a mount. */
         NODE("--device"),
-        /** By a request to the engine: {@code docker run --gpus}. */
+        /** A request to the engine: {@code docker run --gpus}. */
         REQUEST("--gpus"),
-        /** By a CDI device, requested from the engine. */
+        /** A CDI device, requested from the engine. */
         CDI("a CDI device"),
         /** NVIDIA's runtime gives it to a container. */
         RUNTIME("NVIDIA's runtime"),
@@ -35,7 +35,7 @@ public record GpuUse(
          */
         OPEN_WHOLE("an open node of the whole GPU"),
         /** The open files of a process are not known yet, and it may open the node. */
-        UNKNOWN("files that were not looked through yet");
+        UNKNOWN("files that were not read yet");
 
         private final String words;
 

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Finds where paths lead that somebody else has named. One may be of a file system that does not
- * answer: that blocks a thread of its own, of which there are few, and not the one that calls.
+ * Resolves paths that other users have named. One may be of a file system that does not answer:
+ * that blocks a thread of its own, of which there are few, and not the one that calls.
  */
 public final class HostPaths {
     private static final int AT_A_TIME = 8;
@@ -36,7 +36,7 @@ public final class HostPaths {
      * @param given whether docker gives the device there, or mounts it
      */
     private record Query(String path, boolean given) {
-        /** Where devices are, which hangs for no server: paths elsewhere don't hold it up. */
+        /** The directory of devices, which no server can block; paths elsewhere do not delay it. */
         boolean isOfDev() {
             return path.startsWith("/dev/") && !path.contains("..");
         }
@@ -90,7 +90,7 @@ public final class HostPaths {
                 >= AT_A_TIME) {
             throw new IOException(
                     Quote.quoted(query.path())
-                            + " was not looked at: file systems of "
+                            + " was not read: file systems of "
                             + AT_A_TIME
                             + " other paths do not answer");
         }
@@ -98,7 +98,7 @@ public final class HostPaths {
         // A native call of a virtual thread would block others with it.
         Thread.ofPlatform()
                 .daemon()
-                .name("look at " + Quote.shown(query.path()))
+                .name("read " + Quote.shown(query.path()))
                 .start(() -> perform(query, visit, found));
     }
 
@@ -113,7 +113,7 @@ public final class HostPaths {
         }
     }
 
-    /** Before anybody learns of the result: the next request begins another scan. */
+    /** Called before the result is published: the next request begins another scan. */
     private void end(Query query) {
         synchronized (underWay) {
             underWay.remove(query);

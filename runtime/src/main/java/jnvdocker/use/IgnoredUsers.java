@@ -64,7 +64,7 @@ public final class IgnoredUsers {
         names.addAll(more);
     }
 
-    /** By the name that it shows, or that of its file. */
+    /** Matches a program by its process name, or by that of its file. */
     boolean has(ProcessTraits process) {
         return names.contains(process.program())
                 || names.stream()
@@ -72,7 +72,7 @@ public final class IgnoredUsers {
                         .anyMatch(process.name()::equals);
     }
 
-    /** By its whole name, or the end of that from a slash on, with its tag or without. */
+    /** Matches an image by its name, or the end of that after a slash, with or without its tag. */
     boolean hasImage(String image) {
         String plain = image.replaceFirst("@.*$", "").replaceFirst(":[^:/]*$", "");
         return List.of(image, plain).stream()

@@ -19,6 +19,6 @@ public interface RunningContainers {
         return true;
     }
 
-    /** Those of the last answer that still run. Queries no engine. */
+    /** The containers of the last answer that still run. Queries no engine. */
     List<RunningContainer> lastKnown();
 }

@@ -121,7 +121,7 @@ public final class SeenUses implements GpuUses {
             last = Optional.of(new Scanned(found, began));
             return found;
         } catch (IOException e) {
-            // Then nobody can be given a GPU either: its node is checked against the same number.
+            // No GPU can be granted either: its node is checked against the same number.
             LOG.debug("the GPUs' major is not known: {}", FileErrors.describe(e));
             return OpenDevices.NONE;
         }

@@ -24,7 +24,7 @@ public final class WireMessage {
         this.budget = budget;
     }
 
-    /** What a message and those in it may still have: a field of two bytes takes far more here. */
+    /** The limit of a message's fields: one of two bytes takes far more memory here. */
     private static final class Budget {
         private int fields = MOST_FIELDS;
 

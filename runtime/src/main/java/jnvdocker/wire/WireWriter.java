@@ -48,7 +48,7 @@ public final class WireWriter {
         return value ? add(() -> out.writeBool(field, true)) : this;
     }
 
-    /** Also when it is empty. */
+    /** Adds a message, also when it is empty. */
     public WireWriter message(int field, WireWriter part) {
         return add(() -> out.writeBytes(field, part.bytes()));
     }

@@ -1,7 +1,7 @@
 -- The GPUs' holders, now and in the past. Times are milliseconds since 1970, except where a column says otherwise. The rules
 -- that must hold whatever the code does are here: the index one_holder and the triggers are the lock.
 
--- The right of a container, process, task or pod to ask for certain GPUs.
+-- The right of a container, process, task or pod to request certain GPUs.
 CREATE TABLE claim (
   id TEXT PRIMARY KEY,
   origin TEXT NOT NULL CHECK (origin IN ('engine', 'other_engine', 'process', 'mesos', 'oci', 'pod')),
@@ -12,7 +12,7 @@ CREATE TABLE claim (
   request TEXT,                      -- as --gpus spells it; NULL where no later start needs it
   time INTEGER,                      -- how long each of its leases is to last, in milliseconds, if its user says so
   created INTEGER NOT NULL,
-  volume INTEGER NOT NULL DEFAULT 0, -- whether docker was told of its volume
+  volume INTEGER NOT NULL DEFAULT 0, -- whether its volume was reported to docker
   container TEXT,                    -- its id and name, as soon as they are known
   name TEXT,
   released INTEGER NOT NULL DEFAULT 0, -- by force: what runs now does not count until it is started again
@@ -151,7 +151,7 @@ CREATE TABLE idle_now (
   gpu TEXT NOT NULL,
   source TEXT NOT NULL CHECK (source IN ('nodes', 'nvml')),
   since INTEGER NOT NULL,
-  at_least INTEGER NOT NULL CHECK (at_least IN (0, 1)), -- whether it may have been idle before: nobody looked
+  at_least INTEGER NOT NULL CHECK (at_least IN (0, 1)), -- whether it may have been idle before, without a daemon
   last INTEGER NOT NULL,             -- when it was last seen to be idle
   PRIMARY KEY (lease, gpu, source)
 ) STRICT, WITHOUT ROWID;
@@ -160,7 +160,7 @@ CREATE TABLE idle_now (
 -- history. For the whole of a user's, gpu is ''.
 CREATE TABLE reserved (
   uid INTEGER NOT NULL,
-  owner TEXT NOT NULL,               -- tells apart the namespaces of Kubernetes, whose uid is the same
+  owner TEXT NOT NULL,               -- separates the namespaces of Kubernetes, whose uid is the same
   gpu TEXT NOT NULL,
   hour INTEGER NOT NULL,             -- since 1970
   leases INTEGER NOT NULL,
@@ -203,14 +203,14 @@ CREATE TABLE cordon (
 -- restart policy does not try a second time.
 CREATE TABLE refused_start (
   claim TEXT PRIMARY KEY REFERENCES claim,
-  reasons TEXT NOT NULL,             -- as docker was told, a line each; it keeps one as the container's error
+  reasons TEXT NOT NULL,             -- as reported to docker, a line each; it keeps one as the container's error
   what TEXT NOT NULL,                -- the last of them without the remedy
   since INTEGER NOT NULL,
   container TEXT,                    -- its id, and when docker says that it had ended, as soon as that is known
   finished TEXT
 ) STRICT, WITHOUT ROWID;
 
--- The boot in which an engine's containers have all been looked at, since this registry was made: what a
+-- The boot in which an engine's containers have all been checked, since this registry was made: what a
 -- loss of power has taken is known again then.
 CREATE TABLE reconciled (
   boot TEXT PRIMARY KEY

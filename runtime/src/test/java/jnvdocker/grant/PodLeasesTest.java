@@ -355,7 +355,7 @@ class PodLeasesTest {
         world.lab.namespaces(OptionalInt.of(1));
         error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2)));
         assertTrue(
-                error.getMessage().startsWith("this container asks for 2 GPUs, and the pods of"),
+                error.getMessage().startsWith("this container requests 2 GPUs, and the pods of"),
                 error::getMessage);
         world.lab.namespaces(OptionalInt.of(2));
         Origin.Pod other = new Origin.Pod(NEW.uid(), "team-b", "new");

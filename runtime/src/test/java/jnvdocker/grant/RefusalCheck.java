@@ -176,7 +176,7 @@ final class RefusalCheck {
                                 + " .*")
                 || message.matches("(GPU|of GPU) .* (has|some have) just disappeared; .*")
                 || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
-                || message.matches("[1-3] GPUs requested, but " + EACH + "; ask for fewer");
+                || message.matches("[1-3] GPUs requested, but " + EACH + "; request fewer");
     }
 
     /** The clients for whom GPUs may be kept, including one that is just asking. */

@@ -22,12 +22,12 @@ import java.util.Set;
 
 /**
  * The calls of {@code jnvdocker run --gpu-wait} in a simulated world, each until it is served,
- * refused or dead. A call whose daemon goes away asks the next one.
+ * refused or dead. A call whose daemon goes away is repeated at the next one.
  */
 final class SimulatedWaiters {
     private static final Duration A_MOMENT = Duration.ofMillis(50);
 
-    /** More moments than any waiter sleeps before it looks again. */
+    /** More moments than any waiter sleeps before it checks again. */
     private static final int A_LOOK = 25;
 
     /** A {@code jnvdocker run} that waits. */
@@ -40,7 +40,7 @@ final class SimulatedWaiters {
         boolean hasReturned;
         boolean isForgotten;
 
-        /** The thread of the daemon that it has asked; empty when it has yet to ask. */
+        /** The thread of the daemon that has its request; empty before it has sent one. */
         Optional<SteppedThread> thread = Optional.empty();
 
         /** Whether its turn lasts: the result of its daemon's work may not have reached it yet. */
@@ -55,7 +55,7 @@ final class SimulatedWaiters {
             this.limit = limit;
             request =
                     world.clients.request(
-                            process, options, Optional.of(new Waiting(limit, this::hear)));
+                            process, options, Optional.of(new Waiting(limit, this::receive)));
         }
 
         ProcessId process() {
@@ -79,7 +79,7 @@ final class SimulatedWaiters {
             return "pid " + process().pid() + ", " + options;
         }
 
-        private void hear(String text) throws IOException {
+        private void receive(String text) throws IOException {
             if (!lives()) {
                 throw new IOException("nobody listens any more");
             }
@@ -92,7 +92,7 @@ final class SimulatedWaiters {
                 if (!served.remove(claim.orElseThrow().id())) {
                     world.grants.claimed(request, claim.get(), before);
                 }
-                // If it never hears of that, it comes again as the last.
+                // If that never reaches it, it comes again as the last.
                 places.remove(process());
             } catch (RefusedException e) {
                 world.say("pid " + process().pid() + " is refused: " + e.getMessage());
@@ -108,7 +108,7 @@ final class SimulatedWaiters {
             return longest.filter(it -> waited.compareTo(it) >= 0).isPresent();
         }
 
-        /** Only the registry and the clock tell how long it waited for an earlier daemon. */
+        /** Only the registry and the clock show how long it waited for an earlier daemon. */
         private boolean isTimeKnown() {
             return !hasReturned || clockSet == world.machine.clockSet() && !isForgotten;
         }
@@ -118,8 +118,8 @@ final class SimulatedWaiters {
     private final List<Waiter> waiters = new ArrayList<>();
 
     /**
-     * Waiters that have asked a second daemon, or more: GPUs that the first gave them are taken
-     * back.
+     * Waiters that have sent their request to a second daemon, or more: GPUs that the first gave
+     * them are taken back.
      */
     private final Set<ProcessId> returned = new HashSet<>();
 
@@ -128,16 +128,17 @@ final class SimulatedWaiters {
 
     private long last;
 
-    /** Waiters that died while no daemon looked after them. */
+    /** Waiters that died while no daemon ran. */
     private final Set<ProcessId> unnoticed = new HashSet<>();
 
     /** The ids of claims given to waiters that were served in the queue. */
     private final Set<String> served = new HashSet<>();
 
     /**
-     * Waiters that were served in the queue and have not been told yet: they keep no other waiting.
+     * Waiters that were served in the queue and have not been notified yet: they keep no other
+     * waiting.
      */
-    private final Set<ProcessId> untold = new HashSet<>();
+    private final Set<ProcessId> unnamed = new HashSet<>();
 
     SimulatedWaiters(SimulatedWorld world) {
         this.world = world;
@@ -145,7 +146,7 @@ final class SimulatedWaiters {
 
     /** A new waiter requests GPUs, and gets them or waits. */
     boolean enter(RunOptions options, Optional<Duration> limit) throws IOException {
-        if (!world.clients.canAsk()) {
+        if (!world.clients.canRequest()) {
             return false;
         }
         Waiter waiter = new Waiter(world.machine.spawn(), options, limit);
@@ -154,8 +155,8 @@ final class SimulatedWaiters {
         return true;
     }
 
-    /** A waiter's daemon is gone, and it asks the next one. */
-    boolean askAgain(int index) throws IOException {
+    /** A waiter's daemon is gone, and it sends its request to the next one. */
+    boolean retry(int index) throws IOException {
         buryUnnoticed();
         List<Waiter> those =
                 waiters.stream().filter(it -> !it.isConnected() && !it.goesOn).toList();
@@ -163,7 +164,7 @@ final class SimulatedWaiters {
             return false;
         }
         Waiter waiter = those.get(index % those.size());
-        world.say("pid " + waiter.process().pid() + " asks again");
+        world.say("pid " + waiter.process().pid() + " retries");
         returned.add(waiter.process());
         waiter.hasReturned = true;
         query(waiter);
@@ -172,11 +173,11 @@ final class SimulatedWaiters {
 
     /** Whether a client was given GPUs that may have been taken back before it knew. */
     boolean isUntold(ProcessId client) {
-        return untold.contains(client);
+        return unnamed.contains(client);
     }
 
     private void query(Waiter waiter) throws IOException {
-        untold.remove(waiter.process());
+        unnamed.remove(waiter.process());
         waiter.before = world.grants.before();
         waiter.thread = Optional.of(world.daemon.thread(waiter::query));
         goOn(waiter);
@@ -201,7 +202,7 @@ final class SimulatedWaiters {
     private void goOn(Waiter waiter, int moments) throws IOException {
         for (int i = 0; i < moments && waiter.isResting(); i++) {
             world.machine.pass(A_MOMENT);
-            lookAtTheQueue();
+            checkTheQueue();
             if (waiter.isResting()) {
                 waiter.before = world.grants.before();
                 goOn(waiter);
@@ -210,7 +211,7 @@ final class SimulatedWaiters {
     }
 
     /** Does the work of the thread that serves all waiters. */
-    boolean lookAtTheQueue() throws IOException {
+    boolean checkTheQueue() throws IOException {
         if (!world.daemon.isUp() || world.daemon.isBusy()) {
             return false;
         }
@@ -233,7 +234,7 @@ final class SimulatedWaiters {
                 if (waiter.process().equals(lease.holder().process()) && waiter.isConnected()) {
                     world.say("pid " + waiter.process().pid() + " is served: " + lease.claim());
                     served.add(lease.claim().id());
-                    untold.add(waiter.process());
+                    unnamed.add(waiter.process());
                     world.grants.claimed(waiter.request, lease.claim(), before);
                 }
             }
@@ -270,7 +271,7 @@ final class SimulatedWaiters {
         return true;
     }
 
-    /** Moves waiters to {@code unnoticed} that have died while no daemon looked after them. */
+    /** Moves waiters to {@code unnoticed} that have died while no daemon ran. */
     private void buryUnnoticed() {
         for (Waiter waiter : List.copyOf(waiters)) {
             if (!waiter.isConnected() && !waiter.lives()) {
@@ -287,7 +288,7 @@ final class SimulatedWaiters {
                 .anyMatch(it -> it.thread.orElseThrow().hasSlept());
     }
 
-    /** Whether it has asked the current daemon, and has no answer yet. */
+    /** Whether the current daemon has its request, and has not answered yet. */
     boolean isConnected(ProcessId client) {
         return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isConnected());
     }
@@ -353,8 +354,8 @@ final class SimulatedWaiters {
     }
 
     /**
-     * No other client has a place, except one that died while no daemon looked, which does no harm.
-     * No waiter waits longer than it wants to, or may.
+     * No other client has a place, except one that died while no daemon ran, which does no harm. No
+     * waiter waits longer than it wants to, or may.
      */
     void checkAll(List<Ticket> tickets) {
         for (Waiter waiter : waiters) {
@@ -372,7 +373,7 @@ final class SimulatedWaiters {
     /** Gives every waiter the time that it needs. */
     void settle() throws IOException {
         buryUnnoticed();
-        while (askAgain(0)) {
+        while (retry(0)) {
             buryUnnoticed();
         }
         for (Waiter waiter : List.copyOf(waiters)) {

@@ -15,7 +15,7 @@ public final class DockerArguments {
     public static List<String> of(ContainerEdits edits) {
         List<String> arguments = new ArrayList<>();
         for (DeviceNode node : edits.devices()) {
-            // Not rwm: creating the node again is not needed, and would be a way round.
+            // Without m: creating the node again is not needed, and would bypass the lease.
             arguments.add("--device=" + node.hostPath() + ":" + node.name() + ":rw");
         }
         for (VolumeMount mount : edits.mounts()) {
@@ -27,9 +27,9 @@ public final class DockerArguments {
     }
 
     /**
-     * Not {@code --volume-driver}, which would take the user's own volumes too. Without {@code
-     * volume-nocopy} an image that has the directory makes docker mount the volume at create
-     * already.
+     * Uses {@code --mount}, not {@code --volume-driver}, which would take the user's own volumes
+     * too. Without {@code volume-nocopy} an image that has the directory makes docker mount the
+     * volume at create already.
      */
     private static String mount(VolumeMount mount) {
         StringBuilder text = new StringBuilder();

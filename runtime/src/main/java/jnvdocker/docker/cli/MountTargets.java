@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Where in the container the user mounts something. */
+/** The paths in a container at which the user mounts something. */
 final class MountTargets {
     private static final Set<String> KEYS = Set.of("target", "dst", "destination");
 
@@ -45,7 +45,9 @@ final class MountTargets {
                 .reduce((earlier, later) -> later);
     }
 
-    /** Without doubled slashes, dots and a slash at the end. Not a Path: any text may come. */
+    /**
+     * Removes doubled slashes, dots and a slash at the end. Not a Path: the text may be invalid.
+     */
     static String clean(String path) {
         Deque<String> names = new ArrayDeque<>();
         for (String name : path.split("/")) {

@@ -36,7 +36,7 @@ final class OptionReader {
         return Optional.of(new TypedOptions(options, next, next));
     }
 
-    /** Those that could be read, also when one behind them could not. */
+    /** The options that could be read, also when one behind them could not. */
     List<TypedOption> options() {
         return options;
     }

@@ -80,7 +80,7 @@ public final class RunCommand implements DockerCommandLine {
         return verb;
     }
 
-    /** As typed, never empty and never beginning with a dash; docker has not yet seen it. */
+    /** The image as typed, never empty and never beginning with a dash; docker may refuse it. */
     public String image() {
         return argv.get(options.operands());
     }

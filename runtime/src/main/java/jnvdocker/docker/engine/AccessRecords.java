@@ -68,7 +68,7 @@ final class AccessRecords {
         return runtimes.getOrDefault(Objects.requireNonNullElse(host.getRuntime(), ""), "");
     }
 
-    /** One that may be made and not opened gives no GPU. */
+    /** A device that may be created and not opened gives no GPU. */
     private static boolean isOpened(Device device) {
         String rights = Objects.requireNonNullElse(device.getcGroupPermissions(), "");
         return rights.isEmpty() || rights.contains("r") || rights.contains("w");

@@ -21,7 +21,7 @@ final class ContainerRecords {
         return listed(container, _ -> true);
     }
 
-    /** With those of its volumes alone that a plugin serves. */
+    /** Reads a container with only those of its volumes that a plugin serves. */
     static ContainerEngine.Listed listed(Container container, String plugin) {
         return listed(container, mount -> plugin.equals(mount.getDriver()));
     }

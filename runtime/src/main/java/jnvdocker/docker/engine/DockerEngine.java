@@ -82,7 +82,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private final Predicate<String> guarded;
 
-    /** One that has none of our OCI runtimes. */
+    /** An engine without our OCI runtime. */
     public DockerEngine(Path socket) {
         this(socket, _ -> false);
     }
@@ -207,7 +207,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     public String runtimeVersion(EngineFacts facts, Duration limit) throws EngineException {
         String standard = facts.runtimes().standard();
         return queryInBackground(
-                "tell its versions",
+                "report its versions",
                 limit,
                 docker ->
                         Optional.ofNullable(docker.versionCmd().exec().getComponents())
@@ -245,7 +245,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     @Override
     public String id(Duration limit) throws EngineException {
         return memory.id(() ->
-                queryInBackground("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
+                queryInBackground(
+                        "report its id", limit, docker -> docker.infoCmd().exec().getId()));
     }
 
     /** The remembered facts of the engine, as long as its events are followed. */
@@ -524,7 +525,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      */
     Closeable events(ResultCallback<Event> listener) throws EngineException {
         return queryInBackground(
-                "tell what happens",
+                "report events",
                 LIMIT,
                 docker ->
                         docker.eventsCmd()
@@ -703,7 +704,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                         + " has not answered for "
                         + limit.toMillis() / 1000.0
                         + " s",
-                "look into its log: journalctl -u docker",
+                "see its log: journalctl -u docker",
                 e);
     }
 
@@ -717,7 +718,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
         if (root instanceof BoundedParser.TooLongException) {
             return new EngineException(
-                    "the Docker engine's answer when asked to "
+                    "the Docker engine's answer to the request to "
                             + what
                             + " is too long: "
                             + root.getMessage(),
@@ -726,11 +727,11 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
         if (root instanceof JsonProcessingException) {
             return new EngineException(
-                    "what answers at "
+                    "the server at "
                             + socket
-                            + " when asked to "
+                            + ", requested to "
                             + what
-                            + " does not speak a known Docker API",
+                            + ", does not speak a known Docker API",
                     "let JNVDOCKER_DOCKER_SOCKET name a Docker engine",
                     e);
         }
@@ -738,7 +739,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         if (e instanceof DockerException) {
             return new EngineException(
                     "the Docker engine at " + socket + " refused to " + what + ": " + reason,
-                    "look into its log: journalctl -u docker",
+                    "see its log: journalctl -u docker",
                     e);
         }
         return noAnswer(reason, e);

@@ -14,9 +14,9 @@ import java.util.concurrent.Semaphore;
 
 /**
  * Reads the JSON of an engine, in which any member of the group {@code docker} can have containers
- * described at any length. Parts that nobody reads are left out. An answer about one container that
- * is too long all the same fails; in a list, each container has its share. Long answers take turns,
- * and short ones don't wait for them.
+ * described at any length. Unused parts are left out. An answer about one container that is too
+ * long all the same fails; in a list, each container has its share. Long answers take turns, and
+ * short ones don't wait for them.
  */
 final class EngineJson extends JsonFactory {
     private static final long serialVersionUID = 1L;
@@ -69,13 +69,13 @@ final class EngineJson extends JsonFactory {
     private static boolean isRead(String parent, String member) {
         return switch (parent) {
             case "Labels" -> ContainerLabels.areRead(member);
-            // Of an event: the labels of its container, and the container's name.
+            // An event's attributes: the labels of its container, and the container's name.
             case "Attributes" -> member.equals("name") || ContainerLabels.areRead(member);
             case null, default -> !UNREAD.contains(member);
         };
     }
 
-    /** One answer, which takes its turn when it turns out to be long. */
+    /** Reads one answer; long answers are read one at a time. */
     private final class Turn implements BoundedParser.Scale {
         private boolean isTaken;
 

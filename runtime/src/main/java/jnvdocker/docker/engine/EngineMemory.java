@@ -24,14 +24,14 @@ final class EngineMemory {
         T query() throws EngineException;
     }
 
-    /** Somebody follows its events from now on. */
+    /** Called when a listener follows the engine's events. */
     synchronized void follow() {
         forget();
         followed = true;
         answered = false;
     }
 
-    /** Nobody does any more, and another engine may answer at this socket. */
+    /** Called when no listener follows the events any more: another engine may answer here. */
     synchronized void leave() {
         forget();
         followed = false;

@@ -20,7 +20,7 @@ import java.util.Objects;
  * @param rootless whether it runs without root, and so has no plugins of the host's
  */
 public record EngineProduct(String name, boolean rootless) {
-    /** What reports no component. */
+    /** A server that reports no component. */
     public static final EngineProduct UNKNOWN = new EngineProduct("", false);
 
     /** Among the security options of an engine that runs without root. */
@@ -59,7 +59,7 @@ public record EngineProduct(String name, boolean rootless) {
         return new EngineProduct(name, options.contains('"' + ROOTLESS + '"'));
     }
 
-    /** For people: {@code Docker}, {@code podman}, or what it calls itself. */
+    /** The name for messages: {@code Docker}, {@code podman}, or the reported one. */
     public String title() {
         String known = isDocker() ? "Docker" : isPodman() ? "podman" : Quote.shown(name);
         return known.isEmpty() ? "an unknown engine" : known + (rootless ? " without root" : "");

@@ -37,7 +37,7 @@ import java.util.stream.Stream;
  * have stopped, and the new connection has systemd start it.
  */
 final class EngineTransport implements DockerHttpClient {
-    /** For the header alone: a Unix socket has no name of a host. */
+    /** The value of the Host header; a Unix socket has no host's name. */
     private static final HttpHost HOST = new HttpHost("unix", "localhost", 2375);
 
     private static final int LONGEST_ERROR = 64 << 10;

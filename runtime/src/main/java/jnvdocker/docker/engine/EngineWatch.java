@@ -31,7 +31,7 @@ public final class EngineWatch implements AutoCloseable {
     private static final int RETRY_MILLIS = 500;
     private static final Duration SWEEP = Duration.ofSeconds(5);
 
-    /** After so many sweeps everything is compared, whether or not there is a reason. */
+    /** The number of sweeps after which everything is compared, even without a reason. */
     private static final int SWEEPS = 60;
 
     /** Actions that concern containers without a claim, too: those of our OCI runtime. */
@@ -43,7 +43,7 @@ public final class EngineWatch implements AutoCloseable {
     private final AtomicBoolean starting = new AtomicBoolean();
     private final AtomicBoolean missed = new AtomicBoolean();
 
-    /** What is being seen to, and whether it has happened again meanwhile. */
+    /** The events that are being handled, and whether they have happened again meanwhile. */
     private final Map<Happening, Boolean> again = new ConcurrentHashMap<>();
 
     /** The latest names of containers, until they are written down. */
@@ -153,7 +153,7 @@ public final class EngineWatch implements AutoCloseable {
         }
     }
 
-    /** What has happened to which container, or to none. */
+    /** An event, and its container, if any. */
     private record Happening(String action, String container) {}
 
     private void handle(Event event) {
@@ -174,15 +174,15 @@ public final class EngineWatch implements AutoCloseable {
             names.put(container, attributes.get("name"));
         }
         if (claim.isPresent() || OF_ALL.contains(action)) {
-            seeTo(new Happening(action, container), () -> happened(action, container, claim));
+            handle(new Happening(action, container), () -> happened(action, container, claim));
         }
     }
 
     /**
-     * Sees to it on a thread of its own, so that no event waits for the engine's answers. What
-     * happens again meanwhile, however often, is seen to once more.
+     * Runs a task on a thread of its own, so that no event waits for the engine's answers. Events
+     * that repeat meanwhile, however often, run it once more.
      */
-    private void seeTo(Happening what, Runnable task) {
+    private void handle(Happening what, Runnable task) {
         if (again.compute(what, (_, underWay) -> underWay != null)) {
             return;
         }
@@ -200,7 +200,7 @@ public final class EngineWatch implements AutoCloseable {
             case "create" -> claim.ifPresent(its -> changed(container, its));
             case "start" -> {
                 claim.ifPresent(its -> changed(container, its));
-                perform("look into it", () -> engine.learn(container));
+                perform("inspect a container", () -> engine.learn(container));
             }
             case "rename" -> renamed(container);
             case "die" -> claim.ifPresent(its -> perform(action, () -> reconciler.recheck(its)));
@@ -214,10 +214,10 @@ public final class EngineWatch implements AutoCloseable {
 
     private void changed(String container, String claim) {
         perform(
-                "look at a claim",
+                "check a claim",
                 () -> {
                     if (reconciler.changed(container, claim)) {
-                        seeTo(
+                        handle(
                                 new Happening("reconcile", ""),
                                 () -> perform("reconcile", reconciler::reconcile));
                     }

@@ -37,7 +37,7 @@ final class RunningMemory {
         Optional<RunningContainer> query(String id) throws EngineException;
     }
 
-    /** Those of the list that run; inspects all that are not known at the same time. */
+    /** The containers of the list that run; inspects all unknown ones at the same time. */
     List<RunningContainer> running(
             List<ContainerEngine.Listed> listed, Question question, ExecutorService threads) {
         forgetEnded();
@@ -59,7 +59,7 @@ final class RunningMemory {
         return running;
     }
 
-    /** Those that still run. */
+    /** The known containers that still run. */
     List<RunningContainer> known() {
         forgetEnded();
         return List.copyOf(known.values());

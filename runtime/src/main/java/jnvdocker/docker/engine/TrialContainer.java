@@ -53,7 +53,7 @@ public record TrialContainer(
 
     private static final Logger LOG = LoggerFactory.getLogger(TrialContainer.class);
 
-    /** Of the images that are made for trials; each has a tag of its own. */
+    /** The repository of images that are made for trials; each has a tag of its own. */
     static final String REPOSITORY = "jnvdocker-check";
 
     /** The beginning of each trial container's name. */

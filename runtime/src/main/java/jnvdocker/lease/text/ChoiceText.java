@@ -21,9 +21,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Says why somebody gets no GPU, and what to do. */
+/** Describes why a request gets no GPU, and the remedy. */
 public final class ChoiceText {
-    private static final String REMEDY = "look at the kernel log (dmesg | grep -i nvrm)";
+    private static final String REMEDY = "check the kernel log (dmesg | grep -i nvrm)";
 
     private ChoiceText() {}
 
@@ -142,7 +142,7 @@ public final class ChoiceText {
     private static String remedy(GpuChoice.Busy busy, String wait) {
         return switch (busy) {
             case GpuChoice.OverQuota(_, Quota.TooMany many) ->
-                    wait + ", or stop one of them" + (many.left() > 0 ? ", or ask for fewer" : "");
+                    wait + ", or stop one of them" + (many.left() > 0 ? ", or request fewer" : "");
             case GpuChoice.OverQuota(_, Quota.NoHours _) -> wait;
             case GpuChoice.Taken taken -> wait + instead(taken);
         };
@@ -151,7 +151,7 @@ public final class ChoiceText {
     private static String instead(GpuChoice.Taken taken) {
         List<Gpu> free = taken.free();
         return switch (taken.request()) {
-            case GpuRequest.Count _ -> free.isEmpty() ? "" : ", or ask for fewer";
+            case GpuRequest.Count _ -> free.isEmpty() ? "" : ", or request fewer";
             case GpuRequest.Devices _ when taken.busy().size() == 1 ->
                     elsewhere(free, ", or take another");
             default -> elsewhere(free, ", or take others");
@@ -188,11 +188,11 @@ public final class ChoiceText {
                             (free.isEmpty()
                                             ? ""
                                             : "take another (free: " + indices(free) + "), or ")
-                                    + "ask an administrator");
+                                    + "contact an administrator");
             case GpuChoice.TooFew few ->
                     new Refusal(
                             requested(few.requested()) + ", but " + inService(few),
-                            (few.requested().filter().isAny() ? "ask for fewer" : "ask for others")
+                            (few.requested().filter().isAny() ? "request fewer" : "request others")
                                     + " ('jnvdocker gpu ls' shows them)");
             case GpuChoice.Unclear(GpuRequest.Count requested, List<Gpu> unclear) ->
                     new Refusal(

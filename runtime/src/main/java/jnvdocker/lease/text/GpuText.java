@@ -14,7 +14,7 @@ public final class GpuText {
                 : "GPU " + gpu.number() + " at " + gpu.pciAddress();
     }
 
-    /** Why a GPU is given to nobody, and what to do. */
+    /** Describes why a GPU is not given out, and the remedy. */
     public static Refusal sick(Gpu gpu) {
         return gpu.trouble().orElseThrow().precededBy(name(gpu) + " cannot be given out: ");
     }

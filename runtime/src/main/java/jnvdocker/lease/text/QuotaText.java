@@ -58,8 +58,8 @@ public final class QuotaText {
     public static String remedy(Quota.ForGood excess) {
         return switch (excess) {
             case Quota.Never(Rule<Integer> rule) ->
-                    rule.limit() == 0 ? "ask an administrator" : "ask for fewer";
-            case Quota.Elsewhere _ -> "ask for these, or ask an administrator";
+                    rule.limit() == 0 ? "contact an administrator" : "request fewer";
+            case Quota.Elsewhere _ -> "request these, or contact an administrator";
             case Quota.Unsure _ -> "try again when 'id' shows your groups";
         };
     }

@@ -231,7 +231,7 @@ public record AgentFlags(
         if (resources.sharesGpus()) {
             if (wanted.uuids() || resources.gpus() != count) {
                 throw new RefusedException(
-                        "--resources has gpus for several roles, and jnvdocker cannot tell which"
+                        "--resources has gpus for several roles, and jnvdocker cannot decide which"
                                 + " role should get "
                                 + (wanted.uuids() ? "which GPU" : "fewer"),
                         "write gpus for one role only, then divide the result by hand");

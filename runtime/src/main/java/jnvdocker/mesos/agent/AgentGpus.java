@@ -26,7 +26,7 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
         leftOut = List.copyOf(leftOut);
     }
 
-    /** Those that are wanted and can be given out. */
+    /** Selects the GPUs that are wanted and can be given out. */
     static AgentGpus of(List<GpuStatus> host, Predicate<Gpu> wanted) {
         List<Gpu> offered = new ArrayList<>();
         List<String> leftOut = new ArrayList<>();

@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
  * @param libexec the directory of the agent's own helpers
  */
 public record InstalledFolders(Path launcherDir, Path libexec) {
-    /** Where they are unless somebody says otherwise. */
+    /** Their default directory. */
     public static final InstalledFolders USUAL =
             new InstalledFolders(Path.of("/usr/libexec/jnvdocker"), Path.of("/usr/libexec/mesos"));
 

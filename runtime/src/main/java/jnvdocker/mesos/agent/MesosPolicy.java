@@ -50,7 +50,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     }
 
     /**
-     * Those of the host that a task may get.
+     * Returns the GPUs of the host that a task may get.
      *
      * @throws RefusedException when it requests others, or more
      */

@@ -73,7 +73,7 @@ public record GpuShare(
         if (!whole || gpus < 0 || gpus > GpuRequest.MAX_IDS) {
             throw new RefusedException(
                     "the 'gpus' resource must be an unsigned integer, but is " + gpus,
-                    "ask for whole GPUs");
+                    "request whole GPUs");
         }
         return (int) (thousandths / THOUSANDTHS);
     }

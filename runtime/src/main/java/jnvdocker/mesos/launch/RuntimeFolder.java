@@ -102,7 +102,7 @@ public record RuntimeFolder(Path path, List<String> ids) {
                             + file
                             + ": "
                             + FileErrors.reason(e),
-                    "look into the agent's log",
+                    "see the agent's log",
                     e);
         }
     }

@@ -47,7 +47,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
             throw new RefusedException(
                     "the Mesos container "
                             + folder.id()
-                            + " has no freezer cgroup of version 1, so jnvdocker could not tell"
+                            + " has no freezer cgroup of version 1, so jnvdocker could not detect"
                             + " when it ends",
                     "start the agent with --launcher=linux, on a host with cgroups of version 1"
                             + " (systemd.unified_cgroup_hierarchy=0)");

@@ -166,7 +166,7 @@ final class ContainerdToml implements EngineSettings {
         });
     }
 
-    /** Tables have tables of their own here, which are seen to apart. */
+    /** Tables have tables of their own here, which are handled separately. */
     private static void appendValue(StringBuilder to, String key, Object value) {
         if (!(value instanceof TomlTable)) {
             to.append("  ").append(key(key)).append(" = ").append(toml(value)).append('\n');

@@ -127,7 +127,7 @@ final class DaemonJson implements EngineSettings {
 
     private static boolean isOurs(JsonNode runtime, Path program) {
         String path = runtime.path("path").asText();
-        // With arguments docker runs a script of its own, which somebody must have wanted.
+        // With arguments docker runs a script of its own: the administrator's choice.
         return !runtime.has(ARGUMENTS)
                 && (path.equals(program.toString()) || RuntimeProgram.isOursAt(path));
     }

@@ -58,7 +58,7 @@ final class HookLink {
         }
     }
 
-    /** Removes it, unless it is somebody else's by now. */
+    /** Removes the link, unless it has been replaced. */
     static void remove(Path link) throws IOException {
         if (isOurs(link)) {
             Files.deleteIfExists(link);

@@ -24,7 +24,7 @@ final class RealRuntime {
     private RealRuntime() {}
 
     /**
-     * @param named the one that somebody wants
+     * @param named the configured one
      * @param names of those that would do, best first
      * @throws RefusedException when there is none that is fit
      */

@@ -77,7 +77,7 @@ public record RuntimeHealth(
             return Optional.of(
                     new Refusal(
                             registration.program()
-                                    + " asks another daemon, at "
+                                    + " connects to another daemon, at "
                                     + stored.get().socket(),
                             again));
         }

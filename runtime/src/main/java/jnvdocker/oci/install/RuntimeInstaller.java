@@ -146,7 +146,7 @@ public final class RuntimeInstaller {
                                 settings.imports(wanted.config(), before)));
         RuntimeProgram.Settings stored =
                 new RuntimeProgram.Settings(real, place.markers(), place.socket(), place.wake());
-        // So that a path that does not fit is refused now.
+        // Refuses a path that is too long now, rather than when the plan is carried out.
         RuntimeProgram.settle(read(), stored);
         return new Plan(registration, stored, before, after, nvidias);
     }
@@ -276,7 +276,7 @@ public final class RuntimeInstaller {
         List<Registration> all = registered();
         List<Registration> dockers =
                 all.stream().filter(each -> each.engine() == EngineKind.DOCKER).toList();
-        // Of several dockerds we can query one, and do not know which file it has read.
+        // With several dockerds we can query one, and do not know which file it has read.
         Optional<EngineRuntimes> now = dockers.size() == 1 ? engine.get() : Optional.empty();
         return all.stream()
                 .map(each ->
@@ -348,7 +348,7 @@ public final class RuntimeInstaller {
         try {
             Files.deleteIfExists(folder);
         } catch (DirectoryNotEmptyException e) {
-            // Other engines' programs, or somebody else's files.
+            // Other engines' programs, or foreign files.
         }
     }
 }

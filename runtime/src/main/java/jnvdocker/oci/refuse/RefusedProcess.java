@@ -100,7 +100,7 @@ public final class RefusedProcess {
 
     private void changeRoot(Path root) {
         config.putObject("root").put("path", root.toString()).put("readonly", true);
-        // Of the user's mounts, which are gone.
+        // It concerns the user's mounts, which are removed.
         linux().remove("rootfsPropagation");
     }
 

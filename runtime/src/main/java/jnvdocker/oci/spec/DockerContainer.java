@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
  * there.
  *
  * @param imageName as its user typed it
- * @param imageId {@code sha256:} and 64 hexadecimal digits, as long as nobody has tampered with it
+ * @param imageId {@code sha256:} and 64 hexadecimal digits, unless it was tampered with
  * @param manifest the digest of its manifest, where containerd keeps the images
  * @param driver which keeps the images
  * @param dataRoot docker's data directory

@@ -345,7 +345,7 @@ public final class GpuWishes {
                 settings.get().imagesGetNone()
                         ? new GpuWish.Withheld(
                                 new Refusal(
-                                        "this container has no GPU: its image asks for GPUs, which"
+                                        "this container has no GPU: its image requests GPUs, which"
                                                 + " counts for nothing here (image_need in "
                                                 + settings.get().configFile()
                                                 + ")",

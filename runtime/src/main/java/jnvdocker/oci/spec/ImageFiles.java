@@ -54,7 +54,9 @@ public final class ImageFiles {
                 }
             };
 
-    /** That of a container's image; empty when it is not found, or is not what it is called. */
+    /**
+     * The configuration of a container's image; empty when it is missing, or its digest differs.
+     */
     public Optional<ImageConfig> of(DockerContainer container) {
         Matcher id = ID.matcher(container.imageId());
         if (!id.matches() || container.dataRoot().isEmpty()) {
@@ -136,7 +138,7 @@ public final class ImageFiles {
         return Optional.of(Json.object(text, "image configuration", ImageFiles::isRead));
     }
 
-    /** So that those which are remembered take little together. */
+    /** Whether a configuration may be cached: long ones would take too much memory together. */
     private static boolean isShort(ImageConfig config) {
         int length = config.labels().values().stream().mapToInt(String::length).sum();
         for (Map.Entry<String, String> variable : config.environment().entrySet()) {

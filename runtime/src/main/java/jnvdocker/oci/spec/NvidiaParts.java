@@ -26,7 +26,7 @@ final class NvidiaParts {
                     "nvidia-container-toolkit",
                     "nvidia-cdi-hook",
                     "nvidia-ctk",
-                    // Of our CDI devices: our runtime leases them itself.
+                    // The hook of our CDI devices: our runtime leases them itself.
                     "jnvdocker-cdi-hook");
 
     private static final List<String> STAGES =
@@ -121,7 +121,7 @@ final class NvidiaParts {
         }
     }
 
-    /** Those that nobody has named: they may be of other GPUs than the leased ones. */
+    /** Removes graphics nodes that no user named: they may be of GPUs that are not leased. */
     private static void removeGraphicsNodes(ObjectNode root, Predicate<String> users) {
         Set<Integer> minors = new TreeSet<>();
         removeIf(
@@ -157,7 +157,7 @@ final class NvidiaParts {
         return RuntimeSpec.rule(rule).filter(it -> majors.has(it.major())).isPresent();
     }
 
-    /** Not every engine reports which mounts are the user's: those must not match this. */
+    /** Must not match a user's mounts: not every engine reports which they are. */
     private static boolean isDriverFile(JsonNode mount) {
         String source = mount.path("source").asText("");
         String target = mount.path("destination").asText("");

@@ -142,7 +142,7 @@ public final class RuntimeSpec {
                                 annotations.getOrDefault(POD + "name", "?")));
     }
 
-    /** Where the engine wants its cgroup, in the real runtime's spelling. */
+    /** The path of the container's cgroup as the engine requests it, for the real runtime. */
     public Optional<String> cgroupsPath() {
         return Optional.ofNullable(root.path("linux").path("cgroupsPath").textValue());
     }
@@ -166,7 +166,7 @@ public final class RuntimeSpec {
         return binds;
     }
 
-    /** Where something is mounted, in the shortest spelling. */
+    /** The targets of mounts, in the shortest spelling. */
     public Set<String> mountTargets() {
         Set<String> targets = new TreeSet<>();
         for (JsonNode mount : root.path("mounts")) {
@@ -282,7 +282,7 @@ public final class RuntimeSpec {
         return minors;
     }
 
-    /** Whether there is anything of the driver's, or of what gives containers GPUs besides us. */
+    /** Whether the container has parts of the driver, or of other software that gives GPUs. */
     public boolean hasNvidia(Majors majors) {
         return allowsAllDevices()
                 || !environment()

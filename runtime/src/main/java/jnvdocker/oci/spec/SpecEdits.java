@@ -123,7 +123,7 @@ public final class SpecEdits {
         };
     }
 
-    /** Wherever it is set, so that nobody finds another value. */
+    /** Replaces the variable wherever it is set, so that no other value is found. */
     private static void set(ObjectNode root, String name, String value) {
         ArrayNode environment = Json.listIn(Json.objectIn(root, "process"), "env");
         String entry = name + "=" + value;

@@ -77,7 +77,7 @@ final class UsersWords {
                     "the annotation "
                             + name
                             + " of this container may come from its image: this podman does not"
-                            + " tell",
+                            + " report which",
                     "name the GPU's node with --device, or use podman 5");
         }
         return value;
@@ -96,7 +96,7 @@ final class UsersWords {
                             + settings.configFile()
                             + "), and this container's user sets "
                             + name,
-                    "ask with --gpus or the label jnvdocker.gpus");
+                    "request GPUs with --gpus or the label jnvdocker.gpus");
         }
         return value;
     }
@@ -117,7 +117,7 @@ final class UsersWords {
                     "the variable "
                             + VARIABLE
                             + " of this container may come from its image: its engine does not"
-                            + " tell",
+                            + " report which",
                     "name GPUs by --device, NVIDIA_VISIBLE_DEVICES=1, or the annotation"
                             + " jnvdocker.gpus (podman 5)");
         }
@@ -199,7 +199,7 @@ final class UsersWords {
                                 howToRequest()));
     }
 
-    /** What counts as its user's in any case. */
+    /** The settings that count as the user's in any case. */
     String howToRequest() {
         if (docker.isEmpty()) {
             return "request GPUs with --annotation jnvdocker.gpus=1, or name their nodes with"
