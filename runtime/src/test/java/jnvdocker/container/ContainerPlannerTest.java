@@ -173,7 +173,7 @@ class ContainerPlannerTest {
         assertNull(environment("NVIDIA_DRIVER_CAPABILITIES=compute").get("XDG_DATA_DIRS"));
     }
 
-    /** Those that udev has made: docker copies the host's. */
+    /** Nodes made by udev: docker copies the host's. */
     @Test
     void graphicsComeWithTheGpusOwnNodes() throws Exception {
         Gpu gpu = Gpus.ALL.getFirst();
@@ -197,7 +197,7 @@ class ContainerPlannerTest {
     }
 
     @Test
-    void otherRuntimesAreToldToAddNothing() throws Exception {
+    void otherRuntimesGetVariablesToAddNothing() throws Exception {
         ContainerEdits edits =
                 planner.plan(
                         container(

@@ -29,7 +29,7 @@ class DriverCapabilitiesTest {
         "'video;graphics', false",
         "'compute graphics', false",
     })
-    void graphicsAreAskedForByTheirWords(String value, boolean wanted) {
+    void graphicsAreRequestedByTheirWords(String value, boolean wanted) {
         assertEquals(
                 wanted,
                 DriverCapabilities.wantsGraphics(Map.of("NVIDIA_DRIVER_CAPABILITIES", value)));

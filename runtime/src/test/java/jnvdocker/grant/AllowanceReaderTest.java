@@ -139,11 +139,11 @@ class AllowanceReaderTest {
                         List.of(),
                         List.of(),
                         List.of());
-        AllowanceReader look = new AllowanceReader(registry, Pace.REAL);
+        AllowanceReader reader = new AllowanceReader(registry, Pace.REAL);
         Owner nobody = new Owner(1_987_654_320, "uid 1987654320");
-        look.learn(limits, ROOT, Duration.ofSeconds(30));
-        look.learn(limits, nobody, Duration.ofSeconds(30));
-        assertEquals(3, look.of(limits, List.of(ROOT)).of(ROOT).gpus().orElseThrow().limit());
-        assertEquals(Optional.empty(), look.of(limits, List.of(nobody)).of(nobody).gpus());
+        reader.learn(limits, ROOT, Duration.ofSeconds(30));
+        reader.learn(limits, nobody, Duration.ofSeconds(30));
+        assertEquals(3, reader.of(limits, List.of(ROOT)).of(ROOT).gpus().orElseThrow().limit());
+        assertEquals(Optional.empty(), reader.of(limits, List.of(nobody)).of(nobody).gpus());
     }
 }

@@ -59,7 +59,7 @@ final class Course {
     /**
      * Makes something happen during the next step.
      *
-     * @param moment how often the daemon looks at the world before that
+     * @param moment how often the daemon reads the world before that
      */
     void during(int moment, Interlude what) {
         interlude = Optional.of(what);
@@ -106,11 +106,11 @@ final class Course {
                         .anyMatch(it -> it == RegistryDatabase.class || it == WaitingQueue.class));
     }
 
-    /** Looks at the world, while nothing happens in it. */
-    void check(Runnable look) {
+    /** Checks the world, while nothing happens in it. */
+    void check(Runnable check) {
         calm();
         interluded = true;
-        look.run();
+        check.run();
         interluded = false;
     }
 }

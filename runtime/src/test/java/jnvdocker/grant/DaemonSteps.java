@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** The steps that a simulated world's daemon takes, by itself or when asked, and its accidents. */
+/** The steps that a simulated world's daemon takes, by itself or on request, and its accidents. */
 final class DaemonSteps {
     private final SimulatedWorld world;
 
@@ -49,7 +49,7 @@ final class DaemonSteps {
         }
         world.course.calm();
         Reconciler reconciler = world.daemon.parts().reconciler();
-        // While one container makes the daemon wait, each round asks about the others once.
+        // While one container makes the daemon wait, each round queries the others once.
         boolean slow = world.engine().containers.stream().anyMatch(SimulatedContainer::isLocked);
         for (int i = 0; i < (slow ? 6 : 2); i++) {
             if (!world.daemon.perform("reconcile", reconciler::reconcile)) {
@@ -111,7 +111,7 @@ final class DaemonSteps {
                 });
     }
 
-    /** A start that is under way asks again, and may be refused. */
+    /** A start that is under way sends its request again, and may be refused. */
     private void released(String claim) {
         for (SimulatedContainer container : world.allContainers()) {
             if (container.claim().equals(Optional.of(claim))) {
@@ -191,7 +191,7 @@ final class DaemonSteps {
         finishStarts();
         kill();
         world.disk.restoreBackup();
-        world.lab.lookUp();
+        world.lab.readNames();
         world.forgetLeases();
         start();
         if (world.daemon.isUp()) {
@@ -212,7 +212,7 @@ final class DaemonSteps {
                 || isAnyReleased()
                 || world.runtime.isAnyUnseen()
                 || world.pods.isAnyUntold()) {
-            // No engine that answers could tell of it.
+            // No engine that answers could report it.
             return false;
         }
         finishStarts();

@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-/** What was seen of the host when a creation was asked for, and the choice of GPUs by it. */
+/** The scan of the host when a creation is requested, and the choice of GPUs by it. */
 class FirstScanTest {
     private static final Gpu GONE = new Gpu(0, "GPU-00000000-gone", 7, "0000:00:00.0", "T");
 
@@ -84,7 +84,7 @@ class FirstScanTest {
 
     /** The processes that were seen may be those of the start before, which were waited for. */
     @Test
-    void containerThatIsStartedAgainIsLookedForAnew() throws Exception {
+    void containerThatIsStartedAgainIsScannedAgain() throws Exception {
         Lease last = query("a", 3, oci().scan(world.gpus()));
         AtomicInteger taken = new AtomicInteger();
         FirstScan scan =
@@ -101,7 +101,7 @@ class FirstScanTest {
     }
 
     @Test
-    void failureOfTheLookIsThatOfTheRequest() throws Exception {
+    void failureOfTheScanIsThatOfTheRequest() throws Exception {
         IOException failure = new IOException("/proc cannot be read");
         FirstScan scan =
                 new FirstScan(

@@ -30,12 +30,12 @@ import java.util.Set;
  */
 final class GrantCheck {
     /**
-     * The time in which clients that waited for an earlier daemon keep their places without asking
-     * again.
+     * The time in which clients that waited for an earlier daemon keep their places without a
+     * request again.
      */
     private static final Duration RETURN = Duration.ofSeconds(15);
 
-    /** The time in which a look at the reservation is as good as one at the mount. */
+    /** The time in which a scan at the reservation is as good as one at the mount. */
     private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
 
     private final SimulatedWorld world;
@@ -45,7 +45,7 @@ final class GrantCheck {
     }
 
     /**
-     * The state when a client began to ask.
+     * The state when a client began its request.
      *
      * @param unmanaged processes known to use GPUs
      * @param used the GPUs that may have been seen in use without a lease
@@ -85,7 +85,7 @@ final class GrantCheck {
                 reserved);
     }
 
-    /** When docker mounts, the engine is not asked. */
+    /** When docker mounts, the engine is not queried. */
     Before beforeMount() throws IOException {
         return before(world.uses.known());
     }
@@ -114,7 +114,7 @@ final class GrantCheck {
                         .filter(before.reserved()::contains)
                         .isPresent();
         if (hadIt) {
-            // The client asks again, since it never got the answer.
+            // The client sends its request again, since it never got the answer.
             return;
         }
         Set<String> gpus = uuids(claim);
@@ -127,7 +127,7 @@ final class GrantCheck {
         allowed(claim, held);
     }
 
-    /** A container was given GPUs by our OCI runtime, which does not ask the engine. */
+    /** A container was given GPUs by our OCI runtime, which does not query the engine. */
     void created(LeaseRequest request, Claim claim, Before before) throws IOException {
         Map<String, Lease> held = registry().holdings().held();
         boolean again =
@@ -145,7 +145,7 @@ final class GrantCheck {
         allowed(claim, held);
     }
 
-    /** Nobody who waits has a better right to these GPUs. */
+    /** No waiting client has a better right to these GPUs. */
     private void inTurn(LeaseRequest request, Claim claim, Before before, Map<String, Lease> held)
             throws IOException {
         Set<String> gpus = uuids(claim);
@@ -233,7 +233,7 @@ final class GrantCheck {
                         .noneMatch(it -> it.isRunning() || it.isLocked());
     }
 
-    /** If so, uses were looked for at the reservation, and later ones may have been missed. */
+    /** Whether the scan for uses was at the reservation: later uses may have been missed. */
     private boolean wasJustReserved(Lease lease, Before before) {
         Duration age = Duration.between(lease.since(), before.at());
         return before.reserved().contains(lease.id()) && age.compareTo(SCAN_COUNTS) < 0;

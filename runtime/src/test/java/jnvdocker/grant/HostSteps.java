@@ -44,7 +44,7 @@ final class HostSteps {
         world.runtime.forget();
         world.pods.forget();
         if (powerLoss) {
-            world.lab.lookUp();
+            world.lab.readNames();
         }
         world.engines.forEach(SimulatedEngine::die);
         world.machine.boot();
@@ -100,7 +100,7 @@ final class HostSteps {
                         .anyMatch(
                                 it -> it.claim().filter(world.unknownClaims::contains).isPresent());
         if (another && unknown) {
-            // The other engine could not tell of them.
+            // The other engine could not report them.
             return false;
         }
         if (another) {

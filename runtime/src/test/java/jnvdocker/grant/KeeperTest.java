@@ -70,17 +70,17 @@ class KeeperTest {
     }
 
     @Test
-    void leaseThatCannotBeLookedAtKeepsNoOtherFromItsEnd() throws Exception {
+    void leaseThatCannotBeCheckedKeepsNoOtherFromItsEnd() throws Exception {
         ProcessId first = machine.spawn();
         ProcessId second = machine.spawn();
         Lease one = reserved("111111111111", ALICE, A, first);
         Lease two = reserved("222222222222", BOB, B, second);
         machine.end(first);
         machine.end(second);
-        int[] looks = {0};
+        int[] scans = {0};
         moment =
                 () -> {
-                    if (looks[0]++ == 0) {
+                    if (scans[0]++ == 0) {
                         throw new IllegalStateException("a process that nobody has thought of");
                     }
                 };
@@ -163,7 +163,7 @@ class KeeperTest {
                                     lease,
                                     lease.holder().startedAs(init, Optional.of("/docker/train"))));
             machine.end(init);
-            // Seen to be gone, and created again before its time is over.
+            // Found to be gone, and created again before its time is over.
             parts.keeper().end(parts.registry().live(), Keeper.Caller.WAITER);
             last = Optional.of(init);
         }

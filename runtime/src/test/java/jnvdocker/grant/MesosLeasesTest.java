@@ -32,7 +32,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** The leases of Mesos containers, whose agent never tells us of an end. */
+/** The leases of Mesos containers, whose agent never reports an end. */
 class MesosLeasesTest {
     private static final String FREEZER = "/sys/fs/cgroup/freezer/mesos/a";
 
@@ -158,7 +158,7 @@ class MesosLeasesTest {
                 Files.readString(devices.resolve("devices.deny")));
     }
 
-    /** Other processes in the cgroup could open the GPU, whoever holds it by then. */
+    /** Other processes in the cgroup could open the GPU after its next grant. */
     @Test
     void gpuThatCantBeTakenAwayStaysStuck() throws Exception {
         launch();

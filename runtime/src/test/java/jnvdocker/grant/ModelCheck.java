@@ -199,8 +199,8 @@ final class ModelCheck {
     }
 
     /**
-     * Given back by a client that asks again since it never got the answer, or for one that never
-     * had it.
+     * Given back by a client that sends its request again since it never got the answer, or for one
+     * that never had it.
      */
     private boolean isGivenBack(Lease ended) {
         String evidence = ended.end().orElseThrow().evidence();

@@ -39,7 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** The leases of containers that our OCI runtime is asked to create. */
+/** The leases of containers that our OCI runtime creates. */
 class OciContainersTest {
     private static final String ROOT = "/run/docker/runtime-runc/moby";
     private static final Duration GRACE = Duration.ofMillis(250);
@@ -107,7 +107,7 @@ class OciContainersTest {
         return lease.claim().gpus().stream().map(ClaimedGpu::uuid).toList();
     }
 
-    /** Looks at the leases, then lets time pass. */
+    /** Checks the leases, then lets time pass. */
     private void pass(Duration time) throws IOException {
         live();
         world.machine.pass(time);
@@ -413,7 +413,7 @@ class OciContainersTest {
         assertTrue(world.machine.lives(other));
     }
 
-    /** Of a rename no event may have told. */
+    /** The event of a rename may be missing. */
     @Test
     void nameIsTheOneThatTheEngineListsForItsId() throws Exception {
         begin(query("a", 1));
@@ -468,7 +468,7 @@ class OciContainersTest {
         assertEquals(Optional.empty(), parts().oci().made(claim.id(), named("b")));
     }
 
-    /** It has been told its GPUs, and would use them beside another. */
+    /** The container knows its GPUs, and would use them beside another. */
     @Test
     void leaseOfOneThatIsBeingCreatedIsNotReleased() throws Exception {
         Lease lease = query("a", 1);

@@ -110,7 +110,7 @@ class OpenFilesTest {
     }
 
     @Test
-    void nobodyIsLookedAtWhileTheDriverIsUnused() throws IOException {
+    void noProcessIsReadWhileTheDriverIsUnused() throws IOException {
         machine.open =
                 new OpenDevices(
                         List.of(new DeviceUser(process, new TreeSet<>(Set.of(3)))), List.of());

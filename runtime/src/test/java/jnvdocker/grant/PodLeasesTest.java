@@ -46,7 +46,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The leases of pods, between what a kubelet asks, what it lists and what runs. */
+/** The leases of pods, by a kubelet's requests, its lists and the running processes. */
 class PodLeasesTest {
     private static final String UID = "928cd30c-f6b5-4009-8df9-e7341ebd34a1";
     private static final String CGROUP =
@@ -105,10 +105,11 @@ class PodLeasesTest {
 
     /** The kubelet lists a GPU with these pods, and no other GPU. */
     private void lists(Gpu gpu, Origin.Pod... listed) throws IOException {
-        told(Map.of(gpu.uuid(), Set.of(listed)), Map.of());
+        reported(Map.of(gpu.uuid(), Set.of(listed)), Map.of());
     }
 
-    private void told(Map<String, Set<Origin.Pod>> listed, Map<String, Set<Origin.Pod>> remembered)
+    private void reported(
+            Map<String, Set<Origin.Pod>> listed, Map<String, Set<Origin.Pod>> remembered)
             throws IOException {
         pods().report().update(pods().report().observe(), listed, remembered);
     }
@@ -220,7 +221,10 @@ class PodLeasesTest {
                 world.lastEvidence());
     }
 
-    /** {@code cgroupsPerQOS: false}: containers are in {@code /k8s.io}, and nothing tells whose. */
+    /**
+     * {@code cgroupsPerQOS: false}: containers are in {@code /k8s.io}, and nothing shows their
+     * pods.
+     */
     @Test
     void podWithoutACgroupOfItsOwnIsRefused() throws Exception {
         pods().reserve(List.of(gpu(0)), kubelet);
@@ -248,7 +252,7 @@ class PodLeasesTest {
     @Test
     void podThatWasNeverKnownKeepsItsGpu() throws Exception {
         Lease lease = start(Origin.Pod.UNKNOWN, "main", gpu(0)).getFirst();
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         assertEquals(List.of(lease), live());
         assertEquals(
                 "the kubelet does not name the pod, so that its processes are not known",
@@ -266,10 +270,10 @@ class PodLeasesTest {
         ProcessId process = spawnIn(CGROUP);
         lists(gpu(0), OLD);
         world.machine.end(other);
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         assertEquals(1, live().size());
         world.machine.end(process);
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         assertEquals(List.of(), live());
     }
 
@@ -282,13 +286,13 @@ class PodLeasesTest {
         world.machine.end(process);
         lists(gpu(0), OLD);
         assertEquals(1, live().size());
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         assertEquals(List.of(), live());
     }
 
     @Test
     void silentKubeletEndsNothing() throws Exception {
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         ProcessId process = spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
         world.machine.end(process);
@@ -312,7 +316,7 @@ class PodLeasesTest {
     @Test
     void reservationEndsIfALaterListHasNoPodForIt() throws Exception {
         pods().reserve(List.of(gpu(0), gpu(1)), kubelet);
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         assertEquals(2, live().size());
         world.machine.pass(MARGIN);
         lists(gpu(0), OLD);
@@ -343,7 +347,7 @@ class PodLeasesTest {
         spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
         pods().reserve(List.of(gpu(1), gpu(2)), kubelet);
-        told(Map.of(gpu(1).uuid(), Set.of(NEW), gpu(2).uuid(), Set.of(NEW)), Map.of());
+        reported(Map.of(gpu(1).uuid(), Set.of(NEW), gpu(2).uuid(), Set.of(NEW)), Map.of());
         var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2)));
         assertEquals(
                 "kubernetes:team-a has 1 of the 2 that the pods of a namespace, all together, may"
@@ -382,15 +386,15 @@ class PodLeasesTest {
         world.machine.pass(MARGIN);
         Map<String, Set<Origin.Pod>> remembered =
                 Map.of(gpu(0).uuid(), Set.of(new Origin.Pod(UID, "", "")));
-        told(Map.of(), remembered);
+        reported(Map.of(), remembered);
         assertEquals(1, live().size());
         world.machine.end(pause);
-        told(Map.of(), remembered);
+        reported(Map.of(), remembered);
         assertEquals(List.of(), live());
     }
 
     @Test
-    void podIsNamedAsSoonAsTheKubeletTells() throws Exception {
+    void podIsNamedAsSoonAsTheKubeletReportsIt() throws Exception {
         start(new Origin.Pod(UID, "", ""), "init", gpu(0));
         assertEquals("pod " + UID, LeaseText.holder(live().getFirst()));
         spawnIn(CGROUP);
@@ -451,7 +455,7 @@ class PodLeasesTest {
         public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {}
     }
 
-    /** Its sandbox runs before the kubelet asks whether a container may start. */
+    /** Its sandbox runs before the kubelet requests a container's start. */
     @Test
     void podThatIsNextIsGivenTheGpuAtTheEndOfTheOtherAndCheckedAtItsStart() throws Exception {
         ProcessId process = spawnIn(CGROUP);
@@ -483,7 +487,7 @@ class PodLeasesTest {
         assertTrue(world.uses.scans() - before <= 27, () -> world.uses.scans() + " scans");
     }
 
-    /** The kubelet has forgotten it: only its devices cgroup tells of it. */
+    /** The kubelet has forgotten it: only its devices cgroup shows it. */
     @Test
     void lostLeaseOfAPodThatWasDeletedByForceIsRestored() throws Exception {
         ProcessId process = spawnIn(CGROUP);
@@ -496,10 +500,10 @@ class PodLeasesTest {
         Lease lease = live().getFirst();
         assertEquals("pod " + UID, LeaseText.holder(lease));
         assertTrue(lease.isOf(gpu(2).uuid()));
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         assertEquals(1, live().size());
         world.machine.end(process);
-        told(Map.of(), Map.of());
+        reported(Map.of(), Map.of());
         assertEquals(List.of(), live());
     }
 
@@ -538,7 +542,7 @@ class PodLeasesTest {
     }
 
     @Test
-    void othersAreToldWhichPodHasTheGpu() throws Exception {
+    void refusalsNameThePodThatHasTheGpu() throws Exception {
         spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
         var error =
@@ -558,7 +562,7 @@ class PodLeasesTest {
                         world.machine.bootId(),
                         state,
                         List.of(new PodKind(world.machine)));
-        UnmanagedScan look =
+        UnmanagedScan scan =
                 new UnmanagedScan(
                         world.uses,
                         world.daemon.parts().registry(),
@@ -570,7 +574,7 @@ class PodLeasesTest {
         GpuUse anothers = given(gpu(0), world.machine.spawn());
         assertEquals(
                 Map.of(gpu(0).uuid(), List.of(anothers)),
-                look.assign(List.of(its, anothers), live()).uses());
+                scan.assign(List.of(its, anothers), live()).uses());
     }
 
     @Test

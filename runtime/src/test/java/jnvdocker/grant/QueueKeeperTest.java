@@ -53,7 +53,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Waiting clients, on threads of their own, and the keeper that serves them, one look at a time.
+ * Waiting clients, on threads of their own, and the keeper that serves them, one scan at a time.
  */
 @Timeout(120)
 class QueueKeeperTest {
@@ -61,11 +61,11 @@ class QueueKeeperTest {
     private static final GpuRequest ALL = new GpuRequest.All();
 
     @TempDir Path state;
-    private final AtomicInteger looks = new AtomicInteger();
+    private final AtomicInteger scans = new AtomicInteger();
     private final AtomicInteger reads = new AtomicInteger();
     private final AtomicInteger uses = new AtomicInteger();
     private final SimulatedMachine machine =
-            new SimulatedMachine(Path.of("/"), looks::incrementAndGet);
+            new SimulatedMachine(Path.of("/"), scans::incrementAndGet);
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final List<Client> clients = new ArrayList<>();
     private volatile List<Gpu> gpus = List.of(A, B);
@@ -131,10 +131,10 @@ class QueueKeeperTest {
         }
     }
 
-    /** A waiting client, and the messages that it has heard. */
-    private record Client(ProcessId process, Future<Claim> claim, BlockingQueue<String> heard) {
-        String hear() throws InterruptedException {
-            return heard.take();
+    /** A waiting client, and the messages that it has received. */
+    private record Client(ProcessId process, Future<Claim> claim, BlockingQueue<String> received) {
+        String receive() throws InterruptedException {
+            return received.take();
         }
     }
 
@@ -157,8 +157,8 @@ class QueueKeeperTest {
     /** Returns when the client is in the queue. */
     private Client waiting(GpuRequest request, Owner owner) throws Exception {
         ProcessId process = machine.spawn();
-        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
-        Waiting waiting = new Waiting(Optional.empty(), heard::add);
+        BlockingQueue<String> received = new LinkedBlockingQueue<>();
+        Waiting waiting = new Waiting(Optional.empty(), received::add);
         int before = parts.leases().waiting().size();
         Future<Claim> claim =
                 threads.submit(() ->
@@ -168,7 +168,7 @@ class QueueKeeperTest {
         while (parts.leases().waiting().size() == before && !claim.isDone()) {
             Thread.sleep(1);
         }
-        Client client = new Client(process, claim, heard);
+        Client client = new Client(process, claim, received);
         clients.add(client);
         return client;
     }
@@ -189,14 +189,14 @@ class QueueKeeperTest {
         }
         keeper().tick();
         for (Client client : clients) {
-            assertTrue(client.hear().contains("GPUs 0,1 are reserved by bob's gpu run"));
+            assertTrue(client.receive().contains("GPUs 0,1 are reserved by bob's gpu run"));
         }
-        int[] before = {looks.get(), reads.get(), uses.get()};
+        int[] before = {scans.get(), reads.get(), uses.get()};
         parts.leases().waiting();
-        assertEquals(before[0], looks.get());
+        assertEquals(before[0], scans.get());
         keeper().tick();
         // The clients next in the queue and some others, and the holder.
-        assertTrue(looks.get() - before[0] < 30, () -> "" + (looks.get() - before[0]));
+        assertTrue(scans.get() - before[0] < 30, () -> "" + (scans.get() - before[0]));
         assertEquals(before[1], reads.get());
         release(held);
         keeper().tick();
@@ -215,7 +215,7 @@ class QueueKeeperTest {
         Claim own = hold(ONE, ALICE);
         Client alice = waiting(ALL, ALICE);
         keeper().tick();
-        String words = alice.hear();
+        String words = alice.receive();
         assertTrue(
                 words.startsWith(
                         "waiting for all GPUs, next in the queue: all GPUs requested, but GPU 0"
@@ -228,7 +228,7 @@ class QueueKeeperTest {
         assertEquals(List.of(ClaimedGpu.of(B)), passing.gpus());
         release(own);
         keeper().tick();
-        assertFalse(alice.hear().contains("others are served"));
+        assertFalse(alice.receive().contains("others are served"));
         assertEquals(Optional.empty(), parts.leases().waiting().getFirst().obstacle());
         assertThrows(RefusedException.class, () -> hold(ONE, BOB));
         release(passing);
@@ -242,7 +242,7 @@ class QueueKeeperTest {
         unmanaged = List.of(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
         Client alice = waiting(ALL, ALICE);
         keeper().tick();
-        String words = alice.hear();
+        String words = alice.receive();
         assertTrue(words.contains("python3 (pid " + user.id().pid() + "), which jnvdocker"), words);
         assertTrue(words.endsWith("; others are served meanwhile"), words);
         Claim passing = hold(ONE, BOB);
@@ -259,7 +259,7 @@ class QueueKeeperTest {
         Client alice = waiting(new GpuRequest.Devices(List.of("0", "1")), ALICE);
         parts.leases().cordon(List.of(A), BOB, "fan");
         keeper().tick();
-        assertTrue(alice.hear().contains("cordoned by bob"));
+        assertTrue(alice.receive().contains("cordoned by bob"));
         hold(ONE, BOB);
         parts.leases().uncordon(List.of(A));
         keeper().tick();
@@ -303,7 +303,7 @@ class QueueKeeperTest {
         gpus = none();
         release(held);
         keeper().tick();
-        assertTrue(alice.hear().contains("no NVIDIA driver is loaded"));
+        assertTrue(alice.receive().contains("no NVIDIA driver is loaded"));
         gpus = List.of(A, B);
         parts.registry().changes().add();
         keeper().tick();
@@ -362,7 +362,7 @@ class QueueKeeperTest {
                 parts.leases().waiting().getFirst().obstacle());
         machine.stopped.clear();
         release(passing);
-        Thread.sleep(1000); // it is looked at once a second
+        Thread.sleep(1000); // it is checked once a second
         keeper().tick();
         keeper().tick();
         assertEquals(2, first.claim().get().gpus().size());
@@ -385,8 +385,8 @@ class QueueKeeperTest {
         Client alice = waiting(ALL, ALICE);
         Client bob = waiting(ONE, BOB);
         try (AutoCloseable _ = keeper().start()) {
-            assertTrue(alice.hear().contains("next in the queue"));
-            assertTrue(bob.hear().contains("number 2 in the queue"));
+            assertTrue(alice.receive().contains("next in the queue"));
+            assertTrue(bob.receive().contains("number 2 in the queue"));
             release(held);
             Claim all = alice.claim().get();
             machine.end(alice.process());
@@ -408,7 +408,7 @@ class QueueKeeperTest {
         Client alice = waiting(request, ALICE);
         keeper().tick();
         assertTrue(
-                alice.hear()
+                alice.receive()
                         .startsWith(
                                 "waiting for 1 GPU of model a100 with at least 40 GB of memory,"
                                         + " next in the queue: 1 GPU of model a100 with at least 40"
@@ -418,7 +418,7 @@ class QueueKeeperTest {
         traits = GpuTraits.UNKNOWN;
         release(held);
         keeper().tick();
-        String words = alice.hear();
+        String words = alice.receive();
         assertTrue(words.contains("NVML does not report the memory of GPUs 0,1"), words);
         assertFalse(alice.claim().isDone());
         setMemory(16L << 30, 40L << 30);

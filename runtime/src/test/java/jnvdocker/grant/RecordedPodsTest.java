@@ -45,12 +45,12 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
- * What a real kubelet asked of a device plugin, what it listed and what ran meanwhile, played to
- * ours. The recorded plugin waited for nothing; ours does, in the time of the recording.
+ * What a real kubelet requested of a device plugin, what it listed and what ran meanwhile, played
+ * to ours. The recorded plugin waited for nothing; ours does, in the time of the recording.
  */
 class RecordedPodsTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
-    private static final Duration ASK = Duration.ofSeconds(2);
+    private static final Duration QUERY_PERIOD = Duration.ofSeconds(2);
     private static final Duration PATIENCE = Duration.ofSeconds(25);
     private static final List<Gpu> GPUS =
             IntStream.range(0, 4)
@@ -59,7 +59,7 @@ class RecordedPodsTest {
 
     @TempDir Path state;
 
-    /** A scenario, which goes on while somebody sleeps. */
+    /** A scenario, which goes on during each sleep. */
     private final class Playback implements Pace, AutoCloseable {
         private final SimulatedMachine machine = new SimulatedMachine(state, () -> {});
         private final ProcessId kubelet = machine.spawn();
@@ -109,11 +109,11 @@ class RecordedPodsTest {
             requested = begun;
         }
 
-        /** All that is due by then. The kubelet is asked every two seconds, and at each start. */
+        /** All that is due by then. The kubelet is queried every two seconds, and at each start. */
         private void play(long until) {
             while (true) {
                 long next = events.isEmpty() ? Long.MAX_VALUE : time(events.getFirst());
-                long due = Math.min(next, requested + ASK.toNanos());
+                long due = Math.min(next, requested + QUERY_PERIOD.toNanos());
                 if (due > until) {
                     break;
                 }

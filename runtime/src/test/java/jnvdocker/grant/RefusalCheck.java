@@ -22,7 +22,8 @@ import java.util.Set;
 /** The messages that a refusal must have, and that there really are not enough GPUs. */
 final class RefusalCheck {
     /**
-     * The time after a daemon's start in which GPUs may be kept for clients that have not asked it.
+     * The time after a daemon's start in which GPUs may be kept for clients that have sent it no
+     * request.
      */
     private static final Duration RETURN = Duration.ofSeconds(20);
 
@@ -86,7 +87,7 @@ final class RefusalCheck {
     }
 
     /**
-     * Checks the refusal of a container that our OCI runtime is told to create.
+     * Checks the refusal of a container that our OCI runtime is to create.
      *
      * @param alone whether nothing can have been given back since the choice was made
      */
@@ -179,7 +180,7 @@ final class RefusalCheck {
                 || message.matches("[1-3] GPUs requested, but " + EACH + "; request fewer");
     }
 
-    /** The clients for whom GPUs may be kept, including one that is just asking. */
+    /** The clients for whom GPUs may be kept, including one that is sending its request. */
     private List<Ticket> queue() throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()

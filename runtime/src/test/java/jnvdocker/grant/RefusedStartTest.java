@@ -133,7 +133,7 @@ class RefusedStartTest {
         RefusedStart refused = registry.claims().refusedStarts().getFirst();
         assertEquals("jnvdockerd did not run", refused.what());
         assertTrue(down("always", NO_PLUGIN, "a").isOf(refused));
-        // Somebody else has the GPU when it is started.
+        // Another user has the GPU when it is started.
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
         registry.claims().seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);

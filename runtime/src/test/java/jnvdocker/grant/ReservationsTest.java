@@ -19,7 +19,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** A client that asks again, since its daemon was killed before it had the answer. */
+/** A client that sends its request again, since its daemon was killed before it had the answer. */
 class ReservationsTest {
     @TempDir Path state;
     private SimulatedWorld world;

@@ -133,9 +133,9 @@ class RolledBackRegistryTest {
         run();
     }
 
-    /** Until the engine answers, nothing tells which GPUs the claim has. */
+    /** Until the engine answers, nothing shows which GPUs the claim has. */
     @Test
-    void claimWithoutAFileKeepsEveryGpuUntilTheEngineTells() throws IOException {
+    void claimWithoutAFileKeepsEveryGpuUntilTheEngineReports() throws IOException {
         SimulatedContainer older = run();
         stop(older);
         world.disk.backUp();

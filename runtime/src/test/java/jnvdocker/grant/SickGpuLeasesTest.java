@@ -36,7 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A GPU with a fault is given to nobody, on no path, and whoever has it keeps it. */
+/** A GPU with a fault is not given out, on any path; its holder keeps it. */
 class SickGpuLeasesTest {
     private static final Refusal FAULT = new Refusal("it fell off the bus", "reset it");
     private static final String REFUSED = " cannot be given out: it fell off the bus; reset it";
@@ -123,8 +123,8 @@ class SickGpuLeasesTest {
         assertEquals(
                 "2 GPUs requested, but only 1 GPU is in service: GPU "
                         + A.index()
-                        + " is sick; ask"
-                        + " for fewer ('jnvdocker gpu ls' shows them)",
+                        + " is sick; request"
+                        + " fewer ('jnvdocker gpu ls' shows them)",
                 refusal(() -> claim(new GpuRequest.Count(2), TestingLeases.CUDA)));
     }
 

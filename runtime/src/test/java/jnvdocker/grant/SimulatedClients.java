@@ -74,7 +74,7 @@ final class SimulatedClients {
 
     /** A new client requests GPUs, and goes on if it gets them. */
     boolean claim(RunOptions options) throws IOException {
-        if (!canAsk()) {
+        if (!canRequest()) {
             return false;
         }
         ProcessId process = world.machine.spawn();
@@ -87,8 +87,8 @@ final class SimulatedClients {
         return true;
     }
 
-    /** Whether a client can ask for an image's needs and request GPUs. */
-    boolean canAsk() {
+    /** Whether a client can query an image's needs and request GPUs. */
+    boolean canRequest() {
         return world.daemon.isUp() && world.daemon.answers();
     }
 

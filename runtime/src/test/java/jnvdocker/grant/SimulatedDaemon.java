@@ -284,13 +284,13 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
     }
 
-    void told(Event event) {
+    void reported(Event event) {
         if (isUp() && watching) {
             events.add(event);
         }
     }
 
-    /** Handles one of the events that it was told of, in any order, or twice. */
+    /** Handles one of the events that it has received, in any order, or twice. */
     boolean handleEvent(int index, boolean again) throws IOException {
         if (events.isEmpty()) {
             return false;
@@ -467,11 +467,11 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         @Override
         public String id(Duration limit) throws IOException {
             if (id.isEmpty()) {
-                String told = query(limit, () -> world.engine().id);
+                String reported = query(limit, () -> world.engine().id);
                 if (!followed) {
-                    return told;
+                    return reported;
                 }
-                id = Optional.of(told);
+                id = Optional.of(reported);
             }
             return id.get();
         }

@@ -143,7 +143,7 @@ final class SimulatedEngine {
         }
         SimulatedContainer container = new SimulatedContainer(++made, settings);
         containers.add(container);
-        tell("create", container);
+        emit("create", container);
         return DONE;
     }
 
@@ -204,7 +204,7 @@ final class SimulatedEngine {
         boolean again = container.policy && !container.stoppedByHand;
         container.ends++;
         container.state = again ? State.RESTARTING : State.EXITED;
-        tell("die", container);
+        emit("die", container);
         if (!again && container.settings.remove()) {
             forget(container);
         }
@@ -257,7 +257,7 @@ final class SimulatedEngine {
             unmount(container);
             container.ends++;
             container.state = State.EXITED;
-            tell("die", container);
+            emit("die", container);
         }
         container.stoppedByHand = false;
         if (slowly) {
@@ -318,7 +318,7 @@ final class SimulatedEngine {
 
     void rename(SimulatedContainer container) {
         container.name += "x";
-        tell("rename", container);
+        emit("rename", container);
     }
 
     /** {@code docker volume rm}: the error, if it is refused. */
@@ -389,7 +389,7 @@ final class SimulatedEngine {
                 unmount(container);
                 container.ends++;
                 container.state = State.EXITED;
-                tell("die", container);
+                emit("die", container);
             }
         }
         die();
@@ -409,7 +409,7 @@ final class SimulatedEngine {
         Optional<String> error = mount(container);
         if (error.isPresent()) {
             container.error = "error while mounting volume '': " + error.get();
-            // An engine that does not answer cannot be told from one that is starting.
+            // An engine that does not answer cannot be distinguished from one that is starting.
             container.refusedAtBegin |= mood != Mood.WELL;
             notStarted(container);
             return error;
@@ -429,7 +429,7 @@ final class SimulatedEngine {
         container.refusedAtBegin = false;
         Optional<String> cgroup = Optional.of(container.cgroup());
         container.init = Optional.of(machine.spawn(container.claim(), cgroup));
-        tell("start", container);
+        emit("start", container);
     }
 
     private void notStarted(SimulatedContainer container) {
@@ -443,7 +443,7 @@ final class SimulatedEngine {
     private void forget(SimulatedContainer container) {
         containers.remove(container);
         removed.add(container);
-        tell("destroy", container);
+        emit("destroy", container);
     }
 
     private Optional<String> mount(SimulatedContainer container) {
@@ -493,7 +493,7 @@ final class SimulatedEngine {
         return found;
     }
 
-    private void tell(String action, SimulatedContainer container) {
+    private void emit(String action, SimulatedContainer container) {
         String claim = container.settings.labels().get(ClaimNames.CLAIM_LABEL);
         if (claim != null) {
             listener.happened(new Event(action, container.id, claim));

@@ -91,7 +91,7 @@ final class SimulatedLab {
     }
 
     /** The registry may have fallen back to an earlier state. */
-    void lookUp() {
+    void readNames() {
         cordoned = Optional.empty();
     }
 
@@ -156,7 +156,7 @@ final class SimulatedLab {
         return world.daemonSteps.start();
     }
 
-    /** The same file with a limit for each namespace. */
+    /** Writes the configuration with a limit for each namespace. */
     void namespaces(OptionalInt most) {
         Limits limits = policy.limits();
         List<Rule<Integer>> gpus = new ArrayList<>(limits.gpus());

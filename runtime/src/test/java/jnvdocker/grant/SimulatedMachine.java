@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 
 /**
  * The processes, cgroups and clocks of one machine. Time stands still unless a step lets it pass.
- * Pids are few, so that they are soon used again, and begin anew after a boot.
+ * Pids are few, so that they are soon used again, and begin again after a boot.
  */
 final class SimulatedMachine implements Processes, HostClock {
     private static final int FIRST_PID = 100;
@@ -61,7 +61,7 @@ final class SimulatedMachine implements Processes, HostClock {
     private final Runnable moment;
     private final Map<Integer, Running> running = new TreeMap<>();
 
-    /** Those that were made since the boot, whether or not they have processes. */
+    /** The cgroups that were made since the boot, with or without processes. */
     final Set<String> cgroups = new HashSet<>();
 
     private final Map<ProcessId, Foreign> foreign = new HashMap<>();
@@ -74,7 +74,7 @@ final class SimulatedMachine implements Processes, HostClock {
     private Instant wall = Instant.parse("2024-01-02T09:12:00Z");
 
     /**
-     * @param moment called at every look at the machine, since anything may have happened then
+     * @param moment called at every read of the machine, since anything may have happened then
      */
     SimulatedMachine(Path state, Runnable moment) {
         this.state = state;
@@ -249,7 +249,7 @@ final class SimulatedMachine implements Processes, HostClock {
         return end < 0 ? path : path.substring(0, end);
     }
 
-    /** The cgroups of Mesos agents, whose tasks nothing else tells apart here. */
+    /** The cgroups of Mesos agents, whose tasks nothing else distinguishes here. */
     final List<AllowedDevices> allowed = new ArrayList<>();
 
     @Override
@@ -290,7 +290,7 @@ final class SimulatedMachine implements Processes, HostClock {
         return names;
     }
 
-    /** Those with a privileged container. */
+    /** The cgroups with a privileged container. */
     final Set<String> privileged = new HashSet<>();
 
     @Override

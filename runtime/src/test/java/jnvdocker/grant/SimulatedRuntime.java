@@ -22,8 +22,8 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * The containers of a simulated world that our OCI runtime is told to create, by an engine that the
- * daemon does not ask: its own engine may be down meanwhile, or be another.
+ * The containers of a simulated world that our OCI runtime creates, by an engine that the daemon
+ * does not query: its own engine may be down meanwhile, or be another.
  */
 final class SimulatedRuntime {
     private static final int CONTAINERS = 3;
@@ -46,7 +46,7 @@ final class SimulatedRuntime {
         boolean lost;
 
         /** Whether our runtime waits for the answer. */
-        boolean asking;
+        boolean isRequesting;
 
         Container(int number) {
             id = "%02d".formatted(number).repeat(32);
@@ -83,11 +83,11 @@ final class SimulatedRuntime {
         return world.daemon.parts();
     }
 
-    /** Our runtime asks for a container's GPUs, and goes on to create it if it gets them. */
+    /** Our runtime requests a container's GPUs, and goes on to create it if it gets them. */
     boolean create(int index, GpuRequest request) throws IOException {
         Container it = container(index);
         if (!world.daemon.isUp()
-                || it.asking
+                || it.isRequesting
                 || it.runtime.isPresent()
                 || it.init.isPresent()
                 || it.released && it.lives()) {
@@ -96,10 +96,10 @@ final class SimulatedRuntime {
         }
         ProcessId process = world.machine.spawn();
         it.runtime = Optional.of(process);
-        it.asking = true;
+        it.isRequesting = true;
         Optional<Claim> before = it.claim;
         Optional<Lease> lease = answer(it, request, process);
-        it.asking = false;
+        it.isRequesting = false;
         if (lease.isEmpty()) {
             it.claim = before;
             world.machine.end(process);
@@ -165,7 +165,7 @@ final class SimulatedRuntime {
         if (it.runtime.isEmpty()
                 || it.claim.isEmpty()
                 || it.init.isPresent()
-                || it.asking
+                || it.isRequesting
                 || !isMountable(it.claim.get())) {
             return false;
         }
@@ -194,7 +194,7 @@ final class SimulatedRuntime {
         return true;
     }
 
-    /** The daemon looks for the first process. */
+    /** The daemon searches for the first process. */
     boolean check(int index) throws IOException {
         Container it = container(index);
         if (!world.daemon.isUp() || it.claim.isEmpty()) {
@@ -205,7 +205,7 @@ final class SimulatedRuntime {
             return false;
         }
         return world.daemon.perform(
-                "look", () -> parts().ociKeeper().check(lease.get(), Optional.empty()));
+                "check", () -> parts().ociKeeper().check(lease.get(), Optional.empty()));
     }
 
     /**
@@ -225,7 +225,7 @@ final class SimulatedRuntime {
         Container it = container(index);
         if (it.init.isEmpty()
                 || it.runtime.isPresent()
-                // What has nothing mounted could not be told from any process of the host.
+                // What has nothing mounted could not be distinguished from any process of the host.
                 || it.lost && !it.others.isEmpty()) {
             return false;
         }
@@ -244,10 +244,10 @@ final class SimulatedRuntime {
         return true;
     }
 
-    /** The daemon looks whether any has ended. */
+    /** The daemon checks whether any has ended. */
     boolean sweep() throws IOException {
         return world.daemon.perform(
-                "look at ends",
+                "check ends",
                 () -> {
                     parts().keeper().sweep();
                     parts().ociKeeper().tidy();

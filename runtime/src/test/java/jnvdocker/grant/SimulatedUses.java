@@ -228,12 +228,12 @@ final class SimulatedUses implements GpuUses {
         return uses;
     }
 
-    /** How often it was looked for uses without the engine. */
+    /** The number of scans for uses without the engine. */
     int scans() {
         return scans;
     }
 
-    /** The same uses, when every engine has listed all of its containers, and nothing happens. */
+    /** The uses once every engine has listed all of its containers, and nothing happens. */
     GpuUses quietly() {
         return new GpuUses() {
             @Override
@@ -339,7 +339,8 @@ final class SimulatedUses implements GpuUses {
     }
 
     /**
-     * The uses without a lease that can be known without asking the engine, by the model's account.
+     * The uses without a lease that can be known without a query to the engine, by the model's
+     * account.
      */
     Set<Use> known() {
         Set<Use> known = new HashSet<>();
@@ -358,7 +359,7 @@ final class SimulatedUses implements GpuUses {
         return known;
     }
 
-    /** The uses that can be seen by asking the engine, too, unless something happens meanwhile. */
+    /** The uses that the engine can report, too, unless something happens meanwhile. */
     Set<Use> seen() {
         Set<Use> seen = known();
         if (world.daemon.answers() && world.course.isUndisturbed()) {
@@ -391,7 +392,8 @@ final class SimulatedUses implements GpuUses {
     }
 
     /**
-     * When everything known of a container was lost, its use is unmanaged until the engine tells.
+     * When everything known of a container was lost, its use is unmanaged until the engine reports
+     * it.
      */
     private Set<String> unknown(SimulatedContainer container) throws IOException {
         Set<String> gpus = new HashSet<>();

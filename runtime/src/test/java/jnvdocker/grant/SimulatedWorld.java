@@ -38,9 +38,7 @@ final class SimulatedWorld
     final SimulatedDaemon daemon;
     final List<SimulatedEngine> engines;
 
-    /**
-     * Claims that a daemon that has lost its state cannot know before an engine tells it of them.
-     */
+    /** Claims that a daemon that has lost its state cannot know before an engine reports them. */
     final List<String> unknownClaims = new ArrayList<>();
 
     final Course course = new Course(this);
@@ -151,7 +149,7 @@ final class SimulatedWorld
 
     @Override
     public void happened(SimulatedEngine.Event event) {
-        daemon.told(event);
+        daemon.reported(event);
     }
 
     @Override

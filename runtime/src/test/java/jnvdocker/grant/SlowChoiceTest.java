@@ -35,15 +35,15 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** A choice on a machine that takes its time to tell of a process. */
+/** A choice on a machine that reports a process slowly. */
 class SlowChoiceTest {
     private static final int SECONDS = 30;
 
     @TempDir Path state;
     private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), this::moment);
     private final ProcessId unleased = machine.spawn();
-    private final CountDownLatch looking = new CountDownLatch(1);
-    private final CountDownLatch told = new CountDownLatch(1);
+    private final CountDownLatch scanning = new CountDownLatch(1);
+    private final CountDownLatch reported = new CountDownLatch(1);
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private volatile Thread chooser;
     private LeaseParts parts;
@@ -55,23 +55,23 @@ class SlowChoiceTest {
 
     @AfterEach
     void close() throws IOException {
-        told.countDown();
+        reported.countDown();
         threads.close();
         parts.close();
     }
 
     private void moment() {
         if (Thread.currentThread() == chooser) {
-            looking.countDown();
+            scanning.countDown();
             try {
-                told.await();
+                reported.await();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
         }
     }
 
-    /** Another user's process that has a GPU open; whether it lives is asked later. */
+    /** Another user's process that has a GPU open; whether it lives is checked later. */
     private final class Seen implements GpuUses {
         @Override
         public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
@@ -99,7 +99,7 @@ class SlowChoiceTest {
                                                 TestingLeases.CUDA,
                                                 Optional.empty()))
                                 .orElseThrow());
-        assertTrue(looking.await(SECONDS, TimeUnit.SECONDS));
+        assertTrue(scanning.await(SECONDS, TimeUnit.SECONDS));
         return chosen;
     }
 
@@ -108,7 +108,7 @@ class SlowChoiceTest {
         Future<Claim> chosen = choose();
         Future<List<Lease>> live = threads.submit(() -> parts.registry().live());
         assertEquals(List.of(), live.get(SECONDS, TimeUnit.SECONDS));
-        told.countDown();
+        reported.countDown();
         assertEquals(List.of(ClaimedGpu.of(A)), chosen.get().gpus());
     }
 
@@ -119,7 +119,7 @@ class SlowChoiceTest {
         LeaseRegistry registry = parts.registry();
         TestingLeases.reserve(registry, other, machine.spawn());
         machine.end(unleased);
-        told.countDown();
+        reported.countDown();
         assertEquals(List.of(ClaimedGpu.of(B)), chosen.get().gpus());
     }
 }

@@ -9,7 +9,7 @@ import java.io.IOException;
  */
 record Step(String name, Course.Interlude happening) implements Course.Interlude {
 
-    /** The same, with something else at one of the moments when the daemon looks at the world. */
+    /** Takes the step, with another event at one of the moments when the daemon reads the world. */
     Step with(int moment, Step other) {
         return new Step(
                 name + " {at " + moment + ": " + other + "}",

@@ -81,10 +81,10 @@ final class Steps {
                 Tuple.of(14, clientGoesOn()),
                 Tuple.of(6, waitForGpus()),
                 Tuple.of(9, waiterGoesOn()),
-                Tuple.of(4, one("look at the queue", world -> world.waiters.lookAtTheQueue())),
+                Tuple.of(4, one("check the queue", world -> world.waiters.checkTheQueue())),
                 Tuple.of(1, which("unplug", (world, i) -> world.host.unplug(i))),
                 Tuple.of(1, which("waiter dies", (world, i) -> world.waiters.die(i))),
-                Tuple.of(2, which("waiter asks again", (world, i) -> world.waiters.askAgain(i))),
+                Tuple.of(2, which("waiter retries", (world, i) -> world.waiters.retry(i))),
                 Tuple.of(1, which("plain container", (world, i) -> world.uses.startPlain(i))),
                 Tuple.of(1, which("process of the host", (world, i) -> world.uses.openOnHost(i))),
                 Tuple.of(
@@ -218,13 +218,13 @@ final class Steps {
                 Tuple.of(7, create()),
                 Tuple.of(7, which("first process", (world, i) -> world.runtime.begin(i))),
                 Tuple.of(7, which("runtime ends", (world, i) -> world.runtime.leave(i))),
-                Tuple.of(5, which("look for it", (world, i) -> world.runtime.check(i))),
+                Tuple.of(5, which("check it", (world, i) -> world.runtime.check(i))),
                 Tuple.of(
                         2,
                         maybe("fork, mounted", MAYBE, (world, i, so) -> world.runtime.fork(i, so))),
                 Tuple.of(5, which("first process ends", (world, i) -> world.runtime.end(i))),
                 Tuple.of(3, which("others end", (world, i) -> world.runtime.endOthers(i))),
-                Tuple.of(2, one("look at ends", world -> world.runtime.sweep())));
+                Tuple.of(2, one("check ends", world -> world.runtime.sweep())));
     }
 
     /** What a kubelet does, and its pods do. */

@@ -35,7 +35,7 @@ class UsesBeforeMountTest {
     private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), () -> {});
     private final ProcessId dockerd = machine.spawn();
     private final List<GpuUse> seen = new ArrayList<>();
-    private int looks;
+    private int scans;
     private LeaseParts parts;
 
     @BeforeEach
@@ -56,7 +56,7 @@ class UsesBeforeMountTest {
 
         @Override
         public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
-            looks++;
+            scans++;
             return List.copyOf(seen);
         }
     }
@@ -85,7 +85,7 @@ class UsesBeforeMountTest {
         String claim = claim();
         machine.pass(Duration.ofMillis(500));
         mount(claim);
-        assertEquals(1, looks);
+        assertEquals(1, scans);
     }
 
     @Test
@@ -94,11 +94,11 @@ class UsesBeforeMountTest {
         machine.pass(Duration.ofSeconds(2));
         RefusedException refusal = assertThrows(RefusedException.class, () -> mount(claim));
         assertTrue(refusal.getMessage().contains("python3"), refusal.getMessage());
-        assertEquals(2, looks);
+        assertEquals(2, scans);
     }
 
     @Test
-    void clockThatWasSetBackMakesNoLookCount() throws Exception {
+    void clockThatWasSetBackMakesNoScanCount() throws Exception {
         String claim = claim();
         machine.pass(Duration.ofSeconds(2));
         machine.setClock(Duration.ofHours(-1));

@@ -43,7 +43,7 @@ class WaitingQueueTest {
     private static final SimulatedClients.RunOptions ONE =
             new SimulatedClients.RunOptions(new GpuRequest.Count(1), false, true, false, true);
 
-    private final AtomicInteger looks = new AtomicInteger();
+    private final AtomicInteger scans = new AtomicInteger();
 
     @TempDir Path folder;
     @TempDir Path state;
@@ -53,7 +53,7 @@ class WaitingQueueTest {
 
     @BeforeEach
     void open() throws IOException {
-        machine = new SimulatedMachine(folder, looks::incrementAndGet);
+        machine = new SimulatedMachine(folder, scans::incrementAndGet);
         registry = LeaseRegistry.open(folder, machine.bootId(), machine);
         queue =
                 WaitingQueue.open(
@@ -151,7 +151,7 @@ class WaitingQueueTest {
     }
 
     @Test
-    void clientsBehindLookAsSoonAsTheQueueMoves() throws IOException {
+    void clientsBehindAreCheckedAsSoonAsTheQueueMoves() throws IOException {
         try (SimulatedWorld world = new SimulatedWorld(state)) {
             world.clients.claim(ALL);
             world.waiters.enter(ALL, Optional.empty());
@@ -167,11 +167,11 @@ class WaitingQueueTest {
 
     /** No event reports the end. */
     @Test
-    void holderThatHasEndedIsNoticedBeforeTheNextLook() throws IOException {
+    void holderThatHasEndedIsNoticedBeforeTheNextScan() throws IOException {
         try (SimulatedWorld world = new SimulatedWorld(state)) {
             world.clients.claim(ALL);
             world.waiters.enter(ALL, Optional.empty());
-            world.waiters.lookAtTheQueue();
+            world.waiters.checkTheQueue();
             world.clients.die(0);
             world.waiters.goOn(0, 1);
             world.check.nobodyWaits();
@@ -185,7 +185,7 @@ class WaitingQueueTest {
             world.waiters.enter(ALL, Optional.of(Duration.ofSeconds(20)));
             assertEquals(1, world.daemon.parts().registry().tickets().size());
             world.lab.configure(new SimulatedLab.Wish(0, 0, 3, true, false));
-            world.waiters.askAgain(0);
+            world.waiters.retry(0);
             world.check.nobodyWaits();
         }
     }
@@ -204,15 +204,15 @@ class WaitingQueueTest {
     }
 
     @Test
-    void thoseWhoWaitAreNotLookedAfterByEachOther() throws IOException {
+    void waitingClientsDoNotCheckEachOther() throws IOException {
         for (int i = 0; i < 30; i++) {
             enter(request(machine.spawn(), ALICE));
         }
-        int before = looks.get();
+        int before = scans.get();
         for (int i = 0; i < 30; i++) {
             queue.all();
         }
-        assertEquals(0, looks.get() - before);
+        assertEquals(0, scans.get() - before);
     }
 
     @Test
@@ -244,7 +244,7 @@ class WaitingQueueTest {
         assertEquals("256 clients already wait for GPUs, the maximum", refused.refusal().what());
     }
 
-    /** Its process is stopped, and cannot be told so. */
+    /** Its process is stopped, and cannot be notified. */
     @Test
     void clientThatStaysPastItsTimeKeepsNobodyWaiting() throws Exception {
         Place place =
@@ -256,7 +256,7 @@ class WaitingQueueTest {
     }
 
     @Test
-    void clientThatDiedWhileNoDaemonLookedHasNoPlace() throws IOException {
+    void clientThatDiedWithoutADaemonHasNoPlace() throws IOException {
         Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
         Ticket second = enter(request(machine.spawn(), BOB)).ticket();
         machine.end(first.client());

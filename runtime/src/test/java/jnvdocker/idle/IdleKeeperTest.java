@@ -43,7 +43,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Since when held GPUs are idle, by a clock and looks that the test decides. */
+/** Since when held GPUs are idle, by a clock and scans that the test controls. */
 class IdleKeeperTest {
     private static final long GIB = 1L << 30;
     private static final ProcessId INIT = new ProcessId(900, 7);
@@ -133,7 +133,7 @@ class IdleKeeperTest {
         }
     }
 
-    /** Looks every few seconds for so long, and NVML goes on telling the same. */
+    /** Scans every few seconds for so long, while NVML reports the same. */
     private void pass(Duration time) {
         for (Instant end = now.plus(time); now.isBefore(end); ) {
             now = now.plusSeconds(20);
@@ -166,7 +166,7 @@ class IdleKeeperTest {
         open.add(new GpuUse(gpu, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
     }
 
-    private void tells(Gpu gpu, int utilization, long memory) {
+    private void reports(Gpu gpu, int utilization, long memory) {
         readings.put(
                 gpu.pciAddress(),
                 new Reading(
@@ -219,29 +219,29 @@ class IdleKeeperTest {
         tick();
         hold(A);
         opens(A);
-        tells(A, 93, 12 * GIB);
+        reports(A, 93, 12 * GIB);
         pass(Duration.ofHours(1));
         assertEquals("", idle());
-        tells(A, 0, 12 * GIB);
+        reports(A, 0, 12 * GIB);
         pass(Duration.ofHours(3));
         now = now.plusSeconds(25);
         assertEquals("0 idle for 3h, 12.0 GiB held", idle());
         assertEquals(OptionalLong.of(12 * GIB), keeper.idle().getFirst().memory());
-        tells(A, 1, 12 * GIB);
+        reports(A, 1, 12 * GIB);
         pass(Duration.ofSeconds(10));
         assertEquals("", idle());
     }
 
-    /** Between two looks a process may have come and gone, and NVML has seen that. */
+    /** Between two scans a process may have come and gone, and NVML has seen that. */
     @Test
     void gpuThatHasWorkedWasOpen() throws Exception {
         tick();
         hold(A);
         pass(Duration.ofHours(1));
-        tells(A, 40, 0);
+        reports(A, 40, 0);
         pass(Duration.ofSeconds(10));
         assertEquals("", idle());
-        tells(A, 0, 0);
+        reports(A, 0, 0);
         pass(Duration.ofMinutes(10));
         assertEquals("0 no process has had it open for 9m", idle());
     }
@@ -284,7 +284,7 @@ class IdleKeeperTest {
         tick();
         hold(A);
         opens(A);
-        tells(A, 0, GIB);
+        reports(A, 0, GIB);
         pass(Duration.ofHours(1));
         assertEquals("0 idle for 59m, 1.0 GiB held", idle());
         Map<String, Reading> last = Map.copyOf(readings);
@@ -309,7 +309,7 @@ class IdleKeeperTest {
         assertEquals("0 no process has had it open for 3h", idle());
     }
 
-    /** Somebody may have used it meanwhile. */
+    /** The GPU may have been used meanwhile. */
     @Test
     void longTimeWithoutADaemonIsNotKnown() throws Exception {
         tick();
@@ -372,7 +372,7 @@ class IdleKeeperTest {
         assertEquals(2, log.size(), log::toString);
         assertEquals(both + ": [1] 2h no process has had its node open", log.getLast());
         opens(A);
-        tells(A, 0, 3 * GIB);
+        reports(A, 0, 3 * GIB);
         pass(Duration.ofHours(3));
         assertEquals(3, log.size(), log::toString);
         assertEquals(both + ": [0] 2h utilization 0, 3.0 GiB held", log.getLast());
@@ -434,12 +434,12 @@ class IdleKeeperTest {
         tick();
         hold(A);
         opens(A);
-        tells(A, 0, GIB);
+        reports(A, 0, GIB);
         pass(Duration.ofMinutes(118));
         assertEquals("0 idle for 1h57m of at most 2h, 1.0 GiB held", idle());
-        tells(A, 5, GIB);
+        reports(A, 5, GIB);
         pass(Duration.ofSeconds(30));
-        tells(A, 0, GIB);
+        reports(A, 0, GIB);
         pass(Duration.ofMinutes(118));
         assertEquals(2, log.size(), log::toString);
         assertEquals(List.of(), stopped);

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
-/** What NVML tells of a GPU, as far as idleness depends on it. */
+/** What NVML reports of a GPU, as far as idleness depends on it. */
 public final class TestingFigures {
     private static final int PID = 4712;
 
@@ -24,7 +24,7 @@ public final class TestingFigures {
         return of(OptionalInt.of(utilization), OptionalLong.of(memory), Optional.empty());
     }
 
-    /** One that is parted by MIG. */
+    /** A GPU that is divided by MIG. */
     public static GpuFigures parted() {
         return of(
                 OptionalInt.of(0),

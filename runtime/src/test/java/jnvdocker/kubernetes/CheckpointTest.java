@@ -95,7 +95,7 @@ class CheckpointTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{}", "[]", "1", "{\"Data\":[1]}", "{\"Data\":{\"x\":1}}"})
-    void nothingIsToldByWhatIsThereBesides(String text) throws IOException {
+    void otherTextIsIgnored(String text) throws IOException {
         assertEquals(List.of(), written(text).entries());
     }
 
@@ -141,7 +141,7 @@ class CheckpointTest {
         assertEquals(List.of(), written(entry("[" + list + "]", "")).entries());
     }
 
-    /** Whoever opened a pipe would wait for ever. */
+    /** Opening a pipe would block for ever. */
     @Test
     void onlyAFileOfTheKubeletsIsRead() throws Exception {
         assertEquals(0, new ProcessBuilder("mkfifo", file.toString()).start().waitFor());

@@ -55,7 +55,7 @@ class DeviceHoldersTest {
     }
 
     @Test
-    void initContainerAndSidecarWithTheSameDeviceAreNotToldApart() {
+    void initContainerAndSidecarWithTheSameDeviceAreNotDistinguished() {
         var found = RECORDED.find(GPU, Set.of("0"));
         assertEquals(Optional.of(MULTI), found.pod());
         assertEquals(Optional.empty(), found.container());

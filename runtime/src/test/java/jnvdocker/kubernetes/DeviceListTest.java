@@ -24,7 +24,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-/** Which devices a kubelet is told of, and which of them are healthy. */
+/** Which devices are reported to a kubelet, and which of them are healthy. */
 class DeviceListTest {
     static final KubernetesPolicy POLICY =
             new KubernetesPolicy(

@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Writes it as root, who alone may. */
+/** Writes the file as root, which is necessary. */
 @Tag("root")
 class PodCdiFileTest {
     private static final List<DeviceNode> CONTROL = List.of(node("/dev/nvidiactl", 255));

@@ -201,7 +201,7 @@ class PodDevicePluginTest {
         assertEquals(List.of(List.of(A, C)), grants.reserved);
     }
 
-    /** Who else gives out the whole GPU gives out the instance. */
+    /** A plugin that gives out the whole GPU gives out the instance, too. */
     @Test
     void uuidsAreThoseOfInstancesAndOfTheirGpus() throws Exception {
         Gpu part = TestingLeases.part(B, 0);
@@ -260,16 +260,16 @@ class PodDevicePluginTest {
     }
 
     @Test
-    void leaseThatBeginsIsKnownAtOnceThoughALookHangs() throws Exception {
+    void leaseThatBeginsIsKnownAtOnceThoughAScanHangs() throws Exception {
         var plugin = plugin(TestingBoard.of(A, B));
-        BlockingQueue<List<Device>> told = new LinkedBlockingQueue<>();
-        plugin.watch(() -> told.add(plugin.devices()));
+        BlockingQueue<List<Device>> reported = new LinkedBlockingQueue<>();
+        plugin.watch(() -> reported.add(plugin.devices()));
         hung = true;
         changes.add();
         watch.granted(TestingLeases.held(1, ALICE, "train-7", A));
-        List<Device> last = told.poll(20, TimeUnit.SECONDS);
+        List<Device> last = reported.poll(20, TimeUnit.SECONDS);
         while (last.getFirst().healthy()) {
-            last = told.poll(20, TimeUnit.SECONDS);
+            last = reported.poll(20, TimeUnit.SECONDS);
         }
         assertTrue(last.getLast().healthy());
         assertTrue(refusal(plugin, A).startsWith("GPU 0 (GPU-5c1a1003) is held by alice's"));
@@ -298,7 +298,7 @@ class PodDevicePluginTest {
     }
 
     @Test
-    void devicesAreUnhealthyAndGivenToNobodyBeforeTheFirstLook() {
+    void devicesAreUnhealthyAndGivenToNobodyBeforeTheFirstScan() {
         hung = true;
         watch = new GpuWatch(this::board, changes).start();
         var plugin = plugin();

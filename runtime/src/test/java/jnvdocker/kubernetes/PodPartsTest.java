@@ -40,7 +40,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The parts with a registry and its own threads; there is no engine, and a kubelet that is asked.
+ * The parts with a registry and its own threads; there is no engine, and a kubelet that answers.
  */
 class PodPartsTest {
     private static final Duration LONG = Duration.ofSeconds(20);
@@ -150,21 +150,21 @@ class PodPartsTest {
         return parts.get().plugins(LONG);
     }
 
-    private static void await(BlockingQueue<List<Device>> told, List<Boolean> healthy)
+    private static void await(BlockingQueue<List<Device>> reported, List<Boolean> healthy)
             throws InterruptedException {
         List<Boolean> now = List.of();
         while (!now.equals(healthy)) {
-            List<Device> next = told.poll(LONG.toSeconds(), TimeUnit.SECONDS);
+            List<Device> next = reported.poll(LONG.toSeconds(), TimeUnit.SECONDS);
             assertTrue(next != null, "never " + healthy);
             now = next.stream().map(Device::healthy).toList();
         }
     }
 
     @Test
-    void leasesOfOthersAndTheirEndsAreTold() throws Exception {
+    void leasesOfOthersAndTheirEndsAreReported() throws Exception {
         DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
-        BlockingQueue<List<Device>> told = new LinkedBlockingQueue<>();
-        plugin.watch(() -> told.add(plugin.devices()));
+        BlockingQueue<List<Device>> reported = new LinkedBlockingQueue<>();
+        plugin.watch(() -> reported.add(plugin.devices()));
         Claim claim =
                 leases.leases()
                         .claim(
@@ -175,31 +175,31 @@ class PodPartsTest {
                                         new Origin.HostProcess("train"),
                                         Optional.empty()))
                         .orElseThrow();
-        await(told, List.of(false, true));
+        await(reported, List.of(false, true));
         leases.leases().cancel(claim);
-        await(told, List.of(true, true));
+        await(reported, List.of(true, true));
     }
 
     @Test
-    void faultWakesWhoeverLooksAndIsTold() throws Exception {
+    void faultWakesTheScanAndIsReported() throws Exception {
         DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
-        BlockingQueue<List<Device>> told = new LinkedBlockingQueue<>();
-        plugin.watch(() -> told.add(plugin.devices()));
+        BlockingQueue<List<Device>> reported = new LinkedBlockingQueue<>();
+        plugin.watch(() -> reported.add(plugin.devices()));
         for (Set<Gpu> sick : List.of(Set.of(TestingLeases.B), Set.<Gpu>of())) {
             long changes = leases.registry().changes().count();
             troubles.are(sick);
             assertEquals(changes + 1, leases.registry().changes().count());
-            await(told, List.of(true, sick.isEmpty()));
+            await(reported, List.of(true, sick.isEmpty()));
         }
     }
 
     @Test
-    void kubeletIsAskedAtTheStartAndMoreOftenWhilePodsHaveGpus() throws Exception {
+    void kubeletIsQueriedAtTheStartAndMoreOftenWhilePodsHaveGpus() throws Exception {
         DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
         assertEquals(1, requested.size());
         plugin.allocate(List.of(TestingLeases.A.uuid()));
         for (int i = 0; i < 3; i++) {
-            assertTrue(requested.poll(LONG.toSeconds(), TimeUnit.SECONDS) != null, "asked " + i);
+            assertTrue(requested.poll(LONG.toSeconds(), TimeUnit.SECONDS) != null, "query " + i);
         }
     }
 

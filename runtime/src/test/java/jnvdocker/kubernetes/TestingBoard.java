@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What a look at GPUs has found; built up step by step. */
+/** What a scan of GPUs has found; built up step by step. */
 final class TestingBoard {
     static final ProcessId KUBELET = new ProcessId(900, 30);
 

@@ -100,7 +100,7 @@ class BestSetTest {
                         TestingConnections.a40x8()));
     }
 
-    /** Of a random host: links in some pairs, and all kinds of ancestors. */
+    /** The connections of a random host: links in some pairs, and all kinds of ancestors. */
     private static Connections random(Random random, int gpus) {
         Ancestor[] ancestors = Ancestor.values();
         return TestingConnections.of(

@@ -92,15 +92,15 @@ class FilteredChoiceTest {
     void refusalSaysWhatIsMissing() throws Exception {
         GpuChoice choice = choice(TRAITS, List.of());
         assertEquals(
-                "2 GPUs of model H100 requested, but this host has 1; ask for others ('jnvdocker"
+                "2 GPUs of model H100 requested, but this host has 1; request others ('jnvdocker"
                         + " gpu ls' shows them)",
                 refusal(choice, "2,model=H100"));
         assertEquals(
-                "1 GPU with at least 100 GB of memory requested, but this host has none; ask for"
+                "1 GPU with at least 100 GB of memory requested, but this host has none; request"
                         + " others ('jnvdocker gpu ls' shows them)",
                 refusal(choice, "memory=100G"));
         assertEquals(
-                "5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
+                "5 GPUs requested, but this host has 4; request fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 refusal(choice, "5"));
     }

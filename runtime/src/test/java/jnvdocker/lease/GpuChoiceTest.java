@@ -44,7 +44,7 @@ class GpuChoiceTest {
     private static final GpuRequest EVERY = new GpuRequest.All();
 
     private static final Gpu SICK =
-            new Gpu(0, "?", -1, "0000:00:00.0", "?").with(new Refusal("it is lost", "look for it"));
+            new Gpu(0, "?", -1, "0000:00:00.0", "?").with(new Refusal("it is lost", "check it"));
     private static final Gpu NAMELESS = gpu(0, "GPU-????????-????-????-????-????????????", 0);
 
     @Test
@@ -146,8 +146,8 @@ class GpuChoiceTest {
         assertBusy(
                 "2 GPUs requested, but only GPU 2 is free: GPUs 0,1 are held by alice's container"
                     + " train-7 since 2024-01-02 09:12, GPU 3 (GPU-88888888) is reserved by bob's"
-                    + " docker run (pid 4711) since 2024-01-02 09:12; wait with --gpu-wait, or ask"
-                    + " for fewer",
+                    + " docker run (pid 4711) since 2024-01-02 09:12; wait with --gpu-wait, or"
+                    + " request fewer",
                 TWO,
                 held(1, ALICE, "train-7", A, B),
                 reserved(2, BOB, D));
@@ -176,7 +176,7 @@ class GpuChoiceTest {
                 "3 GPUs requested, but only GPUs 1,3 are free: GPU 0 (GPU-5c1a1003) is used by"
                     + " root's process python3 (pid 4711), which jnvdocker did not start, GPU 2"
                     + " (GPU-77777777) is used by container plain-1, which jnvdocker did not start;"
-                    + " wait with --gpu-wait, or ask for fewer",
+                    + " wait with --gpu-wait, or request fewer",
                 new GpuRequest.Count(3),
                 used);
         assertBusy(
@@ -232,17 +232,17 @@ class GpuChoiceTest {
         assertEquals(new GpuChoice.Chosen(List.of(C)), choice(policy, B, C).of(ONE, BOB));
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml) and gets"
-                        + " no new container; take another (free: 0,2,3), or ask an"
+                        + " no new container; take another (free: 0,2,3), or contact an"
                         + " administrator",
                 refusal(choice(policy, A, B, C, D), devices("0", "1"), BOB));
         assertEquals(
                 "4 GPUs requested, but only 3 GPUs are in service: GPU 1 is cordoned (cordon in"
-                        + " /etc/jnvdocker/config.toml); ask for fewer ('jnvdocker gpu ls' shows"
+                        + " /etc/jnvdocker/config.toml); request fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 refusal(choice(policy, A, B, C, D), new GpuRequest.Count(4), BOB));
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml) and gets"
-                        + " no new container; ask an administrator",
+                        + " no new container; contact an administrator",
                 refusal(choice(policy, B), EVERY, BOB));
     }
 
@@ -255,7 +255,7 @@ class GpuChoiceTest {
                         ALL, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud) and"
-                        + " gets no new container; take another (free: 0,2,3), or ask an"
+                        + " gets no new container; take another (free: 0,2,3), or contact an"
                         + " administrator",
                 refusal(choice, devices("1"), BOB));
     }
@@ -272,7 +272,7 @@ class GpuChoiceTest {
                 "2 GPUs requested, but alice has 1 of the 2 that each user may have at a time"
                     + " (max_gpus_per_user in /etc/jnvdocker/config.toml): GPU 0 (GPU-5c1a1003) is"
                     + " held by alice's container train-7 since 2024-01-02 09:12; wait with"
-                    + " --gpu-wait, or stop one of them, or ask for fewer",
+                    + " --gpu-wait, or stop one of them, or request fewer",
                 ChoiceText.refusal(busy).message());
         assertEquals(List.of(train), busy.leases());
     }
@@ -281,7 +281,7 @@ class GpuChoiceTest {
     void moreThanAnybodyMayHaveIsRefusedAtOnce() {
         assertEquals(
                 "4 GPUs requested, but each user may have 2 at a time (max_gpus_per_user in"
-                        + " /etc/jnvdocker/config.toml); ask for fewer",
+                        + " /etc/jnvdocker/config.toml); request fewer",
                 refusal(choice(policy(2), A, B, C, D), EVERY, BOB));
     }
 
@@ -311,7 +311,7 @@ class GpuChoiceTest {
         }
     }
 
-    /** The same request, when another user has the GPU: that lease ends without her. */
+    /** The request when another user has the GPU: that lease ends without hers. */
     @Test
     void freeGpusAreKeptForTheFirstWhoWaitsForOthers() throws RefusedException {
         Lease train = held(1, BOB, "train-7", A);
@@ -399,7 +399,7 @@ class GpuChoiceTest {
         for (String id : List.of("0", A.uuid(), A.pciAddress())) {
             assertEquals(
                     "GPU 0:1 (MIG-01000000) is cordoned (cordon in /etc/jnvdocker/config.toml) and"
-                            + " gets no new container; take another (free: 1), or ask an"
+                            + " gets no new container; take another (free: 1), or contact an"
                             + " administrator",
                     refusal(choice(policy(0, id), part(A, 0), part(A, 1), B), devices("0:1"), BOB));
         }
@@ -508,7 +508,7 @@ class GpuChoiceTest {
     @Test
     void requestThatThisHostCanNeverServeIsRefused() {
         assertRefused(
-                "5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
+                "5 GPUs requested, but this host has 4; request fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 new GpuRequest.Count(5),
                 ALL);
@@ -517,7 +517,7 @@ class GpuChoiceTest {
                 devices("0", "4"),
                 ALL);
         String none =
-                "the driver shows no GPU on this host; look at the kernel log (dmesg | grep -i"
+                "the driver shows no GPU on this host; check the kernel log (dmesg | grep -i"
                         + " nvrm)";
         assertRefused(none, EVERY, List.of());
         assertRefused(none, ONE, List.of());
@@ -529,11 +529,11 @@ class GpuChoiceTest {
         assertEquals(List.of(B), chosen(EVERY, gpus, List.of(), NEVER_USED));
         assertEquals(List.of(B), chosen(ONE, gpus, List.of(), NEVER_USED));
         assertRefused(
-                "2 GPUs requested, but only 1 GPU is in service: GPU 0 is sick; ask for fewer"
+                "2 GPUs requested, but only 1 GPU is in service: GPU 0 is sick; request fewer"
                         + " ('jnvdocker gpu ls' shows them)",
                 TWO,
                 gpus);
-        String refusal = "GPU 0 at 0000:00:00.0 cannot be given out: it is lost; look for it";
+        String refusal = "GPU 0 at 0000:00:00.0 cannot be given out: it is lost; check it";
         assertRefused(refusal, devices("0", "1"), gpus);
         assertRefused(refusal, ONE, List.of(SICK));
         assertRefused(refusal, EVERY, List.of(SICK));

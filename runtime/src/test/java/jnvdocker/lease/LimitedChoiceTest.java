@@ -78,7 +78,7 @@ class LimitedChoiceTest {
         String only =
                 "alice may have only GPUs 1,2 ("
                         + KEY
-                        + "); ask for these, or ask an administrator";
+                        + "); request these, or contact an administrator";
         assertEquals("1 GPU requested, but " + only, refusal(choice.of(device("0"), ALICE)));
         assertEquals("3 GPUs requested, but " + only, refusal(choice.of(count(3), ALICE)));
         assertEquals(List.of(B, C), chosen(choice.of(count(2), ALICE)));
@@ -105,7 +105,7 @@ class LimitedChoiceTest {
         assertEquals(
                 "1 GPU requested, but each user may have no GPU ("
                         + KEY
-                        + "); ask an administrator",
+                        + "); contact an administrator",
                 refusal(choice.of(count(1), ALICE)));
         assertTrue(choice.isForbidden(TestingLeases.ticket(1, ALICE, count(1))));
     }
@@ -155,7 +155,7 @@ class LimitedChoiceTest {
         assertFalse(choice.isForbidden(TestingLeases.ticket(1, ALICE, count(1))));
     }
 
-    /** Of the unknown, all are one user; the limit of a name is nobody's whom a label calls so. */
+    /** All unknown users count as one; a name by a label does not have that user's limit. */
     @Test
     void aGuessIsNobody() {
         Limits limits = limits(rules("alice", 4), List.of());

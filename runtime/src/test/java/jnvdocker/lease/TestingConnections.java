@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 public final class TestingConnections {
     private TestingConnections() {}
 
-    /** So many GPUs, in order of index. */
+    /** Makes a number of GPUs, in order of index. */
     public static List<Gpu> gpus(int count) {
         return IntStream.range(0, count)
                 .mapToObj(i ->
@@ -38,7 +38,7 @@ public final class TestingConnections {
         return of(8, (i, j) -> new Topology(ancestor(i, j), i / 2 == j / 2 && i % 4 >= 2 ? 4 : 0));
     }
 
-    /** Of these GPUs, as a function of two of their indexes says, the lower one first. */
+    /** Connects these GPUs by a function of two indexes, the lower one first. */
     public static Connections of(int gpus, BiFunction<Integer, Integer, Topology> connection) {
         List<Gpu> all = gpus(gpus);
         Map<GpuPair, Topology> pairs = new HashMap<>();

@@ -36,7 +36,7 @@ public final class TestingLeases {
     public static final Owner ALICE = new Owner(1001, "alice");
     public static final Owner BOB = new Owner(1002, "bob");
 
-    /** A container of an engine that no test asks. */
+    /** A container of an engine that no test queries. */
     public static final Origin CUDA = new Origin.EngineContainer("engine", Optional.of("cuda"));
 
     public static final ProcessId CLIENT = new ProcessId(4711, 100);

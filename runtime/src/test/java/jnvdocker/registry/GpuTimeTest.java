@@ -507,7 +507,7 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(Duration.ofHours(20), since(0).users().getFirst().time());
     }
 
-    /** Of an hour that is only partly in the window, it is not known when in it that was. */
+    /** The position of the time in an hour that is only partly in the window is unknown. */
     @Test
     void idleTimeIsNeverMoreThanTheTime() throws Exception {
         Lease lease = lease(0, 1, BOB, A);

@@ -53,23 +53,23 @@ class LeaseRegistryTest extends OneRegistryTest {
     }
 
     @Test
-    void observerIsToldOfWhatIsOnDisk() throws Exception {
-        List<String> told = new ArrayList<>();
+    void observerIsNotifiedOfWhatIsOnDisk() throws Exception {
+        List<String> reported = new ArrayList<>();
         registry.addListener(
                 new LeaseEvents() {
                     @Override
                     public void granted(Lease lease) {
-                        told.add("granted " + lease.claim().id());
+                        reported.add("granted " + lease.claim().id());
                     }
 
                     @Override
                     public void recovered(Lease lease) {
-                        told.add("recovered " + lease.claim().id());
+                        reported.add("recovered " + lease.claim().id());
                     }
 
                     @Override
                     public void released(Lease lease, Instant at, String evidence) {
-                        told.add("released " + lease.claim().id() + " " + at + " " + evidence);
+                        reported.add("released " + lease.claim().id() + " " + at + " " + evidence);
                     }
                 });
         reserve(ONE);
@@ -84,7 +84,7 @@ class LeaseRegistryTest extends OneRegistryTest {
                         "granted " + ONE.id(),
                         "released " + ONE.id() + " " + now + " gone",
                         "recovered " + ONE.id()),
-                told);
+                reported);
     }
 
     @Test

@@ -94,7 +94,7 @@ class PastLeasesTest {
     }
 
     @Test
-    void noMoreAreReadThanAreAskedFor() throws IOException {
+    void noMoreAreReadThanRequested() throws IOException {
         assertEquals(300, ids(registry.history()::past, 300).size());
         assertEquals(List.of(250, 50), batches);
         assertEquals(List.of(), ids(registry.history()::past, 0));
@@ -121,7 +121,7 @@ class PastLeasesTest {
         assertEquals(numbers(id -> id % 6 == 0 && id >= 500), ids(alices, 100_000));
     }
 
-    /** Others write while a reader looks at a batch. */
+    /** Others write while a reader reads a batch. */
     @Test
     void nothingIsKeptOpenBetween() throws IOException, SQLException {
         registry.history().past(1);

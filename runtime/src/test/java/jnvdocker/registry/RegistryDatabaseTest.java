@@ -116,7 +116,7 @@ class RegistryDatabaseTest {
     }
 
     @Test
-    void fileThatIsNoRegistryIsKeptBesideAndMadeAnew() throws Exception {
+    void fileThatIsNoRegistryIsKeptBesideAndReplaced() throws Exception {
         byte[] garbage = "this was a registry\n".repeat(1000).getBytes();
         Files.write(file, garbage);
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
@@ -135,7 +135,7 @@ class RegistryDatabaseTest {
             channel.truncate(length);
         }
         byte[] damaged = Files.readAllBytes(file);
-        assertMadeAnew(damaged);
+        assertReplaced(damaged);
     }
 
     @ParameterizedTest
@@ -143,7 +143,7 @@ class RegistryDatabaseTest {
     void aZeroedPageIsNoticed(int page) throws Exception {
         filled(folder, 2000).close();
         overwrite(page, new byte[PAGE]);
-        assertMadeAnew(Files.readAllBytes(file));
+        assertReplaced(Files.readAllBytes(file));
     }
 
     /** A disk leaves it so if it had written a table, but not its index, when the power went. */
@@ -155,7 +155,7 @@ class RegistryDatabaseTest {
         sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
         hold(2, "GPU-b");
         overwrite(rootOf("one_holder"), older);
-        assertMadeAnew(Files.readAllBytes(file));
+        assertReplaced(Files.readAllBytes(file));
     }
 
     @Test
@@ -243,7 +243,7 @@ class RegistryDatabaseTest {
                             + " damaged file and makes a new one",
                     e.getMessage());
         }
-        assertMadeAnew(Files.readAllBytes(file));
+        assertReplaced(Files.readAllBytes(file));
     }
 
     /**
@@ -251,7 +251,7 @@ class RegistryDatabaseTest {
      * wait.
      */
     @Test
-    void aLongHistoryIsLookedThroughWhileItIsUsed() throws Exception {
+    void aLongHistoryIsSearchedWhileItIsUsed() throws Exception {
         filled(folder, 6000).close();
         assertTrue(Files.size(file) > 1 << 20);
         hold(1, "GPU-a");
@@ -272,7 +272,7 @@ class RegistryDatabaseTest {
                     message::toString);
             assertTrue(message.contains("; restart jnvdockerd, which keeps"), message::toString);
         }
-        assertMadeAnew(damaged);
+        assertReplaced(damaged);
     }
 
     /** A sound registry that is put back after damage was found is kept. */
@@ -302,7 +302,7 @@ class RegistryDatabaseTest {
         sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
         hold(2, "GPU-b");
         overwrite(rootOf(index), older);
-        assertMadeAnew(Files.readAllBytes(file));
+        assertReplaced(Files.readAllBytes(file));
     }
 
     @Test
@@ -345,7 +345,7 @@ class RegistryDatabaseTest {
                 e.getMessage());
     }
 
-    private void assertMadeAnew(byte[] damaged) throws Exception {
+    private void assertReplaced(byte[] damaged) throws Exception {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }

@@ -17,7 +17,7 @@ class DeviceRequestTest {
         return new DeviceRequest("", 0, Optional.of(List.of(ids)), List.of(List.of("gpu")));
     }
 
-    /** Lists of capabilities are parted by bars. */
+    /** Lists of capabilities are separated by bars. */
     @ParameterizedTest
     @CsvSource({
         "'', gpu, true",

@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.Optional;
 
-/** Models are told apart, and memory is counted as in the names of models. */
+/** Models are distinguished, and memory is counted as in the names of models. */
 class GpuFilterTest {
     @ParameterizedTest
     @CsvSource({

@@ -26,7 +26,7 @@ class GrantedGpusTest {
                     new Gpu(0, "GPU-5c1a1003-1d2c", 1, "0000:07:00.0", "A100"),
                     new Gpu(1, "GPU-77777777-1d2c", 0, "0000:0f:00.0", "A100"),
                     new Gpu(2, "?", -1, "0000:47:00.0", "?")
-                            .with(new Refusal("it is lost", "look for it")));
+                            .with(new Refusal("it is lost", "check it")));
     private static final Map<String, Set<Integer>> PLACES =
             Map.of(
                     "/dev/nvidia0", Set.of(0),

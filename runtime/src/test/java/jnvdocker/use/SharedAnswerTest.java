@@ -46,12 +46,12 @@ class SharedAnswerTest {
             for (Future<Integer> other : others) {
                 assertTrue(other.get() > 1, "it began before that one came");
             }
-            assertTrue(requested.get() <= 3, "asked " + requested + " times");
+            assertTrue(requested.get() <= 3, "requested " + requested + " times");
         }
     }
 
     @Test
-    void afterAFailureItIsAskedAnew() {
+    void afterAFailureTheRequestIsRepeated() {
         assertThrows(
                 IllegalStateException.class,
                 () ->

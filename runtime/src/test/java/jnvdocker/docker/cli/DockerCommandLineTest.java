@@ -49,7 +49,7 @@ final class DockerCommandLineTest {
     }
 
     @Test
-    void helpIsAskedOnceAndOnlyForAnUnknownOption() throws Exception {
+    void helpIsReadOnceAndOnlyForAnUnknownOption() throws Exception {
         AtomicInteger requested = new AtomicInteger();
         DockerHelp help =
                 verb -> {

@@ -128,7 +128,7 @@ class DockerEngineTest {
     }
 
     @Test
-    void versionIsAskedForOnce() throws IOException {
+    void versionIsRequestedOnce() throws IOException {
         engine.image("cuda");
         engine.image("cuda");
         assertEquals(
@@ -137,14 +137,14 @@ class DockerEngineTest {
     }
 
     @Test
-    void engineWithoutVersionIsAskedWithout() throws IOException {
+    void engineWithoutVersionIsQueriedWithout() throws IOException {
         dockerd.answersRaw("/_ping", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK");
         assertTrue(engine.image("cuda").isPresent());
         assertEquals("GET " + CUDA, dockerd.requests().getLast());
     }
 
     @Test
-    void restartedEngineIsAskedAgain() throws IOException {
+    void restartedEngineIsQueriedAgain() throws IOException {
         engine.image("cuda");
         dockerd.restart();
         assertTrue(engine.image("cuda").isPresent());
@@ -160,7 +160,7 @@ class DockerEngineTest {
     }
 
     @Test
-    void newerEngineIsAskedWithItsOwnVersion() throws IOException {
+    void newerEngineIsQueriedWithItsOwnVersion() throws IOException {
         engine.image("cuda");
         dockerd.speaks("1.52");
         assertTrue(engine.image("cuda").isPresent());
@@ -178,7 +178,7 @@ class DockerEngineTest {
     }
 
     @Test
-    void manyMayAskWhileItRestarts() throws Exception {
+    void manyMayQueryItWhileItRestarts() throws Exception {
         engine.image("cuda");
         Callable<Optional<ImageConfig>> query = () -> engine.image("cuda");
         try (var pool = Executors.newFixedThreadPool(8)) {
@@ -223,7 +223,7 @@ class DockerEngineTest {
 
     @ParameterizedTest
     @ValueSource(ints = {403, 409, 500, 503})
-    void refusalIsToldInTheEnginesWords(int status) {
+    void refusalKeepsTheEnginesText(int status) {
         dockerd.answers(CUDA, status, "{\"message\":\"the disk is full\"}");
         String text = assertFailure(() -> engine.image("cuda"));
         assertTrue(text.contains("refused to inspect image cuda"), text);

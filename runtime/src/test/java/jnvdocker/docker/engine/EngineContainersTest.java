@@ -187,7 +187,7 @@ class EngineContainersTest {
 
     /** Its first process must be a live one: ours. */
     @Test
-    void runningContainerIsLookedIntoOnce() throws IOException {
+    void runningContainerIsInspectedOnce() throws IOException {
         long pid = ProcessHandle.current().pid();
         dockerd.answers(
                         "/info",

@@ -32,7 +32,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 
-/** What an engine is asked, and what is written down, when things happen to its containers. */
+/** The requests to an engine, and the registry's changes, after events of its containers. */
 class EngineWatchTest {
     private static final String CLAIM = "0123456789ab";
     private static final String LABELLED =
@@ -87,14 +87,14 @@ class EngineWatchTest {
                         .formatted(action, container, name, claim));
     }
 
-    /** Has the engine tell of everything, and of one more container, which is looked into. */
+    /** Publishes all events, and those of one more container, which is inspected. */
     private void watchUntilSeen(Callable<Boolean> seen) throws Exception {
         happens("start", "last", "last", "");
         dockerd.happened(events.toString());
         try (EngineWatch _ = EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts())) {
             long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
             while (requested("/containers/last/json") == 0 || !seen.call()) {
-                assertTrue(System.nanoTime() < deadline, () -> "asked: " + dockerd.requests());
+                assertTrue(System.nanoTime() < deadline, () -> "requests: " + dockerd.requests());
                 Thread.sleep(10);
             }
         }
@@ -144,7 +144,7 @@ class EngineWatchTest {
             happens("start", "c", "c", CLAIM);
         }
         watchUntilSeen(() -> requested(LABELLED) > 1);
-        assertTrue(requested(LABELLED) < 10, () -> "asked: " + dockerd.requests());
+        assertTrue(requested(LABELLED) < 10, () -> "requests: " + dockerd.requests());
     }
 
     /** Whether the container carries a label of ours or not. */

@@ -74,7 +74,7 @@ class HungEngineTest {
         try {
             return Files.readSymbolicLink(descriptor).toString().startsWith("socket:");
         } catch (IOException e) {
-            return false; // it was of the look itself
+            return false; // it belonged to the scan itself
         }
     }
 
@@ -104,7 +104,7 @@ class HungEngineTest {
         for (int i = 0; i < 20; i++) {
             assertEquals(List.of(), engine.running(LONG));
         }
-        // Only a few calls at a time ask about one container; another one is looked into.
+        // Only a few calls at a time inspect one container; another one is inspected.
         dockerd.answers("/containers/other/json", 200, "{\"Id\": \"other\", \"Name\": \"/o\"}");
         assertEquals("other", engine.inspect("other", LONG).orElseThrow().id());
         assertEquals(2, requested());

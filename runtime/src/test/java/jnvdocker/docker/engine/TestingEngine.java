@@ -75,7 +75,7 @@ final class TestingEngine implements AutoCloseable {
         mute = true;
     }
 
-    /** Tells whoever follows its events of these, and of no others, from now on. */
+    /** From now on, publishes these events and no others. */
     TestingEngine happened(String json) {
         events = json;
         return this;

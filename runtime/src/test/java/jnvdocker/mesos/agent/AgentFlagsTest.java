@@ -52,7 +52,7 @@ class AgentFlagsTest {
                         status(gpu(3), GpuStatus.State.UNMANAGED, "used by bob's python3", false),
                         status(
                                 new Gpu(4, "?", -1, "0000:47:00.0", "?")
-                                        .with(new Refusal("the driver is mute", "look for it")),
+                                        .with(new Refusal("the driver is mute", "check it")),
                                 GpuStatus.State.SICK,
                                 "the driver is mute",
                                 false),
@@ -181,7 +181,7 @@ class AgentFlagsTest {
     }
 
     @Test
-    void noGpusMayBeAskedFor() throws RefusedException {
+    void noGpusMayBeRequested() throws RefusedException {
         assertEquals("cpus:2;gpus:0", flags(FREE, "cpus:2;gpus:0", null, ANY).resources());
         assertEquals(List.of(), flags(FREE, "gpus:0", null, ANY).remarks());
     }

@@ -120,7 +120,7 @@ class RunningAgentTest {
     }
 
     @Test
-    void folderIsLookedForWhereTheAgentSeesIt() throws IOException {
+    void folderIsSearchedWhereTheAgentSeesIt() throws IOException {
         RunningAgent agent = agent("--launcher_dir=/opt/launcher");
         assertFalse(agent.callsUs());
         Path folder = Files.createDirectories(root.resolve("opt/launcher"));

@@ -62,7 +62,7 @@ class LaunchInfoTest {
     }
 
     @Test
-    void executorIsToldOfTheTasksEnvironment() throws IOException {
+    void executorGetsTheTasksEnvironment() throws IOException {
         LaunchInfo info =
                 LaunchInfo.parse(
                         """
@@ -77,7 +77,7 @@ class LaunchInfoTest {
     }
 
     @Test
-    void executorThatIsToldOfNoneIsToldThen() throws IOException {
+    void executorWithoutAnEnvironmentGetsOne() throws IOException {
         LaunchInfo info = LaunchInfo.parse("{\"command\":{\"arguments\":[\"mesos-executor\"]}}");
         assertEquals(Map.of(), info.taskEnvironment());
         info.setTaskEnvironment(Map.of());

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** Whom podman and containerd run with a runtime, as their processes and files tell. */
+/** The containers that podman and containerd run with a runtime, by their processes and files. */
 class RunningContainersTest {
     private static final Path PROGRAM = Path.of("/opt/rt/nvidia-container-runtime");
 

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Programs that are called dockerd, whoever has started them. */
+/** Programs that are called dockerd, of any user. */
 @Tag("root")
 class RunningDockerdTest {
     private static final String NOBODY = "65534";

@@ -94,7 +94,7 @@ class RuntimeHealthTest {
     @Test
     void programIsThereAndAsksThisDaemon() throws Exception {
         settle(Path.of("/run/other.sock"));
-        assertWrong("asks another daemon, at /run/other.sock");
+        assertWrong("connects to another daemon, at /run/other.sock");
         Files.writeString(registration.program(), "another's");
         assertWrong("is missing or was changed");
     }

@@ -232,7 +232,7 @@ class TomlSettingsTest {
     }
 
     @Test
-    void ourOwnIsToldThatImagesGetNoneInAFileOfItsOwn(@TempDir Path folder) throws Exception {
+    void imagesGetNoneByAFileOfOurOwnRuntime(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("config.toml");
         OwnConfig config = new OwnConfig(file);
         assertEquals(Optional.empty(), config.imageNeed());

@@ -412,7 +412,7 @@ class GpuWishesTest {
     /** No image knows which GPUs its host has. */
     @ParameterizedTest
     @CsvSource({"1", "GPU-5c1a1003", "'0,2'"})
-    void gpusNamedToAnEngineThatDoesNotTellItsImagesAreItsUsers(String value) throws Exception {
+    void gpusNamedToAnEngineThatDoesNotReportItsImagesAreItsUsers(String value) throws Exception {
         visible(value);
         GpuWish named =
                 gpus(GpuRequest.parseOption("device=" + value), GpuWish.Source.VISIBLE_DEVICES);
@@ -496,7 +496,7 @@ class GpuWishesTest {
         environment = "'JNVDOCKER_GPUS=1','PATH=/bin','NVIDIA_VISIBLE_DEVICES=all'";
         assertEquals(gpus(ONE, GpuWish.Source.VARIABLE), ofDocker());
         environment = "'X=1','PATH=/bin','NVIDIA_VISIBLE_DEVICES=all'";
-        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
         image =
                 Optional.of(
                         ImageConfig.of(
@@ -504,9 +504,9 @@ class GpuWishesTest {
                                 List.of("A", "NVIDIA_VISIBLE_DEVICES=all", "A=1", "B=1", "B=2")));
         standard = "nvidia";
         environment = "'A','NVIDIA_VISIBLE_DEVICES=all','A=1','B=1','B=2'";
-        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
         environment = "'X=1','A','NVIDIA_VISIBLE_DEVICES=all','B=1'";
-        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
     }
 
     @Test
@@ -521,7 +521,7 @@ class GpuWishesTest {
         image = Optional.empty();
         assertEquals(all, ofDocker());
         standard = "nvidia";
-        assertWithheld("has no GPU: its image asks for GPUs", ofDocker());
+        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
     }
 
     @Test
@@ -556,7 +556,7 @@ class GpuWishesTest {
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
         visible("all");
         assertWithheld(
-                "has no GPU: its image asks for GPUs, which counts for nothing here (image_need in"
+                "has no GPU: its image requests GPUs, which counts for nothing here (image_need in"
                         + " /etc/c); request GPUs with --gpus, or with a label jnvdocker.gpus",
                 ofDocker());
         labels = "'jnvdocker.gpus':'all'";
@@ -565,7 +565,7 @@ class GpuWishesTest {
         visible("1");
         assertEquals(
                 "a variable does not select GPUs here (env_selects in /etc/c), and this container's"
-                        + " user sets NVIDIA_VISIBLE_DEVICES; ask with --gpus or the label"
+                        + " user sets NVIDIA_VISIBLE_DEVICES; request GPUs with --gpus or the label"
                         + " jnvdocker.gpus",
                 assertThrows(RefusedException.class, this::ofDocker).getMessage());
         visible("none");

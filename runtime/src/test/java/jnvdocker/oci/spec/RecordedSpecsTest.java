@@ -255,7 +255,7 @@ class RecordedSpecsTest {
         assertFalse(spec.environment().containsKey("NVIDIA_CTK_LIBCUDA_DIR"));
     }
 
-    /** Podman does not tell which mounts are the user's. */
+    /** Podman does not report which mounts are the user's. */
     @ParameterizedTest
     @CsvSource({
         "/data/nvidia-models, /models",
