@@ -50,7 +50,7 @@ final class ClassArchive {
         }
     }
 
-    /** What {@code jcmd VM.cds dynamic_dump} does. */
+    /** Writes the archive as {@code jcmd VM.cds dynamic_dump} does. */
     private static void dump(Path file) throws IOException {
         try {
             Method dump =

@@ -126,7 +126,7 @@ final class ClientServer implements AutoCloseable {
             return docker.isPresent() ? docker : HostNames.ofThisHost().group("jnvdocker");
         } catch (NoAnswerException e) {
             LOG.error(
-                    "groups cannot be looked up: only root may connect to jnvdockerd; restart it"
+                    "cannot look up groups: only root may connect to jnvdockerd; restart it"
                             + " when 'getent group {}' works",
                     configured.isEmpty() ? "docker" : configured);
             return Optional.empty();
@@ -174,7 +174,7 @@ final class ClientServer implements AutoCloseable {
         try {
             ClientConnection.refuse(channel, why);
         } catch (IOException e) {
-            LOG.debug("a client did not hear that {}: {}", why, e.getMessage());
+            LOG.debug("a client was not notified that {}: {}", why, e.getMessage());
         } finally {
             close(channel);
         }

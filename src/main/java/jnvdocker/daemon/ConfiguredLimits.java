@@ -40,7 +40,7 @@ final class ConfiguredLimits {
 
     static Limits read(ConfigFile written, Path file) throws StartException {
         ConfiguredLimits limits = new ConfiguredLimits();
-        // It fits nobody whom a name could fit, and nobody but those few.
+        // No other rule applies to unknown users.
         limits.number(
                 written.at("max_gpus_unknown"),
                 Subject.UNKNOWN,

@@ -24,13 +24,13 @@ import java.util.function.Supplier;
  */
 final class KubernetesParts implements AutoCloseable {
 
-    /** For the first scan of the GPUs, and of the driver's files. */
+    /** The time limit of the first scan of the GPUs, and of the driver's files. */
     private static final Duration SCAN_LIMIT = Duration.ofSeconds(5);
 
-    /** For its thread to end, in which an open socket may still be closed. */
+    /** The time limit for its thread to end and to close its socket. */
     private static final Duration END = Duration.ofSeconds(5);
 
-    /** For the first try to register. */
+    /** The time limit of the first registration. */
     private static final Duration FIRST = Duration.ofSeconds(8);
 
     private static final Duration STEP = Duration.ofMillis(50);
@@ -64,7 +64,7 @@ final class KubernetesParts implements AutoCloseable {
         this.policy = policy;
     }
 
-    /** Before anybody else is served: pods that run keep their GPUs, also without the registry. */
+    /** Runs before requests are served: running pods keep their GPUs, even without the registry. */
     KubernetesParts start() throws IOException {
         begin(policy.get());
         thread.start();

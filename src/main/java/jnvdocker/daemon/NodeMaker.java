@@ -35,7 +35,7 @@ final class NodeMaker {
             return;
         }
         String names = nodes.all().stream().map(DeviceNode::name).collect(Collectors.joining(", "));
-        // Of those that no container of ours needs, too.
+        // Links are made for nodes that no container of ours needs, too.
         nodes.link();
         out.println("jnvdocker: device nodes are there: " + names);
     }

@@ -60,7 +60,7 @@ final class DescriptorCheck implements Check {
                         what
                                 + ", and until "
                                 + (pending == 1 ? "one of them is" : pending + " of them are")
-                                + " looked through the GPUs that they may open count as used",
+                                + " read, the GPUs that they may open count as used",
                         remedy);
     }
 }

@@ -26,7 +26,7 @@ final class EngineCheck implements Check {
     private static final Pattern VERSION =
             Pattern.compile("([0-9]{1,5})\\.([0-9]{1,5})\\.([0-9]{1,5})");
 
-    /** From this runc on. */
+    /** The first runc that needs no links. */
     private static final int[] NEEDS_NO_LINKS = {1, 1, 7};
 
     private final DockerEngine engine;
@@ -62,7 +62,7 @@ final class EngineCheck implements Check {
         if (!facts.product().isDocker() || facts.product().rootless()) {
             return List.of(
                     Finding.wrong(
-                            "what answers at "
+                            "the server at "
                                     + engine.socket()
                                     + " is "
                                     + facts.product().title()
@@ -101,7 +101,7 @@ final class EngineCheck implements Check {
                         Finding.wrong(
                                 "the engine's default runtime is "
                                         + Quote.shown(facts.runtimes().standard())
-                                        + ", which gives GPUs to any image that asks,"
+                                        + ", which gives GPUs to any image that requests them,"
                                         + " bypassing jnvdocker",
                                 "take \"default-runtime\" out of /etc/docker/daemon.json, and"
                                         + " restart docker; or have jnvdocker's: 'jnvdocker"
@@ -120,7 +120,7 @@ final class EngineCheck implements Check {
                                 "a systemctl daemon-reload takes the GPUs of running containers:"
                                         + " systemd manages their cgroups, runc "
                                         + Quote.shown(runtime)
-                                        + " tells it only of devices with a link in /dev/char, and"
+                                        + " passes on only devices with a link in /dev/char, and"
                                         + " there is none for "
                                         + String.join(", ", missing),
                                 "make the links: "

@@ -72,7 +72,7 @@ final class GpuCheck implements Check {
         return found;
     }
 
-    /** What is no reason to give a GPU to nobody. */
+    /** Hints that do not take a GPU out of service. */
     static List<Finding> hints(Gpu gpu, Health health, Instant now) {
         String name = GpuText.name(gpu);
         List<Finding> hints = new ArrayList<>();
@@ -81,13 +81,13 @@ final class GpuCheck implements Check {
             hints.add(
                     Finding.hint(
                             name + " is slowed down, since it is too hot",
-                            "look after its fans and the air around it"));
+                            "check its fans and its air flow"));
         }
         if ((slowed & SLOWED_BY_POWER) != 0) {
             hints.add(
                     Finding.hint(
                             name + " is slowed down by its power supply",
-                            "look after its power cables and the host's power supply"));
+                            "check its power cables and the host's power supply"));
         }
         long uncorrected = health.uncorrected().orElse(0);
         if (uncorrected > 0) {
@@ -107,7 +107,7 @@ final class GpuCheck implements Check {
                                     + health.otherXid().getAsInt()
                                     + " of "
                                     + name,
-                            "look for it in dmesg and in NVIDIA's list of Xids"));
+                            "search dmesg and NVIDIA's list of Xids for it"));
         }
         Optional<Instant> late =
                 health.reportedAt().filter(at -> Duration.between(at, now).compareTo(LATE) > 0);
@@ -118,7 +118,7 @@ final class GpuCheck implements Check {
                                     + name
                                     + " for "
                                     + Span.between(late.get(), now),
-                            "look for Xid in dmesg: the driver may wait for the GPU"));
+                            "search dmesg for Xid: the driver may wait for the GPU"));
         }
         return hints;
     }
@@ -148,14 +148,14 @@ final class GpuCheck implements Check {
                     Optional.of(
                             Finding.wrong(
                                     held + ", and the driver does not show it",
-                                    "look for Xid in dmesg: it may have fallen off the bus, and"
+                                    "search dmesg for Xid: it may have fallen off the bus, and"
                                             + " come back with a restart of the host"));
             case STUCK ->
                     Optional.of(
                             Finding.wrong(
                                     held + ": " + status.note(),
-                                    "end that process (kill -KILL PID); if it does not end, look"
-                                            + " for Xid in dmesg: it waits in the kernel, and it"
+                                    "end that process (kill -KILL PID); if it does not end, search"
+                                            + " dmesg for Xid: it waits in the kernel, and it"
                                             + " may take a restart of the host"));
             case HELD, RESERVED ->
                     gpu.trouble()

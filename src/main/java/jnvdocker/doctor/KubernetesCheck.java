@@ -66,7 +66,7 @@ final class KubernetesCheck implements Check {
             case Registration.Trying _ ->
                     Finding.unknown("the kubelet has not been offered " + resource + " yet");
             case Registration.Registered _ ->
-                    Finding.ok("the kubelet gives pods that ask for " + resource + " our GPUs");
+                    Finding.ok("the kubelet gives pods that request " + resource + " our GPUs");
             case Registration.NoKubelet _ ->
                     Finding.wrong(
                             "no kubelet answers in "
@@ -89,7 +89,7 @@ final class KubernetesCheck implements Check {
         };
     }
 
-    /** Of the driver's files and the nodes. */
+    /** Checks the driver's files and the nodes. */
     private Finding files() {
         if (facts.obstacle().isPresent()) {
             return Finding.wrong(facts.obstacle().get().precededBy("pods get no driver's files: "));
@@ -125,7 +125,7 @@ final class KubernetesCheck implements Check {
         } catch (MalformedCheckpointException e) {
             return Finding.wrong(
                     e.getMessage() + ", so that pods are not known",
-                    "restart the kubelet, which writes it anew");
+                    "restart the kubelet, which rewrites it");
         } catch (IOException e) {
             return Finding.unknown("which pods have GPUs: " + FileErrors.describe(e));
         }

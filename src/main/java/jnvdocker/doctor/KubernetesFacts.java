@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** What this daemon does for pods of Kubernetes. */
+/** The daemon's services for pods of Kubernetes. */
 public interface KubernetesFacts {
     /** Whether a kubelet is served. */
     boolean enabled();
@@ -32,7 +32,7 @@ public interface KubernetesFacts {
     /** How many GPUs pods have leases of. */
     int gpusOfPods() throws IOException;
 
-    /** What has become of each resource, after the first try of each, if that ends soon. */
+    /** The registration of each resource, after its first try, if that ends soon. */
     List<Registration> registrations();
 
     /** Why no pod of this kubelet starts with GPUs; empty if pods do, or none has tried to. */
@@ -41,7 +41,7 @@ public interface KubernetesFacts {
     /** Why pods get no driver's files; empty if they do. */
     Optional<Refusal> obstacle();
 
-    /** What is wrong with the CDI file, which pods can do without; empty if nothing is. */
+    /** The fault of the CDI file, which pods can do without; empty if there is none. */
     Optional<Refusal> cdiFault();
 
     /** The path of the CDI file; empty if pods get no CDI devices. */

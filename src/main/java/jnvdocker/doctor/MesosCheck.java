@@ -78,7 +78,7 @@ final class MesosCheck implements Check {
 
     private static Finding withoutHook(RunningAgent agent, String name) {
         String instead =
-                " does not ask jnvdocker (its --launcher_dir is "
+                " does not query jnvdocker (its --launcher_dir is "
                         + Quote.shown(agent.launcherDir())
                         + ")";
         if (agent.hasResourcesInFile()) {
@@ -102,7 +102,7 @@ final class MesosCheck implements Check {
                     FLAGS);
         }
         return agent.offersGpus() || agent.hasResourcesInFile()
-                ? Finding.ok(name + " asks jnvdocker for its tasks' GPUs")
-                : Finding.hint(name + " asks jnvdocker, and offers no GPUs", FLAGS);
+                ? Finding.ok(name + " gets its tasks' GPUs from jnvdocker")
+                : Finding.hint(name + " queries jnvdocker, and offers no GPUs", FLAGS);
     }
 }

@@ -67,7 +67,7 @@ final class OldPluginCheck implements Check {
             found.add(
                     Finding.wrong(
                             spec
-                                    + " tells Docker another address of plugin "
+                                    + " gives Docker another address of plugin "
                                     + daemon.pluginName()
                                     + " than ours",
                             "rm " + spec));

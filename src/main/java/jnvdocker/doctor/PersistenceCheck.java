@@ -47,7 +47,7 @@ final class PersistenceCheck implements Check {
         if (!Files.exists(KERNEL)) {
             return List.of(
                     Finding.unknown(
-                            DAEMON + " does not run, and this kernel has no driver to ask"));
+                            DAEMON + " does not run, and this kernel has no driver to query"));
         }
         Optional<DriverVolume> volume = volumes.find(HostDriver.readVersion(host));
         if (volume.isEmpty()) {
@@ -114,6 +114,6 @@ final class PersistenceCheck implements Check {
     }
 
     private static Finding unanswered(String why) {
-        return Finding.unknown(DAEMON + " does not run, and nvidia-smi does not tell: " + why);
+        return Finding.unknown(DAEMON + " does not run, and nvidia-smi does not report it: " + why);
     }
 }

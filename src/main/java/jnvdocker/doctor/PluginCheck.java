@@ -64,8 +64,7 @@ final class PluginCheck implements Check {
         DriverVersion driver = HostDriver.readVersion(host);
         engine.facts(EngineCheck.LIMIT);
         if (volumes.find(driver).isEmpty()) {
-            return Finding.unknown(
-                    "the engine was not asked: the driver volume it would ask for is incomplete");
+            return Finding.unknown("the engine was not queried: its driver volume is incomplete");
         }
         String volume = DriverVolume.name(driver);
         try {
@@ -86,7 +85,7 @@ final class PluginCheck implements Check {
                             + ")",
                     "see that "
                             + daemon.pluginSocket()
-                            + " is where it looks for plugins, and "
+                            + " is in its directory of plugins, and "
                             + daemon.restart());
         }
     }

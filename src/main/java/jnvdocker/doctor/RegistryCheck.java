@@ -47,7 +47,7 @@ final class RegistryCheck implements Check {
                                 "the registry was damaged, and rebuilt from what the containers"
                                         + " say; the history before that is in "
                                         + file,
-                                "look at that disk's health, and rm " + file + "*"));
+                                "check that disk's health, and rm " + file + "*"));
             }
         }
         return found;

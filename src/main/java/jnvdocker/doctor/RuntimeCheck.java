@@ -161,7 +161,7 @@ final class RuntimeCheck implements Check {
                     case Origin.EngineContainer _, Origin.OtherEngineContainer _ ->
                             plugin.add(name);
                     case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> {
-                        // Not of an engine.
+                        // These have no engine.
                     }
                 }
             }

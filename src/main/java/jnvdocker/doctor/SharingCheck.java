@@ -60,7 +60,7 @@ final class SharingCheck implements Check {
         return found;
     }
 
-    /** Unknown users may be those that are known: they count only where nobody is known. */
+    /** Unknown users may be the known ones: they count only where none is known. */
     private int users() throws IOException {
         Instant since = Instant.now().minus(LATELY);
         List<GpuTime.Use> uses = leases.gpuTime(since, Optional.empty()).users();

@@ -17,7 +17,7 @@ import java.util.function.BooleanSupplier;
 final class UnitCheck implements Check {
     private static final Duration LIMIT = Duration.ofSeconds(3);
 
-    /** Where the Debian package and the RPM have the tree. */
+    /** The directory of the tree in the Debian package and the RPM. */
     private static final Path PACKAGED = Path.of("/usr/lib/jnvdocker");
 
     /** See sd_booted(3). */
@@ -71,7 +71,7 @@ final class UnitCheck implements Check {
     }
 
     private static List<Finding> unanswered(String why) {
-        return List.of(Finding.unknown("systemctl show does not tell: " + why));
+        return List.of(Finding.unknown("systemctl show does not report it: " + why));
     }
 
     /**
@@ -121,7 +121,7 @@ final class UnitCheck implements Check {
                     found,
                     KUBELET,
                     List.of(SERVICE),
-                    "at boot the kubelet rejects pods that ask for GPUs");
+                    "at boot the kubelet rejects pods that request GPUs");
         }
         if (!daemon.service()) {
             found.add(

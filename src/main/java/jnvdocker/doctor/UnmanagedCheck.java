@@ -62,7 +62,7 @@ final class UnmanagedCheck implements Check {
                 use.container()
                                 .map(container -> "docker stop " + Quote.shown(container.name()))
                                 .or(() -> LeaseText.other(use).map(it -> Quote.shown(it.toStop())))
-                                .orElseGet(() -> "ask its user to end it, or kill" + pid(use))
+                                .orElseGet(() -> "have its user end it, or kill" + pid(use))
                         + (LeaseText.other(use).isPresent()
                                 ? ", and start it with a lease (jnvdocker runtime --help)"
                                 : ", and start it with jnvdocker run")

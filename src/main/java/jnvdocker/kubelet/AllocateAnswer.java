@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 
-/** What containers get with their devices: {@code AllocateResponse}. */
+/** The edits of containers with devices: {@code AllocateResponse}. */
 public record AllocateAnswer(List<Container> containers) {
     private static final int CONTAINERS = 1;
     private static final int VARIABLES = 1;

@@ -34,10 +34,10 @@ final class Competitors {
     /** How many times a plugin that does not answer is queried. */
     private static final int TRIES = 3;
 
-    /** In which a plugin that has made its socket begins to listen. */
+    /** The time in which a plugin that has made its socket begins to listen. */
     private static final Duration BEGINNING = Duration.ofSeconds(5);
 
-    /** With their shares; one of each would do. */
+    /** The devices with their shares; one of each suffices. */
     private static final int MOST_GPUS = 8192;
 
     private final GrpcSockets grpc;
@@ -89,7 +89,7 @@ final class Competitors {
         known.putAll(queried);
     }
 
-    /** They give up when we are to. */
+    /** Waits for the threads, whose calls have time limits; an interrupt is kept for later. */
     private static void await(List<Thread> threads) {
         boolean interrupted = false;
         for (Thread thread : threads) {
@@ -123,7 +123,7 @@ final class Competitors {
                                     .collect(Collectors.toSet());
             return plugin.answered(Optional.of(ids));
         } catch (IOException e) {
-            LOG.debug("{} does not tell its devices: {}", path, e.getMessage());
+            LOG.debug("{} does not report its devices: {}", path, e.getMessage());
             boolean other =
                     e instanceof GrpcException answer && answer.code() == Status.Code.UNIMPLEMENTED;
             return plugin.answered(other ? Optional.of(Set.of()) : Optional.empty());

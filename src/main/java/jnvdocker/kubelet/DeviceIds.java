@@ -34,7 +34,7 @@ public record DeviceIds(List<List<String>> containers) {
     }
 
     /**
-     * Those of a {@code PreStartContainerRequest}.
+     * Parses the ids of a {@code PreStartContainerRequest}.
      *
      * @throws IOException when it is malformed
      */

@@ -85,7 +85,7 @@ final class GrpcKubelet implements Kubelet {
             return turn.tryAcquire(limit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new IOException("interrupted while the kubelet was asked", e);
+            throw new IOException("interrupted during a request to the kubelet", e);
         }
     }
 }

@@ -14,7 +14,7 @@ final class GrpcLog extends Handler {
 
     private final SimpleFormatter format = new SimpleFormatter();
 
-    // Kept here, since Java forgets loggers that nobody keeps, with their settings.
+    // Kept here, since Java drops unreferenced loggers, with their settings.
     private final Logger logger = Logger.getLogger("io.grpc");
 
     private GrpcLog() {}

@@ -38,7 +38,7 @@ public final class GrpcSockets implements AutoCloseable {
     /** A request names a device or more, by ids of a few dozen bytes. */
     private static final int MOST_REQUEST = 256 << 10;
 
-    /** As much as Kubernetes' own client reads of a kubelet. */
+    /** The limit of Kubernetes' own client for a kubelet's answer. */
     private static final int MOST_ANSWER = 16 << 20;
 
     /** A container that waits for its GPU keeps a call open. */

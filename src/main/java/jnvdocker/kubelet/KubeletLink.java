@@ -50,7 +50,7 @@ public final class KubeletLink implements AutoCloseable {
         registrar = Optional.of(Registrar.start(grpc, folder, resources));
     }
 
-    /** What has become of each resource; empty before any is served. */
+    /** The registration of each resource; empty before any is served. */
     public synchronized List<Registration> registrations() {
         return registrar.map(Registrar::registrations).orElse(List.of());
     }

@@ -42,7 +42,7 @@ final class PluginCalls {
 
     private static final String PREFIX = "jnvdocker: ";
 
-    /** What an event of Kubernetes shows of a message. */
+    /** The length of a message that an event of Kubernetes shows. */
     private static final int MOST_TEXT = 1000;
 
     /** The longest time that a start may wait; a kubelet then requests it again. */
@@ -51,7 +51,7 @@ final class PluginCalls {
     /** A wait ends this long before the kubelet's deadline, at which no reason would reach it. */
     private static final Duration MARGIN = Duration.ofSeconds(3);
 
-    /** By how much a start may be late. */
+    /** The longest delay of a start. */
     private static final Duration DELAY = Duration.ofSeconds(2);
 
     private static final int MOST_STARTS = 256;
@@ -158,7 +158,9 @@ final class PluginCalls {
         return most.compareTo(PATIENCE) < 0 ? most : PATIENCE;
     }
 
-    /** One that takes longer goes on by itself: the next try of the kubelet finds what it did. */
+    /**
+     * A call that takes longer goes on in the background: the kubelet's next try gets its result.
+     */
     private static void await(FutureTask<Void> start, List<String> ids, Duration patience)
             throws StatusException {
         try {
@@ -210,7 +212,7 @@ final class PluginCalls {
     }
 
     private static StatusException malformed(String what) {
-        return failure(Status.INVALID_ARGUMENT, new Refusal(what, "look into the kubelet's log"));
+        return failure(Status.INVALID_ARGUMENT, new Refusal(what, "see the kubelet's log"));
     }
 
     private static StatusException unexpected(String call, Throwable cause) {
@@ -220,10 +222,10 @@ final class PluginCalls {
                 Status.INTERNAL,
                 new Refusal(
                         "cannot answer " + call + " (" + reason + ")",
-                        "look into the log of jnvdockerd (journalctl -u jnvdocker)"));
+                        "see the log of jnvdockerd (journalctl -u jnvdocker)"));
     }
 
-    /** In one line, as it becomes a part of the kubelet's own. */
+    /** Writes one line, since it becomes part of the kubelet's own message. */
     private static StatusException failure(Status status, Refusal refusal) {
         String text = PREFIX + Quote.lines(refusal.message()).replaceAll("\\s*\n\\s*", " ");
         return status.withDescription(

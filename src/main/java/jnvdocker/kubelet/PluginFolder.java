@@ -49,7 +49,7 @@ final class PluginFolder {
         return path.resolve(KUBELET);
     }
 
-    /** Why nobody in it can be trusted; empty if all can. */
+    /** Why no file in it can be trusted; empty if all can. */
     Optional<Refusal> fault() {
         try {
             return KubeletFolder.fault(path);

@@ -41,7 +41,7 @@ final class ResourceRegistrar implements AutoCloseable {
      */
     private static final Duration SETTLE = Duration.ofMillis(300);
 
-    /** In which a kubelet begins to read the devices. */
+    /** The time in which a kubelet begins to read the devices. */
     private static final Duration READ_LIMIT = Duration.ofSeconds(2);
 
     /** A registration that has lasted so long was no failure. */
@@ -74,7 +74,7 @@ final class ResourceRegistrar implements AutoCloseable {
         state = new Registration(resource.name(), new Trying(), Instant.now());
     }
 
-    /** What has become of it; for any thread. */
+    /** The outcome of the registration; for any thread. */
     Registration registration() {
         return state;
     }
@@ -135,7 +135,7 @@ final class ResourceRegistrar implements AutoCloseable {
         return registerIfDue(poll);
     }
 
-    /** Serves nobody, since nobody there can be trusted. */
+    /** Serves no kubelet, since none there can be trusted. */
     void withdraw(Refusal why) {
         closeServer();
         kubelet = Optional.empty();
@@ -156,7 +156,7 @@ final class ResourceRegistrar implements AutoCloseable {
                                         "the kubelet has registered "
                                                 + resource.name()
                                                 + ", but does not read its devices",
-                                        "look into the kubelet's log")));
+                                        "see the kubelet's log")));
             }
             retry();
         }
@@ -201,7 +201,7 @@ final class ResourceRegistrar implements AutoCloseable {
             return;
         }
         if (server.isPresent()) {
-            LOG.info("{} was removed, and is made anew", socket());
+            LOG.info("{} was removed, and is created again", socket());
             closeServer();
             registered = false;
             if (!fresh) {
@@ -243,7 +243,7 @@ final class ResourceRegistrar implements AutoCloseable {
                                             + " ("
                                             + e.getMessage()
                                             + ")",
-                                    "look into the kubelet's log")));
+                                    "see the kubelet's log")));
             retry();
         }
     }

@@ -107,7 +107,7 @@ public final class MetricsPage implements WebPages {
         return text;
     }
 
-    /** What has ended is read first: what ends meanwhile is missed, and not counted twice. */
+    /** Reads ended leases first: one that ends meanwhile is missed rather than counted twice. */
     private void addDecisions(Samples samples) throws IOException {
         DecisionCounts counts = leases.counts();
         DecisionCounts.Counts now = counts.now();

@@ -29,7 +29,7 @@ record Event(
     private static final String PREFIX = "JNVDOCKER_";
 
     /**
-     * That of a line of the log.
+     * Returns the event of a line of the log.
      *
      * @param fields as the journal has them
      */

@@ -19,13 +19,14 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The programs in an administrator's directories. They run as root, so nobody else may write them.
+ * The programs in an administrator's directories. They run as root, so no other user may write to
+ * them.
  */
 final class Programs {
     private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final int OTHERS_WRITE = 0022;
 
-    /** As of run-parts: copies that editors and packages leave have other names. */
+    /** The names that run-parts allows: copies of editors and packages have others. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_-]+");
 
     private Programs() {}
@@ -63,7 +64,7 @@ final class Programs {
      * Runs a program.
      *
      * @param input the file that is its standard input
-     * @throws RefusedException when somebody besides root can write to it or to its directory
+     * @throws RefusedException when another user can write to it or to its directory
      * @throws IOException when it fails, or does not end in time
      */
     static void run(Path program, File input) throws RefusedException, IOException {

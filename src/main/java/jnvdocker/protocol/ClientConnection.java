@@ -147,7 +147,7 @@ public final class ClientConnection implements AutoCloseable {
         err("jnvdocker: " + text);
     }
 
-    /** From now on the client repeats its request if this daemon goes away: it keeps its place. */
+    /** Makes the client repeat its request if this daemon goes away, as it keeps its place. */
     public void waits() throws IOException {
         send(FrameType.WAIT, new byte[0]);
     }

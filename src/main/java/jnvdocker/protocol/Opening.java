@@ -4,14 +4,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
-/** What comes first on a connection. */
+/** The beginning of a connection. */
 public sealed interface Opening {
 
     /** A client of ours sends a request. */
     record Question(ClientRequest request) implements Opening {}
 
     /**
-     * Somebody speaks HTTP.
+     * The client speaks HTTP.
      *
      * @param begun the first bytes
      */

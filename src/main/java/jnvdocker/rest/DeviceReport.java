@@ -42,7 +42,7 @@ public final class DeviceReport {
         /** Returns the path; empty when the process has gone. */
         Optional<String> of(long pid);
 
-        /** Those of this machine. */
+        /** Reads the programs of this machine. */
         static Programs ofThisMachine() {
             return pid -> ProcessHandle.of(pid).flatMap(process -> process.info().command());
         }

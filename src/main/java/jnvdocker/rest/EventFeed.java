@@ -100,7 +100,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
         try {
             serveUntilClosed();
         } catch (RuntimeException | Error e) {
-            LOG.error("events are not told", e);
+            LOG.error("events are not reported", e);
             end();
         }
     }
@@ -121,7 +121,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
         }
     }
 
-    /** Ends the thread when nobody has read for a while. */
+    /** Ends the thread when there was no reader for a while. */
     private synchronized boolean isLeft(long read) {
         if (log.hasReaders() || System.nanoTime() - read < pace.patience().toNanos()) {
             return false;
@@ -162,10 +162,10 @@ final class EventFeed implements DecisionListener, AutoCloseable {
             before.ifPresent(it -> compare(it, now));
             before = Optional.of(now);
         } catch (IOException e) {
-            LOG.debug("what is going on cannot be told: {}", FileErrors.describe(e));
+            LOG.debug("the host's state cannot be read: {}", FileErrors.describe(e));
             before = Optional.empty();
         } catch (RuntimeException e) {
-            LOG.error("a look for events failed", e);
+            LOG.error("a scan for events failed", e);
             before = Optional.empty();
         }
         return before;
@@ -192,12 +192,14 @@ final class EventFeed implements DecisionListener, AutoCloseable {
                 .collect(Collectors.toMap(GpuLine::name, GpuLine::standing, (one, _) -> one));
     }
 
-    /** It begins with what everything is like, or at once again. */
+    /**
+     * Sends the state of everything to a new reader, or breaks all streams off if it is unknown.
+     */
     private void welcome(EventLog.Reader reader) {
         snapshot().ifPresentOrElse(now -> log.send(reader, now.text()), log::breakOff);
     }
 
-    /** Has something done on the thread, if anybody reads. */
+    /** Runs a task on the thread, if there are readers. */
     private void enqueue(Runnable task) {
         if (active && !tasks.offer(task)) {
             overrun = true;

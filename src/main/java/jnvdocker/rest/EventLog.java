@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Hands events to readers, and keeps the last ones for readers that come back. A reader that falls
- * behind is given up; nobody waits for it.
+ * behind is disconnected, and delays no other.
  */
 final class EventLog {
     private final String run;

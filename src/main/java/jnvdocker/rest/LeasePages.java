@@ -54,8 +54,8 @@ final class LeasePages implements WebPages {
     private Page refused() {
         Refusal why =
                 new Refusal(
-                        "who has GPUs is not told over TCP, where every user of this host can ask",
-                        "ask through " + socket);
+                        "holders of GPUs are not shown over TCP, which every user can reach",
+                        "send the request to " + socket);
         return new Page(403, WebAnswer.TEXT, why.message() + "\n");
     }
 

@@ -2,7 +2,7 @@ package jnvdocker.rest;
 
 import jnvdocker.nvml.Topology;
 
-/** What is between two GPUs, by nvidia-docker 1.0's numbers and words. */
+/** The link of two GPUs, by nvidia-docker 1.0's numbers and words. */
 enum P2pLink {
     UNKNOWN(0, "N/A"),
     CROSS_CPU(1, "Cross CPU socket"),

@@ -10,7 +10,7 @@ import java.util.Set;
  * when it is passed again.
  */
 public final class TableLayout {
-    /** Partial so many names they need not be distinguishable. */
+    /** The number of partial names up to which they are kept distinguishable. */
     private static final int NAMES = 1000;
 
     private final Screen screen;

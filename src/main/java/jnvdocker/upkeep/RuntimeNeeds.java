@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** What still needs the programs of our OCI runtime: containers, and engines that remember it. */
+/** Users of our OCI runtime's programs: containers, and engines that remember it. */
 public final class RuntimeNeeds {
     private static final Duration LIMIT = Duration.ofSeconds(5);
 

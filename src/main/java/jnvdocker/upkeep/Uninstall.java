@@ -204,7 +204,7 @@ public final class Uninstall {
         }
     }
 
-    /** Those that could not start, or not run on, without us. */
+    /** The containers that could not start or run without us. */
     private List<Listed> containers() throws RefusedException, IOException {
         Map<String, Listed> found = new LinkedHashMap<>();
         engine.withVolumesOf(pluginName, LIMIT).forEach(each -> found.put(each.id(), each));
@@ -288,7 +288,7 @@ public final class Uninstall {
                                                     + address
                                                     + " may have a container with the volume "
                                                     + volume
-                                                    + ", which cannot be asked",
+                                                    + ", which cannot be queried",
                                             "remove both there: docker -H "
                                                     + address
                                                     + " volume rm "

@@ -39,7 +39,7 @@ public record ListenAddress(String text, InetSocketAddress address) {
         if (!host.isLoopbackAddress()) {
             throw new InvalidValueException(
                     Quote.quoted(text)
-                            + " can be reached from other hosts, and jnvdocker asks for no"
+                            + " can be reached from other hosts, and jnvdocker requires no"
                             + " password",
                     "use 127.0.0.1, and a proxy with a password for other hosts");
         }

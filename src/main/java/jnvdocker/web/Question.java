@@ -28,7 +28,7 @@ final class Question {
                     "(localhost|127\\.[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}|\\[::1\\])(:[0-9]{1,5})?",
                     Pattern.CASE_INSENSITIVE);
 
-    /** What clients send that connect to a Unix socket, besides the names of this host. */
+    /** The Host headers of clients of a Unix socket, besides the names of this host. */
     private static final Set<String> SOCKET = Set.of("", "unix", "jnvdocker");
 
     /** The paths of nvidia-docker 1.0, which has no page for another method. */
@@ -118,7 +118,7 @@ final class Question {
             throw new RefusedQuestionException(
                     HttpResponseStatus.BAD_REQUEST,
                     e.refusal().what(),
-                    e.refusal().remedy().orElse("ask for another page"));
+                    e.refusal().remedy().orElse("request another page"));
         }
     }
 

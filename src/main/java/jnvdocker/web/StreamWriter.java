@@ -40,7 +40,7 @@ final class StreamWriter extends Writer {
     @Override
     public void flush() throws IOException {
         if (!channel.isActive()) {
-            throw new IOException("the asker is gone");
+            throw new IOException("the client is gone");
         }
         if (text.isEmpty()) {
             return;
@@ -52,14 +52,14 @@ final class StreamWriter extends Writer {
         try {
             if (!sent.await(patience.toMillis())) {
                 channel.close();
-                throw new IOException("the asker takes nothing");
+                throw new IOException("the client reads nothing");
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new IOException("the asker or the daemon is going", e);
+            throw new IOException("the client or the daemon is ending", e);
         }
         if (!sent.isSuccess()) {
-            throw new IOException("the asker is gone", sent.cause());
+            throw new IOException("the client is gone", sent.cause());
         }
     }
 

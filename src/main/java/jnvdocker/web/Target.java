@@ -39,7 +39,7 @@ record Target(String path, Map<String, List<String>> query) {
         String[] parameters = text.split("&", MOST_PARAMETERS + 1);
         if (parameters.length > MOST_PARAMETERS) {
             throw new InvalidValueException(
-                    "more than " + MOST_PARAMETERS + " parameters", "ask for less at a time");
+                    "more than " + MOST_PARAMETERS + " parameters", "request less at a time");
         }
         for (String parameter : parameters) {
             if (!parameter.isEmpty()) {

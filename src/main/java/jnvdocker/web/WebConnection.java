@@ -67,7 +67,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
         ENDING
     }
 
-    /** What all connections have in common. */
+    /** The state that all connections share. */
     record Setting(WebPages pages, WebThreads threads, Patience patience) {}
 
     /**
@@ -95,7 +95,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
         this.memory = memory;
     }
 
-    /** Whether it may be closed for another's sake: nobody waits for anything here. */
+    /** Whether it may be closed in favour of another: no request is pending. */
     boolean isIdle() {
         return switch (state) {
             case REQUESTING, ENDING -> true;
@@ -124,7 +124,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
 
     @Override
     protected void channelRead0(ChannelHandlerContext context, HttpObject message) {
-        // What comes after it, nobody reads.
+        // Data after the request is not read.
         if (state == State.REQUESTING && message instanceof HttpRequest request) {
             state = State.ANSWERING;
             handle(request);
@@ -182,7 +182,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
                                     HttpResponseStatus.NOT_FOUND,
                                     new Refusal(
                                             "there is no page " + Quote.quoted(question.path()),
-                                            "ask for /metrics or another page of the manual")));
+                                            "request /metrics or another page of the manual")));
         } catch (IOException e) {
             return failed(HttpResponseStatus.INTERNAL_SERVER_ERROR, FileErrors.refusal(e));
         } catch (RuntimeException e) {

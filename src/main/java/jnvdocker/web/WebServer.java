@@ -45,7 +45,7 @@ import java.util.concurrent.TimeUnit;
 public final class WebServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(WebServer.class);
 
-    /** What a client may send altogether, in bytes; what comes after its question is not read. */
+    /** The limit of all data of a client, in bytes; data after its request is not read. */
     private static final int MOST_BYTES = 128 << 10;
 
     private static final long MIB = 1 << 20;
@@ -241,7 +241,7 @@ public final class WebServer implements AutoCloseable {
         }
     }
 
-    /** When there are too many connections, the oldest that nobody waits for gives way. */
+    /** Closes the oldest connection without a request when there are too many. */
     private final class TcpPipeline extends ChannelInitializer<Channel> {
         @Override
         protected void initChannel(Channel channel) {

@@ -39,7 +39,7 @@ public final class CommandGroups {
                     Path.of("/var/cache/jnvdocker"),
                     () -> {});
 
-    /** The commands are only looked at, so they need nothing. */
+    /** The commands are only inspected, so they need nothing. */
     public static final Map<String, Completion.Group> ALL =
             new TreeMap<>(
                     Map.of(

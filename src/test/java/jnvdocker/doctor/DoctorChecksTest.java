@@ -51,11 +51,11 @@ class DoctorChecksTest {
             After=jnvdocker.socket containerd.service jnvdocker-nodes.service jnvdocker.service
             """;
 
-    private interface Look {
+    private interface Query {
         List<Finding> findings() throws IOException;
     }
 
-    private static Check check(String name, Look look) {
+    private static Check check(String name, Query query) {
         return new Check() {
             @Override
             public String name() {
@@ -64,7 +64,7 @@ class DoctorChecksTest {
 
             @Override
             public List<Finding> findings() throws IOException {
-                return look.findings();
+                return query.findings();
             }
         };
     }
@@ -168,7 +168,7 @@ class DoctorChecksTest {
                 only(units(kubelet))
                         .startsWith(
                                 "kubelet.service does not wait for jnvdocker.service: at boot the"
-                                        + " kubelet rejects pods that ask for GPUs; "));
+                                        + " kubelet rejects pods that request GPUs; "));
         assertEquals(
                 State.OK,
                 units(kubelet.replace("network.target", "network.target jnvdocker.service"))
@@ -198,7 +198,7 @@ class DoctorChecksTest {
     }
 
     @Test
-    void persistenceModeIsAskedOfEachGpu() {
+    void persistenceModeIsQueriedOfEachGpu() {
         assertEquals(State.OK, PersistenceCheck.judge(0, "0, Enabled\n1, Enabled\n").state());
         Finding hint = PersistenceCheck.judge(0, "0, Enabled\n1, Disabled\n2, Disabled\n");
         assertEquals(State.HINT, hint.state());
@@ -206,7 +206,7 @@ class DoctorChecksTest {
     }
 
     @Test
-    void persistenceModeThatIsNotToldIsNoAlarm() {
+    void persistenceModeThatIsNotReportedIsNoAlarm() {
         for (String output :
                 List.of("", "0, [N/A]\n", "?, Disabled\n", "0, Enabled\n1, [Unknown Error]\n")) {
             assertEquals(State.UNKNOWN, PersistenceCheck.judge(0, output).state(), output);

@@ -123,9 +123,9 @@ class KubernetesCheckTest {
     }
 
     @Test
-    void registrationIsToldAndTheCheckpointIsRead() throws IOException {
+    void registrationIsReportedAndTheCheckpointIsRead() throws IOException {
         try (ServerSocketChannel _ = kubelet()) {
-            String registered = "OK: the kubelet gives pods that ask for nvidia.com/gpu our GPUs";
+            String registered = "OK: the kubelet gives pods that request nvidia.com/gpu our GPUs";
             assertEquals(
                     List.of(registered, FILE, "OK: the kubelet has given no device to a pod yet"),
                     findings(enabled(new Registration.Registered())));
@@ -139,7 +139,7 @@ class KubernetesCheckTest {
                     "WRONG: "
                             + checkpoint
                             + " is not JSON, so that pods are not known; restart the kubelet, which"
-                            + " writes it anew",
+                            + " rewrites it",
                     findings(enabled(new Registration.Registered())).getLast());
         }
     }

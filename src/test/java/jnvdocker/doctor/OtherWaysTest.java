@@ -165,7 +165,7 @@ class OtherWaysTest {
     }
 
     @Test
-    void cdiFilesAreLookedForWhereAnyEngineDoes() throws IOException {
+    void cdiFilesAreSearchedWhereAnyEngineDoes() throws IOException {
         String nvidias = "cdiVersion: 0.6.0\nkind: nvidia.com/gpu\n";
         List<Path> files =
                 List.of(
@@ -248,7 +248,7 @@ class OtherWaysTest {
     }
 
     @Test
-    void hooksOfNvidiasAreLookedForWherePodmanDoes() throws IOException {
+    void hooksOfNvidiasAreSearchedWherePodmanDoes() throws IOException {
         Path hook =
                 write(
                         "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",

@@ -126,7 +126,9 @@ public final class ManPages {
         roff.heading("DESCRIPTION")
                 .line("Runs docker.")
                 .line(Roff.bold("run") + " and " + Roff.bold("create"))
-                .line("first reserve GPUs for the container, as its image or its user asks, check")
+                .line(
+                        "first reserve GPUs for the container, as its image or its user requests,"
+                                + " check")
                 .line("that this host's driver is new enough, and add the devices and the driver's")
                 .line("files. All other commands are passed to docker.");
         roff.heading("OPTIONS").literal(RunHelp.TEXT.strip().lines().toList());
@@ -169,7 +171,7 @@ public final class ManPages {
                                 + "]")
                 .heading("DESCRIPTION")
                 .line("Keeps the registry of GPU holders, and serves docker's volume plugin.")
-                .line("Without an option it runs until it is told to end.")
+                .line("Without an option it runs until it is ended by a signal.")
                 .heading("OPTIONS")
                 .item(
                         Roff.bold("\\-\\-make\\-nodes"),

@@ -75,7 +75,7 @@ class MetricsManualTest {
     }
 
     @Test
-    void dashboardAsksForWhatIsTold() throws IOException {
+    void dashboardUsesKnownMetrics() throws IOException {
         JsonNode dashboard = new ObjectMapper().readTree(DASHBOARD.toFile());
         int queries = 0;
         for (JsonNode panel : dashboard.path("panels")) {
@@ -92,18 +92,18 @@ class MetricsManualTest {
     }
 
     private static void check(String query, String legend) {
-        Set<String> told = new TreeSet<>(Set.of(INSTANCE));
+        Set<String> reported = new TreeSet<>(Set.of(INSTANCE));
         Matcher names = NAME.matcher(query);
         assertTrue(names.find(), query);
         do {
-            told.addAll(metric(names.group()).labels());
+            reported.addAll(metric(names.group()).labels());
         } while (names.find());
         Matcher labels = LABELS.matcher(query + legend);
         while (labels.find()) {
             for (int group = 1; group <= labels.groupCount(); group++) {
                 if (labels.group(group) != null) {
                     List<String> requested = List.of(labels.group(group).split(", "));
-                    assertTrue(told.containsAll(requested), requested + " of " + query);
+                    assertTrue(reported.containsAll(requested), requested + " of " + query);
                 }
             }
         }

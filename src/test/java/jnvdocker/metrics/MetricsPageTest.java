@@ -54,7 +54,7 @@ import java.util.OptionalLong;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** The text that Prometheus is told, with leases of a registry on disk. */
+/** The text that Prometheus reads, with leases of a registry on disk. */
 class MetricsPageTest {
     private static final Owner ALICE = new Owner(1001, "alice");
     private static final String UUID = "GPU-5c1a000%d-0000-0000-0000-000000000000";
@@ -222,7 +222,7 @@ class MetricsPageTest {
     }
 
     @Test
-    void namesAreNotToldOverTcpUnlessItIsAllowed() throws Exception {
+    void namesAreNotShownOverTcpUnlessItIsAllowed() throws Exception {
         Claim claim = claim("device=1");
         readings.put("0000:01:00.0", full());
         String all = String.join("\n", lines(false));
@@ -270,7 +270,7 @@ class MetricsPageTest {
                         .matches(".*kind=\"uncorrected\".* 3\\.0"));
     }
 
-    /** What is not told has no sample: nobody takes it for 0. */
+    /** A figure that is not reported has no sample, so that it does not count as 0. */
     @Test
     void unknownFigureIsAbsent() throws Exception {
         readings.put("0000:00:00.0", full());
@@ -327,7 +327,7 @@ class MetricsPageTest {
     }
 
     @Test
-    void everyMetricOfTheListIsTold() throws Exception {
+    void everyMetricOfTheListIsReported() throws Exception {
         idle.add(idle(claim("device=0")));
         parts.leases().cancel(claim("device=1"));
         readings.put("0000:00:00.0", full());
@@ -433,7 +433,7 @@ class MetricsPageTest {
                 Instant.now(), Optional.of(facts), Optional.of(figures), Optional.empty());
     }
 
-    /** Of an old GPU, which tells next to nothing. */
+    /** The facts of an old GPU, which reports almost nothing. */
     private static Reading empty() {
         GpuFacts.Clocks clocks =
                 new GpuFacts.Clocks(OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty());

@@ -30,7 +30,7 @@ public final class Notices {
     private static final Pattern TEXT =
             Pattern.compile("META-INF/(?:.*/)?[^/]*(?:NOTICE|LICENSE)[^/]*");
 
-    /** Of a jar whose licence is Apache's, only what is said besides counts. */
+    /** For a jar with Apache's licence, only its additional notices count. */
     private static final String APACHE = "Version 2.0, January 2004";
 
     private final Path tree;

@@ -109,7 +109,7 @@ class ClientConnectionTest {
     /** QUERY begins with the type of a frame. */
     @ParameterizedTest
     @ValueSource(strings = {"GET / HTTP/1.1", "HEAD /", "QUERY /", "PUT http://localhost/"})
-    void httpIsToldFromFramesAndHandedOver(String request) throws IOException {
+    void httpIsDistinguishedFromFramesAndHandedOver(String request) throws IOException {
         out.write(request.getBytes(StandardCharsets.US_ASCII));
         ByteBuffer begun = assertInstanceOf(Opening.Http.class, connection.opening()).begun();
         assertEquals(request.substring(0, 5), StandardCharsets.US_ASCII.decode(begun).toString());
@@ -149,7 +149,7 @@ class ClientConnectionTest {
     }
 
     @Test
-    void streamThatStallsIsGivenUpAndTheClientIsTold() throws IOException {
+    void streamThatStallsIsGivenUpAndTheClientIsNotified() throws IOException {
         connection.stream(List.of("cat"));
         CallStream stream = new CallStream(connection, Duration.ofMillis(50));
         assertThrows(IOException.class, stream::read);
@@ -184,7 +184,7 @@ class ClientConnectionTest {
 
     /** The output may be for a program, and stays unchanged. */
     @Test
-    void whoReadsAsciiAloneIsToldInIt() throws IOException {
+    void clientThatReadsAsciiAloneGetsAscii() throws IOException {
         send('Q', request(List.of("LC_CTYPE=C"), "gpu", "why"));
         question();
         connection.message("invalid device: Gerät");
@@ -244,7 +244,7 @@ class ClientConnectionTest {
     }
 
     @Test
-    void streamIsAskedForPieceByPiece() throws IOException {
+    void streamIsRequestedPieceByPiece() throws IOException {
         CallStream stream = connection.stream(List.of("cat", "x"));
         byte[] piece = new byte[CallStream.PIECE];
         Arrays.fill(piece, (byte) 'x');

@@ -64,7 +64,7 @@ class ClientRequestTest {
     }
 
     @Test
-    void otherVersionIsToldWithTheRemedy() throws IOException {
+    void otherVersionIsReportedWithTheRemedy() throws IOException {
         byte[] bytes = new Payload.Writer().number(2).toBytes();
         var error = assertThrows(ProtocolVersionException.class, () -> parse(bytes));
         assertTrue(error.getMessage().contains("version 2"), error.toString());

@@ -39,7 +39,7 @@ class RawTextTest {
                 "f09f90b3f09f90",
                 "c080", // overlong
                 "eda0bdedb0b3", // encoded surrogates
-                "edb2ff", // looks like an escape
+                "edb2ff", // resembles an escape
                 "edb380",
                 "f4908080", // beyond Unicode
                 "fffefdfc",

@@ -27,13 +27,13 @@ class EventFeedTest {
     private static final Snapshot FREE = snapshot("free", "[]");
 
     private volatile Optional<Snapshot> now = Optional.of(FREE);
-    private final AtomicInteger looks = new AtomicInteger();
+    private final AtomicInteger scans = new AtomicInteger();
     private EventFeed feed = feed(Duration.ofSeconds(30), 256);
 
     private EventFeed feed(Duration patience, int kept) {
         return new EventFeed(
                 () -> {
-                    looks.incrementAndGet();
+                    scans.incrementAndGet();
                     return now.orElseThrow(() -> new IOException("the registry is gone"));
                 },
                 new EventFeed.Pace(Duration.ofMillis(10), patience, kept));
@@ -79,7 +79,7 @@ class EventFeedTest {
     }
 
     @Test
-    void refusalIsTold() throws Exception {
+    void refusalIsReported() throws Exception {
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
             next(reader);
             refuse("GPU 0 is held");
@@ -98,7 +98,7 @@ class EventFeedTest {
     }
 
     @Test
-    void readerThatComesBackIsToldWhatItHasMissed() throws Exception {
+    void readerThatComesBackGetsWhatItHasMissed() throws Exception {
         Event last;
         try (EventLog.Reader other = feed.open(Optional.empty())) {
             next(other);
@@ -140,7 +140,7 @@ class EventFeedTest {
     }
 
     @Test
-    void moreDecisionsThanCanBeToldBreakTheStreamAndDelayNobody() throws Exception {
+    void moreDecisionsThanCanBeReportedBreakTheStreamAndDelayNobody() throws Exception {
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
             next(reader);
             long begin = System.nanoTime();
@@ -157,7 +157,7 @@ class EventFeedTest {
     }
 
     @Test
-    void failedLookBreaksTheStream() throws Exception {
+    void failedScanBreaksTheStream() throws Exception {
         now = Optional.empty();
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
             await(reader::isOver);
@@ -176,9 +176,9 @@ class EventFeedTest {
             assertEquals(Event.Kind.STATE, next(reader).kind());
         }
         await(() -> {
-            int before = looks.get();
+            int before = scans.get();
             LockSupport.parkNanos(200_000_000);
-            return looks.get() == before;
+            return scans.get() == before;
         });
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
             assertEquals(Event.Kind.STATE, next(reader).kind());

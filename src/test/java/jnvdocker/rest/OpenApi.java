@@ -39,7 +39,7 @@ public final class OpenApi {
         check(path, page.status(), page.type(), page.body());
     }
 
-    /** The same of an answer that came from a server. */
+    /** Checks an answer that came from a server. */
     public static void check(String path, int status, String type, String body) throws IOException {
         String place = "/paths/" + escaped(path) + "/get/responses/" + status;
         JsonNode content = read().at(place).path("content").path(type);

@@ -367,7 +367,7 @@ class WebServerTest {
     }
 
     @Test
-    void pageThatTakesTooLongAndThoseBeyondTheRoomAreToldSo() throws IOException {
+    void pageThatTakesTooLongAndThoseBeyondTheRoomAreRefused() throws IOException {
         start(LIMITS, IMPATIENT);
         try (SocketChannel one = tcp();
                 SocketChannel other = tcp()) {
@@ -427,7 +427,7 @@ class WebServerTest {
     }
 
     @Test
-    void askerWhoDoesNotReadAStreamIsGivenUp() throws Exception {
+    void clientThatDoesNotReadAStreamIsGivenUp() throws Exception {
         start(LIMITS, IMPATIENT);
         try (SocketChannel observer = tcp()) {
             send(observer, "GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -153,7 +153,7 @@ public final class CommandGroup {
             meant.add(OF_OTHERS.get(word));
         }
         meant.removeIf(name -> commands.containsKey(name) && !names.contains(name));
-        // Nor does the nearest harmless one follow: it may be the opposite.
+        // No harmless command is suggested instead: it may be the opposite.
         if (!Collections.disjoint(meant, DESTROYING)) {
             meant.clear();
         }

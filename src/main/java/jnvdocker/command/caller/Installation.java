@@ -20,10 +20,10 @@ import java.util.List;
  */
 public record Installation(
         boolean service, Path tree, Path config, Path state, Path cache, Runnable stop) {
-    /** Where the Debian package and the RPM have the tree. */
+    /** The directory of the tree in the Debian package and the RPM. */
     private static final Path PACKAGED = Path.of("/usr/lib/jnvdocker");
 
-    /** Until it is restarted, dockerd remembers each plugin that it has met. */
+    /** A dockerd remembers each plugin until it is restarted. */
     private static final String DOCKER_FORGETS =
             "systemctl restart docker   # when convenient: until then Docker's volume commands wait"
                     + " 15 seconds for us";

@@ -81,7 +81,7 @@ public sealed interface UserEngine {
         if (result.succeeded()) {
             return at(result.output().strip(), request, ours);
         }
-        // Of a command that needs an engine, docker reports it as it would of the user's own.
+        // A command that needs an engine makes docker report the failure in its own words.
         List<String> list = new ArrayList<>(globals);
         list.addAll(List.of("ps", "--quiet"));
         CallResult failed = client.capture(request.dockerWith(list));

@@ -14,13 +14,13 @@ import java.util.regex.Pattern;
  * characters that mean nothing to a shell, and a description nothing that a terminal acts upon.
  */
 final class Answer {
-    /** As docker would. {@code native/launcher/jnvdocker.c} has it too. */
+    /** Lets docker complete the word. {@code native/launcher/jnvdocker.c} has this text, too. */
     static final String DOCKER = ":docker";
 
     static final String FILES = ":files";
     static final String DIRECTORIES = ":directories";
 
-    /** As a command line of its own, which begins at the word of that number. */
+    /** Completes a command line of its own, which begins at the word of that number. */
     static final String COMMAND = ":command";
 
     private static final int MOST = 500;

@@ -13,7 +13,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
-/** What every caller sees with {@code gpu ls}, {@code gpu leases} and {@code gpu history}. */
+/** The names that {@code gpu ls}, {@code gpu leases} and {@code gpu history} show to all. */
 public interface Visible {
     List<Gpu> gpus() throws IOException;
 

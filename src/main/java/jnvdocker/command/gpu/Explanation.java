@@ -196,7 +196,7 @@ final class Explanation {
         if (!owner.map(mayEnd::test).orElseGet(() -> mayEnd.test(NOBODY_KNOWN))) {
             String user =
                     owner.map(Explanation::requested).or(() -> Holding.guess(use)).orElse(ITS_USER);
-            return start + "ask " + user + ", or wait with --gpu-wait.";
+            return start + "contact " + user + ", or wait with --gpu-wait.";
         }
         return start
                 + use.container()
@@ -303,14 +303,14 @@ final class Explanation {
             case HELD -> toFree(lease);
             case STUCK -> stuck(lease.claim());
             case MISSING ->
-                    "Look for 'Xid' in dmesg: the GPU may have fallen off the bus, or the driver"
+                    "Search dmesg for 'Xid': the GPU may have fallen off the bus, or the driver"
                             + " may be about to be reloaded.";
         };
     }
 
     private static String stuck(Claim claim) {
         return "It becomes free when that process is gone: kill -KILL PID. If it does not end, it"
-                + " waits in the kernel, most likely for the driver: look for 'Xid' in dmesg; the"
+                + " waits in the kernel, most likely for the driver: search dmesg for 'Xid'; the"
                 + " host may have to be restarted."
                 + switch (claim.origin()) {
                     case Origin.DockerContainer _,
@@ -344,7 +344,7 @@ final class Explanation {
     private String toFree(Lease lease) {
         Claim claim = lease.claim();
         if (!mayEnd.test(claim.owner())) {
-            return "To get it: ask "
+            return "To get it: contact "
                     + requested(claim.owner())
                     + ", or wait for it: jnvdocker run --gpu-wait --gpus device="
                     + status.gpu().number()

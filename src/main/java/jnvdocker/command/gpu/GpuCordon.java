@@ -47,7 +47,7 @@ final class GpuCordon implements Callable<Integer> {
             names = "--reason",
             paramLabel = "TEXT",
             defaultValue = "",
-            description = "Why; users are told. At most " + Reason.LONGEST + " characters.")
+            description = "Shown in refusals. At most " + Reason.LONGEST + " characters.")
     private String reason;
 
     GpuCordon(Host host, Leases leases, ClientRequest request) {

@@ -59,7 +59,7 @@ final class GpuExtend implements Callable<Integer> {
         if (!Caller.isRoot(request) && !isOwner) {
             throw new RefusedException(
                     "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s",
-                    "only " + Holding.user(lease) + " and root may extend it, ask one of them");
+                    "only " + Holding.user(lease) + " and root may extend it; contact one of them");
         }
         // Users remain within their limits for their own leases, even as root by sudo.
         boolean asRoot = Caller.isRoot(request) && Caller.owner(request).uid() == 0;

@@ -84,8 +84,8 @@ final class GpuHistory implements Callable<Integer> {
             defaultValue = "user",
             converter = Rows.class,
             description =
-                    "What the hours are added up by: users, their own groups (as 'id -gn' prints"
-                            + " them) or images; ${DEFAULT-VALUE}.")
+                    "The rows: users, their own groups (as 'id -gn' prints them) or images;"
+                            + " ${DEFAULT-VALUE}.")
     private HistoryReport.By by;
 
     @Option(names = "--csv", description = "Print CSV, for spreadsheets.")

@@ -40,8 +40,8 @@ final class GpuPrune implements Callable<Integer> {
     @Option(
             names = "--other-engines",
             description =
-                    "Also remove claims of engines other than the daemon's, which cannot be asked:"
-                            + " containers that still have them can no longer be started.")
+                    "Also remove claims of engines other than the daemon's, which cannot be"
+                            + " queried: containers that still have them can no longer be started.")
     private boolean otherEngines;
 
     @Option(names = "--json", description = "Print JSON.")

@@ -68,7 +68,7 @@ final class GpuQueue implements Callable<Integer> {
                 new TextTable(
                         Column.of("PLACE"),
                         Column.of("USER"),
-                        new Column("ASKS FOR", Column.Cut.NEXT),
+                        new Column("REQUEST", Column.Cut.NEXT),
                         new Column("FOR", Column.Cut.LAST),
                         Column.of("SINCE"),
                         Column.of("AGE"),

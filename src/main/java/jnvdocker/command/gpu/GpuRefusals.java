@@ -61,7 +61,7 @@ final class GpuRefusals implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
-    /** One of an unknown user may be the reader's. */
+    /** A refusal of an unknown user may be the reader's. */
     static boolean isFor(Owner reader, Owner owner) {
         return owner.isUnknown() || owner.uid() == reader.uid();
     }

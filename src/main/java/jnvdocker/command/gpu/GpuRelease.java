@@ -124,7 +124,7 @@ final class GpuRelease implements Callable<Integer> {
                     "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s",
                     "only "
                             + Holding.user(lease)
-                            + " and root may release it by force, ask one of them");
+                            + " and root may release it by force; contact one of them");
         }
     }
 

@@ -43,7 +43,7 @@ final class GpuUninstall implements Callable<Integer> {
 
     @Option(
             names = "--without-engine",
-            description = "Ask no Docker engine, on a host that has none.")
+            description = "Query no Docker engine, on a host without one.")
     private boolean withoutEngine;
 
     /** Whether a package manager calls, which does the rest. */
@@ -80,7 +80,7 @@ final class GpuUninstall implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
-    /** All of them, so that nobody meets one after another. */
+    /** Reports all obstacles at once. */
     private static void print(List<Refusal> obstacles, PrintWriter err) {
         err.println("jnvdocker: not uninstalled, since it is needed; do this first:");
         for (Refusal obstacle : obstacles) {

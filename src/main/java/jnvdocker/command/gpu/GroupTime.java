@@ -10,7 +10,7 @@ import java.util.Map;
 
 /** Adds up the GPU time of users by the group that each of them is in first. */
 final class GroupTime {
-    /** For users without a group. */
+    /** Stands for the group of users without one. */
     private static final String NONE = "-";
 
     private GroupTime() {}

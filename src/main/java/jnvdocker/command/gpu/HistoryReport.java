@@ -29,7 +29,7 @@ import java.util.stream.Collectors;
  */
 record HistoryReport(
         GpuTime time, By by, boolean untilNow, Optional<String> user, Optional<Instant> keptSince) {
-    /** What the hours are added up by. */
+    /** The key by which hours are added up. */
     enum By {
         USER,
         /** The own group of each user. */

@@ -27,7 +27,9 @@ record IdleNotes(List<IdleHolder> holders, Instant now) {
         }
     }
 
-    /** Also empty for a GPU with a holder that hangs: that is another matter. */
+    /**
+     * Returns the idle holder; empty, too, for a holder that hangs, which is reported elsewhere.
+     */
     Optional<IdleHolder> of(GpuStatus gpu) {
         long lease = gpu.lease().map(Lease::id).orElse(0L);
         return holders.stream()

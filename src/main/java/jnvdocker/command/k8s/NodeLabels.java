@@ -48,7 +48,7 @@ final class NodeLabels {
         }
     }
 
-    /** By name. */
+    /** The labels by name. */
     Map<String, String> all() {
         return labels;
     }

@@ -66,7 +66,7 @@ final class MesosFlags implements Callable<Integer> {
             names = "--uuids",
             description =
                     "Offer GPUs by name, as the set gpu_uuids:{...} instead of gpus:N: tasks then"
-                            + " ask for certain GPUs, by UUID, and cannot ask for a number.")
+                            + " request certain GPUs, by UUID, and cannot request a number.")
     private boolean uuids;
 
     @Option(

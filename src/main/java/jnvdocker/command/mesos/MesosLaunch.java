@@ -49,7 +49,7 @@ public final class MesosLaunch {
     static final String WORD = "launch";
     private static final Logger LOG = LoggerFactory.getLogger(MesosLaunch.class);
 
-    /** With it {@code mesos-containerizer} names the program that the helper is to run. */
+    /** The variable in which {@code mesos-containerizer} names the program for the helper. */
     private static final String PRESTART = "JNVDOCKER_PRESTART";
 
     private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";

@@ -115,12 +115,12 @@ record CreateCall(
         if (monitor.isPresent() && spec.allowsAllDevices()) {
             LOG.info(
                     "container {} is privileged and gets no GPU: podman gives it every node, so"
-                            + " one that its user names cannot be told from the others",
+                            + " one that its user names cannot be distinguished",
                     Quote.shown(name()));
         }
     }
 
-    /** Has everybody see why it runs without a GPU. */
+    /** Publishes the reason why the container runs without a GPU. */
     void withhold(Refusal reason, WithheldGpus withheld) throws IOException {
         LOG.warn("container {}: {}", Quote.shown(name()), reason.message());
         client.message(reason.message());

@@ -23,7 +23,7 @@ final class NamedNodes {
         return new GpuRequest.Devices(addresses(minors, gpus));
     }
 
-    /** Those of the GPUs that the host has. */
+    /** The minors of the host's GPUs. */
     static Set<Integer> minors(List<Gpu> gpus) {
         return gpus.stream().filter(Gpu::isIdentified).map(Gpu::minor).collect(Collectors.toSet());
     }
@@ -67,7 +67,7 @@ final class NamedNodes {
             }
             case GpuRequest.Count _, GpuRequest.None _ ->
                     throw new RefusedException(
-                            "this container asks for "
+                            "this container requests "
                                     + LeaseText.requested(request)
                                     + ", and is given "
                                     + nodes(named)

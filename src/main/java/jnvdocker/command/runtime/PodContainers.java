@@ -46,7 +46,7 @@ public final class PodContainers {
     /** The leases of pods. */
     @FunctionalInterface
     public interface Held {
-        /** Those of a pod, by its uid. */
+        /** The leases of a pod, by its uid. */
         List<Lease> of(String uid) throws IOException;
     }
 
@@ -95,7 +95,7 @@ public final class PodContainers {
                             + ", which its pod "
                             + Quote.shown(pod.namespace() + "/" + pod.name())
                             + " does not hold",
-                    "leave these devices out, and ask for GPUs in the container's"
+                    "leave these devices out, and request GPUs in the container's"
                             + " resources.limits");
         }
         if (given.isEmpty()) {
@@ -169,7 +169,7 @@ public final class PodContainers {
                     "the annotation "
                             + ClaimNames.GPUS_LABEL
                             + " of this pod does not give it GPUs: they come from the kubelet",
-                    "ask for them in the container's resources.limits, and remove the annotation");
+                    "request them in the container's resources.limits, and remove the annotation");
         }
     }
 }

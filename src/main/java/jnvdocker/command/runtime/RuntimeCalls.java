@@ -6,7 +6,7 @@ import jnvdocker.words.RefusedException;
 
 import java.util.regex.Pattern;
 
-/** What holds for every call that an engine has our runtime make. */
+/** Checks of every call that an engine makes through our runtime. */
 final class RuntimeCalls {
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,1023}");
 

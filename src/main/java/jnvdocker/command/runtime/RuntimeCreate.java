@@ -236,7 +236,7 @@ public final class RuntimeCreate {
         }
     }
 
-    /** Its pod has the lease. */
+    /** The container's pod holds the lease. */
     private void createForPod(List<Gpu> gpus, CreateCall call, SeenHost seen)
             throws RefusedException, IOException {
         if (gpus.isEmpty()) {

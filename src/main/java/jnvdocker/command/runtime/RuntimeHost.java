@@ -125,7 +125,7 @@ public record RuntimeHost(
         }
     }
 
-    /** Those that the engine has; empty when it does not answer. */
+    /** The engine's runtimes; empty when it does not answer. */
     Optional<EngineRuntimes> runtimes() {
         try {
             return Optional.of(engine.facts(LIMIT).runtimes());

@@ -91,7 +91,7 @@ final class RuntimeInstall implements Callable<Integer> {
     @Option(
             names = "--swarm",
             description =
-                    "Tell Swarm of this host's GPUs, as resources " + SwarmResources.KIND + ".")
+                    "Report this host's GPUs to Swarm, as resources " + SwarmResources.KIND + ".")
     private boolean swarm;
 
     @Option(
@@ -283,7 +283,7 @@ final class RuntimeInstall implements Callable<Integer> {
                                 "jnvdocker: "
                                         + hook
                                         + " is NVIDIA's, and gives GPUs to containers of other"
-                                        + " runtimes without asking"));
+                                        + " runtimes without a lease"));
         if (standard && need.isPresent() && !need.get().equals("none")) {
             remarks.add(
                     "jnvdocker: our configuration has image_need = \""

@@ -49,7 +49,7 @@ final class EngineProof {
     private static final int KEPT = 64;
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    /** In place of a runtime's name. */
+    /** Stands in place of a runtime's name. */
     private static final String DEFAULT_RUNTIME = "";
 
     private static final int MAX_REASON = 400;
@@ -126,11 +126,11 @@ final class EngineProof {
 
     private static void refuseOther(EngineProduct product, String address) throws RefusedException {
         if (product.isPodman()) {
-            throw podman("what answers at " + Quote.lines(address) + " is podman, not Docker");
+            throw podman("the server at " + Quote.lines(address) + " is podman, not Docker");
         }
         if (!product.isDocker()) {
             throw new RefusedException(
-                    "what answers at "
+                    "the server at "
                             + Quote.lines(address)
                             + " does not report that it is Docker's engine"
                             + (product.name().isEmpty()
@@ -237,7 +237,7 @@ final class EngineProof {
         refuseDropping(trial, name);
     }
 
-    /** One at a time: requests that arrive during a successful check need no check of their own. */
+    /** Serializes checks: requests during a successful check need none of their own. */
     private synchronized void refuseDropping(TrialContainer trial, String runtime)
             throws IOException, RefusedException {
         Map<String, Object> identity = new HashMap<>(identity(engine.socket()));

@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
 
 /** The help on the options that jnvdocker adds to docker's {@code run} and {@code create}. */
 public final class RunHelp {
-    /** As it follows docker's own. */
+    /** The text after docker's own help. */
     public static final String TEXT =
             """
 

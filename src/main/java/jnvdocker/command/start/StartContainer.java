@@ -364,7 +364,7 @@ public final class StartContainer {
         }
     }
 
-    /** Only the word of a container's own engine counts. */
+    /** Only the answer of a container's own engine counts. */
     private Origin origin(UserEngine where, String image) throws IOException {
         return where instanceof UserEngine.OtherSocket(String url)
                 ? new Origin.OtherEngineContainer(url, Optional.of(image))
@@ -418,7 +418,7 @@ public final class StartContainer {
                             + settings.get().configFile()
                             + "), and --env sets "
                             + GpuRequest.VISIBLE_DEVICES,
-                    "ask with --gpus");
+                    "request GPUs with --gpus");
         }
         return request;
     }

@@ -132,7 +132,7 @@ public final class SuitedGpus {
                             + what(other.getValue())
                             + " on "
                             + name(other.getKey()),
-                    "ask for fewer, or " + SKIP);
+                    "request fewer, or " + SKIP);
         }
     }
 

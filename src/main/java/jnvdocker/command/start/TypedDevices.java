@@ -125,7 +125,7 @@ final class TypedDevices {
         if (!reached.complete()) {
             throw new RefusedException(
                     typed("--device", device.typed())
-                            + " names a directory with too many files to look for GPU nodes in",
+                            + " names a directory with too many files to search for GPU nodes",
                     "name the nodes themselves");
         }
         if (!reached.folder()) {

@@ -81,7 +81,7 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
                                 + gpu.number()
                                 + ", which --gpus all leaves out ('jnvdocker gpu why "
                                 + gpu.number()
-                                + "' tells why)",
+                                + "' shows why)",
                         "leave one of the two options out");
             }
         }

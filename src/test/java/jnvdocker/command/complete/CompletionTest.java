@@ -34,7 +34,7 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 class CompletionTest {
-    /** Whoever may use docker chooses the names of containers. */
+    /** Any user of docker chooses the names of containers. */
     private static final List<String> HOSTILE =
             List.of("$(reboot)", "`reboot`", "a b", "x;reboot", "'", "\u001b[2J", "-\n:files", "*");
 

@@ -107,23 +107,24 @@ class ExplanationTest {
     }
 
     @Test
-    void whoMayNotEndItIsToldToAskOrWait() {
+    void otherUsersGetTheContactAndTheWait() {
         Lease lease = Samples.held(1, "train-7", 0);
         GpuStatus held = Samples.taken(0, GpuStatus.State.HELD, lease, "");
         assertEquals(
-                "To get it: ask alice, or wait for it: jnvdocker run --gpu-wait --gpus device=0 …",
+                "To get it: contact alice, or wait for it: jnvdocker run --gpu-wait --gpus device=0"
+                        + " …",
                 new Explanation(held, _ -> false, Samples.NOW)
                         .held(lease, ONCE, "x", Optional.empty())
                         .getLast());
         assertEquals(
-                "It becomes free when this has ended: ask root, or wait with --gpu-wait.",
+                "It becomes free when this has ended: contact root, or wait with --gpu-wait.",
                 new Explanation(Samples.used(0, false), _ -> false, Samples.NOW)
                         .free(Optional.empty())
                         .getLast());
         Lease unknown = Samples.of(lease, Owner.UNKNOWN);
         assertEquals(
-                "To get it: ask its user, or wait for it: jnvdocker run --gpu-wait --gpus device=0"
-                        + " …",
+                "To get it: contact its user, or wait for it: jnvdocker run --gpu-wait --gpus"
+                        + " device=0 …",
                 new Explanation(held, _ -> false, Samples.NOW)
                         .held(unknown, ONCE, "x", Optional.empty())
                         .getLast());
@@ -135,10 +136,12 @@ class ExplanationTest {
             throws IOException {
         String owner = Owners.of((Integer) Files.getAttribute(folder, "unix:uid")).name();
         assertEquals(
-                "It becomes free when this has ended: ask " + owner + "?, or wait with --gpu-wait.",
+                "It becomes free when this has ended: contact "
+                        + owner
+                        + "?, or wait with --gpu-wait.",
                 toEnd(Map.of(label, folder.toString())));
         assertEquals(
-                "It becomes free when this has ended: ask its user, or wait with --gpu-wait.",
+                "It becomes free when this has ended: contact its user, or wait with --gpu-wait.",
                 toEnd(Map.of(label, "/home/nobody-has-this/train")));
     }
 

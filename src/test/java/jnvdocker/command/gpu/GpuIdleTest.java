@@ -71,7 +71,7 @@ class GpuIdleTest {
     }
 
     @Test
-    void noneIsToldWithTheTime() {
+    void noneIsReportedWithTheTime() {
         assertEquals(List.of("no GPU that is held has been idle for 5m"), lines(Screen.NONE));
     }
 
@@ -99,7 +99,7 @@ class GpuIdleTest {
                         .toList());
     }
 
-    /** Its holder was killed and does not end: there is nobody to ask. */
+    /** Its holder was killed and does not end: there is nobody to contact. */
     @Test
     void stuckGpuAndThatOfTheNextLeaseAreNotIdle() {
         assertEquals(Optional.empty(), NOTES.of(status(2, TRAIN, GpuStatus.State.STUCK, "killed")));
@@ -123,7 +123,8 @@ class GpuIdleTest {
         assertEquals(
                 "It has been idle for at least 3h, 12.0 GiB held: its utilization is 0.",
                 others.get(3));
-        assertTrue(others.getLast().startsWith("To get it: ask alice, or wait"), others::toString);
+        assertTrue(
+                others.getLast().startsWith("To get it: contact alice, or wait"), others::toString);
     }
 
     @Test

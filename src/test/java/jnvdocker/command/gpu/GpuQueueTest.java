@@ -54,7 +54,7 @@ class GpuQueueTest {
         List<String> lines = GpuQueue.lines(WAITING, Samples.NOW, Screen.NONE);
         assertEquals(
                 List.of(
-                        List.of("PLACE", "USER", "ASKS FOR", "FOR", "SINCE", "AGE", "PID", "NOTE"),
+                        List.of("PLACE", "USER", "REQUEST", "FOR", "SINCE", "AGE", "PID", "NOTE"),
                         List.of("1", "alice", "2 GPUs", "nvidia/cuda", nine, "3h", "4707"),
                         List.of(
                                 "2",

@@ -127,7 +127,7 @@ class HistoryReportTest {
     }
 
     @Test
-    void whoHasHadNoneIsTold() {
+    void userWithoutAnyIsReported() {
         assertEquals(
                 List.of("carol has held no GPU since 2024-01-02 09:12 (7d)"),
                 report("carol").lines(Screen.NONE));
@@ -141,7 +141,7 @@ class HistoryReportTest {
     }
 
     @Test
-    void aWindowThatBeginsBeforeTheHistoryIsToldOf() {
+    void aWindowThatBeginsBeforeTheHistoryIsReported() {
         Instant kept = FROM.plus(Duration.ofDays(1));
         HistoryReport report = users(TIME, Optional.empty(), Optional.of(kept));
         assertEquals(

@@ -216,7 +216,7 @@ class JsonDocumentsTest {
                 Thread.ofVirtual()
                         .start(() ->
                                 assertThrows(IOException.class, () -> parts.leases().claim(all)));
-        assertTrue(waiting.await(30, TimeUnit.SECONDS), "nobody is told that he waits");
+        assertTrue(waiting.await(30, TimeUnit.SECONDS), "no client was notified that it waits");
     }
 
     @AfterEach
@@ -354,7 +354,7 @@ class JsonDocumentsTest {
     }
 
     @Test
-    void documentsThatOthersTellAreThoseOfTheCommands() throws Exception {
+    void documentsOfOthersAreThoseOfTheCommands() throws Exception {
         List<IdleHolder> now = idle(IdleHolders.LEAST);
         GpuDocuments documents = new GpuDocuments(host, leases(), Map::of, _ -> now);
         assertEquals(

@@ -240,8 +240,8 @@ class NeedsReportTest {
     /** The keys are the same without a driver, and with words that cannot be understood. */
     @Test
     void jsonIsWhatItsSchemaSays() throws IOException {
-        ImageSource.Found asking = modern("NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla");
-        json(NeedsReport.of(asking, Optional.empty(), NO_DRIVER));
+        ImageSource.Found image = modern("NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla");
+        json(NeedsReport.of(image, Optional.empty(), NO_DRIVER));
         json(on535(modern("NVIDIA_REQUIRE_CUDA=cuda>=twelve")));
         json(on535(modern("NVIDIA_REQUIRE_CUDA=cuda>=99", "NVIDIA_DISABLE_REQUIRE=1")));
     }

@@ -56,7 +56,7 @@ final class Samples {
                 gpus);
     }
 
-    /** The same lease, of another owner. */
+    /** A lease of another owner. */
     static Lease of(Lease lease, Owner owner) {
         Claim claim = lease.claim();
         Claim other =

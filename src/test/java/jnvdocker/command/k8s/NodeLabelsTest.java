@@ -43,7 +43,7 @@ class NodeLabelsTest {
         return new HostDriver(DriverVersion.parse(version), Arrays.asList(gpus));
     }
 
-    private void told(int index, String model, ComputeCapability capability, long mib) {
+    private void reported(int index, String model, ComputeCapability capability, long mib) {
         GpuFacts facts =
                 new GpuFacts(
                         "GPU-" + index,
@@ -74,7 +74,7 @@ class NodeLabelsTest {
 
     @Test
     void driverModelAndFactsAreLabels() {
-        told(0, A100, new ComputeCapability(8, 0), 40960);
+        reported(0, A100, new ComputeCapability(8, 0), 40960);
         NodeLabels labels =
                 new NodeLabels(driver("535.104.05", gpu(0, A100), gpu(1, A100)), CUDA, readings);
         assertEquals(
@@ -127,8 +127,8 @@ class NodeLabelsTest {
 
     @Test
     void severalModelsAreDescribedByTheMostFrequent() {
-        told(0, "Tesla T4", new ComputeCapability(7, 5), 15360);
-        told(1, A100, new ComputeCapability(8, 0), 40960);
+        reported(0, "Tesla T4", new ComputeCapability(7, 5), 15360);
+        reported(1, A100, new ComputeCapability(8, 0), 40960);
         NodeLabels labels =
                 new NodeLabels(
                         driver("550.120", gpu(0, "Tesla T4"), gpu(1, A100), gpu(2, A100)),
@@ -141,7 +141,7 @@ class NodeLabelsTest {
 
     @Test
     void instancesCountAsTheGpuThatTheyAreOf() {
-        told(0, A100, new ComputeCapability(8, 0), 40960);
+        reported(0, A100, new ComputeCapability(8, 0), 40960);
         Gpu one = instance(0);
         Gpu two = instance(1);
         NodeLabels labels = new NodeLabels(driver("550.120", one, two), CUDA, readings);
@@ -195,7 +195,7 @@ class NodeLabelsTest {
         "13,0,",
     })
     void familyFollowsFromTheCapability(int major, int minor, String family) {
-        told(0, A100, new ComputeCapability(major, minor), 1);
+        reported(0, A100, new ComputeCapability(major, minor), 1);
         NodeLabels labels = new NodeLabels(driver("550.120", gpu(0, A100)), CUDA, readings);
         assertEquals(family, labels.all().get("nvidia.com/gpu.family"));
     }

@@ -33,7 +33,9 @@ class RefusedCreationTest {
                 "{\"RestartPolicy\":{\"Name\":\"" + policy + "\"}}");
     }
 
-    /** Whoever types a start reads the reason; else it is docker, or its policy. */
+    /**
+     * The reason is for the user that types a start; other starts are docker's, or its policy's.
+     */
     @ParameterizedTest
     @CsvSource({
         "always, true, true, true, true",

@@ -29,12 +29,12 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 
-/** Conditions on arch and brand are decided for each GPU by what NVML has told of it. */
+/** Conditions on arch and brand are decided for each GPU by NVML's facts about it. */
 class SuitedGpusTest {
     private static final Gpu GEFORCE = gpu(0, "GPU-0f3e0000-98c2-11ee-b9d1-0242ac120002");
     private static final Gpu A100 = gpu(1, "GPU-3a910001-98c2-11ee-b9d1-0242ac120002");
     private static final List<Gpu> BOTH = List.of(GEFORCE, A100);
-    private static final Map<Gpu, GpuFacts> TOLD =
+    private static final Map<Gpu, GpuFacts> REPORTED =
             Map.of(
                     GEFORCE,
                     facts(Brand.GEFORCE_RTX, new ComputeCapability(8, 6)),
@@ -62,7 +62,7 @@ class SuitedGpusTest {
                 new Chip(OptionalInt.empty(), OptionalInt.empty()));
     }
 
-    private static SuitedGpus of(String requirement, Map<Gpu, GpuFacts> told) throws Exception {
+    private static SuitedGpus of(String requirement, Map<Gpu, GpuFacts> reported) throws Exception {
         ImageConfig image =
                 ImageConfig.of(
                         Map.of(),
@@ -71,7 +71,7 @@ class SuitedGpusTest {
                 GpuNeeds.of(image),
                 DriverFacts.of(DriverVersion.parse("535.261.03")),
                 BOTH,
-                gpu -> Optional.ofNullable(told.get(gpu)));
+                gpu -> Optional.ofNullable(reported.get(gpu)));
     }
 
     /** The words of the images' own {@code NVIDIA_REQUIRE_CUDA}, as of CUDA 12.4 and 13.0. */
@@ -86,10 +86,10 @@ class SuitedGpusTest {
         "NVIDIA_RTX, nvidiartx"
     })
     void brandsHaveTheNamesThatImagesUse(Brand brand, String word) throws Exception {
-        Map<Gpu, GpuFacts> told = Map.of(GEFORCE, facts(brand, new ComputeCapability(8, 6)));
+        Map<Gpu, GpuFacts> reported = Map.of(GEFORCE, facts(brand, new ComputeCapability(8, 6)));
         assertEquals(
                 List.of("GPU 0 (GPU-0f3e0000) is left out: unsatisfied condition: brand!=" + word),
-                of("brand!=" + word, told).leftOut().stream()
+                of("brand!=" + word, reported).leftOut().stream()
                         .map(line -> line.replaceFirst(" \\(brand is .*", ""))
                         .toList());
     }
@@ -101,20 +101,20 @@ class SuitedGpusTest {
     @Test
     void countPicksAmongThoseThatMeetIt() throws Exception {
         Set<String> a100 = Set.of(A100.uuid());
-        assertEquals(a100, of("brand=nvidia", TOLD).candidates(new GpuRequest.Count(1)));
-        assertEquals(a100, of("arch<8.6", TOLD).candidates(new GpuRequest.Count(1)));
+        assertEquals(a100, of("brand=nvidia", REPORTED).candidates(new GpuRequest.Count(1)));
+        assertEquals(a100, of("arch<8.6", REPORTED).candidates(new GpuRequest.Count(1)));
         assertEquals(
                 "2 GPUs requested, but the image can use only GPU 1: unsatisfied condition:"
                         + " arch=8.0 (arch is 8.6; NVIDIA_REQUIRE_X of the image) on GPU 0"
-                        + " (GPU-0f3e0000); ask for fewer, or set NVIDIA_DISABLE_REQUIRE=1 to skip"
+                        + " (GPU-0f3e0000); request fewer, or set NVIDIA_DISABLE_REQUIRE=1 to skip"
                         + " this check",
-                refusal(of("arch=8.0", TOLD), new GpuRequest.Count(2)));
-        assertEquals(a100, of("arch=8.0", TOLD).candidates(new GpuRequest.Count(3)));
+                refusal(of("arch=8.0", REPORTED), new GpuRequest.Count(2)));
+        assertEquals(a100, of("arch=8.0", REPORTED).candidates(new GpuRequest.Count(3)));
     }
 
     @Test
     void allLeavesOutTheOthers() throws Exception {
-        SuitedGpus suited = of("brand=GeForceRTX", TOLD);
+        SuitedGpus suited = of("brand=GeForceRTX", REPORTED);
         assertEquals(Set.of(GEFORCE.uuid()), suited.candidates(ALL));
         assertEquals(
                 List.of(
@@ -126,7 +126,7 @@ class SuitedGpusTest {
 
     @Test
     void namedGpuThatDoesNotMeetItIsRefused() throws Exception {
-        SuitedGpus suited = of("arch>=8.6", TOLD);
+        SuitedGpus suited = of("arch>=8.6", REPORTED);
         assertEquals(Set.of(), suited.candidates(new GpuRequest.Devices(List.of("0"))));
         assertEquals(
                 "the image cannot use GPU 1 (GPU-3a910001): unsatisfied condition: arch>=8.6 (arch"
@@ -137,8 +137,9 @@ class SuitedGpusTest {
 
     @Test
     void gpusThatAllMeetItAreNotRestricted() throws Exception {
-        assertEquals(Set.of(), of("arch>=8.0", TOLD).candidates(ALL));
-        assertEquals(Set.of(), of("brand=tesla arch>=8", TOLD).candidates(new GpuRequest.Count(2)));
+        assertEquals(Set.of(), of("arch>=8.0", REPORTED).candidates(ALL));
+        assertEquals(
+                Set.of(), of("brand=tesla arch>=8", REPORTED).candidates(new GpuRequest.Count(2)));
     }
 
     @Test
@@ -148,11 +149,11 @@ class SuitedGpusTest {
                         + " driver 535.261.03 is loaded, no driver known to this version of"
                         + " jnvdocker would do, use another image, or set NVIDIA_DISABLE_REQUIRE=1"
                         + " to skip this check",
-                refusal(of("arch>=9.0", TOLD), ALL));
+                refusal(of("arch>=9.0", REPORTED), ALL));
     }
 
     @Test
-    void whatNvmlDoesNotTellCountsAsMet() throws Exception {
+    void whatNvmlDoesNotReportCountsAsMet() throws Exception {
         SuitedGpus suited = of("arch>=9.0", Map.of());
         assertEquals(Set.of(), suited.candidates(ALL));
         assertEquals(
