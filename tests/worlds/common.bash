@@ -78,7 +78,7 @@ start_no_services() {
   chmod 755 "$policy"
 }
 
-# The machine's own Debian archive, asked for another suite: both spellings of apt's sources are read.
+# The machine's own Debian archive, queried for another suite: both spellings of apt's sources are read.
 # Sets the array apt_options.
 apt_for() {
   local suite=$1 folder=$cache/apt/$1 sources
@@ -89,7 +89,7 @@ apt_for() {
     sources=$folder/debian.sources
   else
     sources=$(one_line_source "$suite")
-    [ -n "$sources" ] || die "no Debian archive among the sources of apt; looked in /etc/apt/sources.list and sources.list.d"
+    [ -n "$sources" ] || die "no Debian archive among the sources of apt; searched /etc/apt/sources.list and sources.list.d"
     replace "$folder/debian.list" "$sources"
     sources=$folder/debian.list
   fi
@@ -140,7 +140,7 @@ one_line_source() {
 }
 
 # debs SUITE FOLDER NAME...: has the packages' files in the folder; a name with a question mark may be
-# missing from the suite. Asks the archive only when the list of names is another than last time: apt
+# missing from the suite. Queries the archive only when the list of names is another than last time: apt
 # checks what is there already, and half a file of an interrupted run is fetched again.
 debs() {
   [ "$(cat "$2/names" 2> /dev/null)" != "${*:3}" ] || return 0

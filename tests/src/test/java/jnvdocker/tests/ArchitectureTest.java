@@ -92,8 +92,8 @@ class ArchitectureTest {
     }
 
     /**
-     * The registry relies on its callers' facts: it looks nothing up itself and formats no
-     * messages.
+     * The registry relies on its callers' facts: it reads nothing from the host itself and formats
+     * no messages.
      */
     @Test
     void registryLooksAtNothing() {
@@ -258,7 +258,7 @@ class ArchitectureTest {
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
                     Map.entry("DockerEngine.java", "one method for each call"),
                     Map.entry("GpuChoice.java", "one decision, with what it may come to"),
-                    Map.entry("GpuMonitor.java", "one driver, asked in turns"),
+                    Map.entry("GpuMonitor.java", "one driver, queried in turns"),
                     Map.entry("Keeper.java", "all that ends a lease"),
                     Map.entry("Leases.java", "the front door"),
                     Map.entry("PodLeases.java", "one method for each moment of a pod"),
@@ -290,7 +290,7 @@ class ArchitectureTest {
 
     private static final Pattern PLACE = Pattern.compile("`(?!Class#)([A-Z]\\w+)#(\\w+)`");
 
-    /** Finds each name on the page, as a reader would who follows it. */
+    /** Finds each name on the page, as a reader that follows it. */
     @Test
     void pageNamesWhatThereIs() throws IOException {
         String page =

@@ -84,7 +84,7 @@ class BadInputTest extends OneEngineTest {
                     device=../nvidia0 | --gpus: '../nvidia0' is not a GPU's index, UUID or PCI address, as in --gpus '"device=0,1"'
                     "device=2,2" | GPU 2 is named twice; name each GPU once
                     "device=0,GPU-5c1a0000" | GPU 0 is named twice, as 0 and as GPU-5c1a0000; name each GPU once
-                    5 | 5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows them)
+                    5 | 5 GPUs requested, but this host has 4; request fewer ('jnvdocker gpu ls' shows them)
                     0,1 | --gpus: '0,1' is more than one number of GPUs: write --gpus '"device=0,1"' to name GPUs
                     some | --gpus: 'some' is not a number of GPUs: write a number, 'all', 'none' or device=<ids>
                     count=1,driver=amd | --gpus: driver='amd' cannot be given with a lease: write driver=nvidia or leave it out
@@ -253,12 +253,12 @@ class BadInputTest extends OneEngineTest {
             assertEquals(
                     "GPU 1 at 0000:0f:00.0 cannot be given out: "
                             + trouble
-                            + ".\nWhat to do: look at the kernel log (dmesg | grep -i nvrm).\n",
+                            + ".\nWhat to do: check the kernel log (dmesg | grep -i nvrm).\n",
                     lab.jnvdocker("gpu", "why", "1").ok().out());
             assertRefused(
                     "GPU 1 at 0000:0f:00.0 cannot be given out: "
                             + trouble
-                            + "; look at the kernel log (dmesg | grep -i nvrm)",
+                            + "; check the kernel log (dmesg | grep -i nvrm)",
                     run("--gpus", "device=1", "cuda", "true"));
             assertEquals(
                     "/dev/nvidia0\n/dev/nvidia2\n/dev/nvidia3\n",
@@ -345,7 +345,7 @@ class BadInputTest extends OneEngineTest {
                     Path filler = Folders.fill(state);
                     String registry = "registry " + state.resolve("registry.db") + ": ";
                     assertRefusedWith(
-                            List.of(registry, "; look at that disk's space"),
+                            List.of(registry, "; check that disk's space"),
                             run("--gpus", "1", "cuda", "true"));
                     Files.delete(filler);
                     // The engine has its own mount namespace, in which it starts nothing.

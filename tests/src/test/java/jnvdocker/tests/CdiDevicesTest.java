@@ -248,7 +248,7 @@ class CdiDevicesTest {
     }
 
     @Test
-    void jnvdockerRunSaysHowToAsk() {
+    void jnvdockerRunSaysHowToRequestGpus() {
         Command.Result run =
                 lab.jnvdocker("run", "--rm", "--device=jnvdocker/gpu=0", "plain", "true");
         assertEquals(125, run.exitCode(), run::toString);
@@ -279,7 +279,7 @@ class CdiDevicesTest {
                 "printf '{}\\0'; cannot read the state",
                 "head -c 2000000 /dev/zero | tr '\\0' ' '; cannot read the state",
             })
-    void hookThatIsToldNonsenseRefuses(String state, String reason) {
+    void hookThatGetsNonsenseRefuses(String state, String reason) {
         Command.Result result = hook(state);
         assertEquals(1, result.exitCode(), result::toString);
         assertTrue(result.err().startsWith("jnvdocker: "), result::toString);
@@ -354,14 +354,14 @@ class CdiDevicesTest {
             Files.deleteIfExists(beside);
             Files.deleteIfExists(later);
         }
-        // It uses the GPU without a lease, by the engine's word, which a command asks for.
+        // It uses the GPU without a lease, by the engine's report, which a command requests.
         lab.docker("rm", "-f", "two").ok();
         lab.jnvdocker("gpu", "ls").ok();
         start("three", "nvidia.com/gpu=2").ok();
         awaitHolders(Map.of(2, "three"));
     }
 
-    /** Podman looks for devices in only two directories. */
+    /** Podman searches only two directories for devices. */
     @Test
     void podmansContainerHasTheGpuThatItNames() {
         Podman podman =

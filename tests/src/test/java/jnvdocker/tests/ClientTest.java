@@ -64,7 +64,7 @@ class ClientTest {
             Command.Result result = client(command, "--all", "x").run().ok();
             assertHas(result, "argument=--all");
             assertHas(result, "argument=x");
-            assertFalse(Files.exists(folder.resolve("run")), command + " asked for a daemon");
+            assertFalse(Files.exists(folder.resolve("run")), command + " used a daemon");
         }
     }
 
@@ -143,7 +143,7 @@ class ClientTest {
         assertTrue(itself.err().startsWith("jnvdocker: NV_DOCKER names jnvdocker itself"));
     }
 
-    /** Of another version, too, whose bytes differ; a copy lacks the tree around it. */
+    /** Copies of another version, with other bytes, too; a copy lacks the tree around it. */
     @Test
     void copiesOfItThatComeFirstAreNotTakenForDocker() throws IOException {
         StringBuilder path = new StringBuilder();
@@ -208,11 +208,11 @@ class ClientTest {
     }
 
     /**
-     * This covers the client's own messages; the daemon's arrive in the encoding that it was told
+     * This covers the client's own messages; the daemon's arrive in the encoding that it was sent
      * to use.
      */
     @Test
-    void whoReadsAsciiAloneIsToldInIt() {
+    void clientThatReadsAsciiAloneGetsAscii() {
         String name = "/nowhere/Gerät" + "x".repeat(300);
         String shown = "x".repeat(200 - "/nowhere/Gerät".length());
         Command docker = client("ps").with("NV_DOCKER", name);
@@ -257,7 +257,7 @@ class ClientTest {
                         "-C",
                         Project.source("native"),
                         "OUT=" + folder,
-                        "CFLAGS=-DWORDLESS_MS=1000",
+                        "CFLAGS=-DSILENCE_NOTICE_MS=1000",
                         folder.resolve("jnvdocker"))
                 .run()
                 .ok();

@@ -58,8 +58,8 @@ class ComebackTest extends EachEngineTest {
                     unmounted.countDown();
                     await(over);
                 };
-        String told = delay == Delay.STOPPED ? "HTTP/1.1" : "POST /VolumeDriver.Get";
-        try (AutoCloseable _ = afterUnmount(told, begin)) {
+        String message = delay == Delay.STOPPED ? "HTTP/1.1" : "POST /VolumeDriver.Get";
+        try (AutoCloseable _ = afterUnmount(message, begin)) {
             var restart = CompletableFuture.supplyAsync(() -> docker("restart", "train"));
             await(unmounted);
             var rivals =
@@ -91,7 +91,7 @@ class ComebackTest extends EachEngineTest {
         lab.awaitHolders(Map.of(0, "train"));
     }
 
-    /** Distinguishes the ends that docker considers final from those that a user asked for. */
+    /** Distinguishes the ends that docker considers final from those that a user requested. */
     @Test
     void containerThatWasRefusedAtTheEnginesStartIsStartedWhenItsGpuIsFree() throws Exception {
         lab.run("stopped", 1, ALWAYS);
@@ -159,9 +159,9 @@ class ComebackTest extends EachEngineTest {
 
     /**
      * Runs an action after docker's first request to unmount a claim, before docker or the daemon
-     * receives the next message that begins with {@code told}.
+     * receives the next message that begins with {@code message}.
      */
-    private static AutoCloseable afterUnmount(String told, Runnable what) throws IOException {
+    private static AutoCloseable afterUnmount(String message, Runnable what) throws IOException {
         Path plugin = lab.daemon().pluginSocket();
         Path moved = lab.daemon().state().resolve("plugin.sock");
         Files.move(plugin, moved);
@@ -172,7 +172,7 @@ class ComebackTest extends EachEngineTest {
                     String text = piece.text();
                     if (text.contains("Unmount") && text.contains("jnvdocker_claim_")) {
                         requested.set(true);
-                    } else if (text.startsWith(told)
+                    } else if (text.startsWith(message)
                             && requested.get()
                             && done.compareAndSet(false, true)) {
                         what.run();

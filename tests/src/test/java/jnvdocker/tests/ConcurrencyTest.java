@@ -36,7 +36,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** However many clients ask at once, each GPU has one holder at any instant. */
+/** However many clients send requests at once, each GPU has one holder at any instant. */
 @Tag("docker")
 @Tag("root")
 class ConcurrencyTest {
@@ -197,7 +197,7 @@ class ConcurrencyTest {
         }
     }
 
-    /** A kubelet that has not heard yet that the GPU is taken asks for it in the same instant. */
+    /** A kubelet that does not know yet that the GPU is taken requests it in the same instant. */
     @Test
     void aPodOrOneOfSixteenGetsTheLastGpu() throws Exception {
         holdAllButOne();
@@ -207,7 +207,7 @@ class ConcurrencyTest {
                         : List.of("healthy are " + kubelet.healthy(TestKubelet.GPU)));
         String gpu = kubelet.healthy(TestKubelet.GPU).iterator().next();
         boolean pod = false;
-        // What is reserved for a pod stays so, as long as the kubelet has not told of it.
+        // What is reserved for a pod stays so, as long as the kubelet has not reported it.
         for (int round = 1; round <= 10 && !pod; round++) {
             List<Process> clients = StartingGate.start(RIVALS, ConcurrencyTest::reservation);
             boolean accepted = isAccepted(gpu);

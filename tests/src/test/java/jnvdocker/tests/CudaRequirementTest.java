@@ -117,7 +117,7 @@ class CudaRequirementTest {
                 result.err().replaceAll("(?m)^WARNING: .*\n", "")); // docker's, about the machine
     }
 
-    /** The version that NVML tells is its own driver's. */
+    /** The version that NVML reports is its own driver's. */
     @Test
     void wordOfTheDriverBeforeIsForgotten() {
         FakeNvml.of(host, "a100x8").change(text -> text.replace("cuda 12020", "cuda 12080"));

@@ -68,7 +68,7 @@ class DaemonCacheTest {
         return Files.readString(Path.of("/proc/" + pid + "/maps")).contains(archive.toString());
     }
 
-    /** What Java says of archives is nothing that anybody can act upon. */
+    /** Java's messages about archives are of no use to users. */
     private void assertOnlyNews() throws IOException {
         List<String> others =
                 Files.readAllLines(daemon.log()).stream()

@@ -323,12 +323,12 @@ class DaemonTest extends OneHostTest {
     }
 
     @Test
-    void othersAreToldWhomToAsk() {
+    void othersLearnTheUserToContact() {
         daemon.with("JNVDOCKER_RUN_DIR", daemon.socket().getParent());
         Command.Result absent = asNobody("gpu", "ls");
         assertEquals(125, absent.exitCode(), absent::toString);
         assertTrue(
-                absent.err().contains("ask an administrator to start it: sudo jnvdocker gpu ls"),
+                absent.err().contains("an administrator can start it: sudo jnvdocker gpu ls"),
                 absent::toString);
         daemon.jnvdocker("gpu", "ls").run().ok();
         Command.Result forbidden = asNobody("gpu", "ls");
@@ -336,7 +336,7 @@ class DaemonTest extends OneHostTest {
         assertEquals(
                 "jnvdocker: you may not use "
                         + daemon.socket()
-                        + "; ask an administrator to add you to the group docker, then log in"
+                        + "; an administrator can add you to the group docker, then log in"
                         + " again\n",
                 forbidden.err());
     }
@@ -419,7 +419,7 @@ class DaemonTest extends OneHostTest {
     }
 
     @Test
-    void clientOfAnotherVersionIsToldToRestartTheDaemon() throws IOException {
+    void clientOfAnotherVersionGetsTheRemedy() throws IOException {
         daemon.jnvdocker("gpu", "ls").run().ok();
         try (SocketChannel socket =
                 SocketChannel.open(UnixDomainSocketAddress.of(daemon.socket()))) {

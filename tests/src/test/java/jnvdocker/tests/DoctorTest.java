@@ -222,7 +222,7 @@ class DoctorTest extends EachEngineTest {
             assertWrong(
                     "gpus",
                     "GPU 2 at 0000:17:00.0 cannot be given out: the driver shows no UUID for it"
-                            + " (found 'ERR!'); look at the kernel log (dmesg | grep -i nvrm)");
+                            + " (found 'ERR!'); check the kernel log (dmesg | grep -i nvrm)");
         } finally {
             Files.writeString(information, before);
         }
@@ -246,7 +246,7 @@ class DoctorTest extends EachEngineTest {
             assertMatches(
                     "wrong: GPU 3 \\(GPU-5c1a3009\\) is held by root's container train"
                             + SINCE
-                            + ", and the driver does not show it; look for Xid in dmesg: .*",
+                            + ", and the driver does not show it; search dmesg for Xid: .*",
                     found.getFirst());
             assertEquals(1, doctor().exitCode());
         } finally {
@@ -270,7 +270,7 @@ class DoctorTest extends EachEngineTest {
                         + ", and make it again"
                         + maker,
                 host("dev/nvidia1") + " is missing; make it" + maker);
-        assertFalse(Files.exists(host("dev/nvidia1")), "doctor looks and makes nothing");
+        assertFalse(Files.exists(host("dev/nvidia1")), "doctor reads and makes nothing");
         shell("rm " + host("dev/nvidia-uvm"));
         lab.daemon().jnvdockerd("--make-nodes").run().ok();
         assertWell();
@@ -365,7 +365,7 @@ class DoctorTest extends EachEngineTest {
             assertWrong(
                     "engine",
                     "the engine's default runtime is nvidia, which gives GPUs to any image that"
-                            + " asks, bypassing jnvdocker; take \"default-runtime\" out of"
+                            + " requests them, bypassing jnvdocker; take \"default-runtime\" out of"
                             + " /etc/docker/daemon.json, and restart docker; or have jnvdocker's:"
                             + " 'jnvdocker runtime install --default'");
         } finally {
@@ -403,7 +403,7 @@ class DoctorTest extends EachEngineTest {
             assertEquals(1, found.size(), found::toString);
             assertMatches(
                     "wrong: the engine does not get nvidia_driver_\\S+ from plugin other \\(.*\\);"
-                            + " see that \\S+/other.sock is where it looks for plugins, and"
+                            + " see that \\S+/other.sock is in its directory of plugins, and"
                             + " restart jnvdocker: .*",
                     found.getFirst());
         } finally {
@@ -433,7 +433,7 @@ class DoctorTest extends EachEngineTest {
                         + " purge nvidia-docker) or "
                         + unit,
                 spec
-                        + " tells Docker another address of plugin nvidia-docker than ours; rm "
+                        + " gives Docker another address of plugin nvidia-docker than ours; rm "
                         + spec);
         shell("rm " + unit + " " + spec);
         Path volumes = host("var/lib/nvidia-docker/volumes");
@@ -723,7 +723,7 @@ class DoctorTest extends EachEngineTest {
         assertEquals(1, found.size(), found::toString);
         assertMatches(
                 "hint: the registry was damaged, and rebuilt from what the containers say; the"
-                        + " history before that is in \\S+/registry.db.damaged-\\S+Z; look at that"
+                        + " history before that is in \\S+/registry.db.damaged-\\S+Z; check that"
                         + " disk's health, and rm \\S+Z\\*",
                 found.getFirst());
         shell("rm " + lab.daemon().state() + "/registry.db.damaged-*");
@@ -762,7 +762,7 @@ class DoctorTest extends EachEngineTest {
         assertEquals(List.of(), found("cordon"));
     }
 
-    /** Nobody can tell a uid, or a namespace of Kubernetes, from a typing error. */
+    /** A uid, or a namespace of Kubernetes, cannot be distinguished from a typing error. */
     @Test
     void limitsOfNobodyAreFound() {
         lab.configure(

@@ -168,7 +168,7 @@ class DriverInImagesTest {
         assertEquals(first, lab.docker("start", "-a", "it").ok().out());
     }
 
-    /** The image's own files come after the host's, or are covered where programs look first. */
+    /** The image's own files come after the host's, or are covered where programs search first. */
     @Test
     void staleDriverOfTheImageLosesToTheHosts() {
         lab.docker(
@@ -292,7 +292,7 @@ class DriverInImagesTest {
         assertEquals(1, run(none, "bookworm", "sh", "-c", file).exitCode());
     }
 
-    /** Anybody may make a directory, or a link, of that name. */
+    /** Any user may make a directory, or a link, of that name. */
     @Test
     void directoryOfRootsMpsDaemonIsMounted() throws IOException {
         Path mps = lab.host().folder().resolve("tmp/nvidia-mps");

@@ -74,7 +74,7 @@ abstract class EachEngineTest {
         return lab.docker(arguments);
     }
 
-    /** Requests the GPU, which makes the daemon look at its holder, and must be refused. */
+    /** Requests the GPU, which makes the daemon check its holder, and must be refused. */
     static void assertRefused(int gpu, String holder) {
         Command.Result result = lab.gpuContainer("run", "nobody", gpu).run();
         assertEquals(125, result.exitCode(), result::toString);

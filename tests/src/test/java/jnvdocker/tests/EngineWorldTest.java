@@ -42,7 +42,7 @@ class EngineWorldTest {
     }
 
     @Test
-    void itIsTheReleaseThatWasAskedForAfterEveryStart() {
+    void itIsTheRequestedReleaseAfterEveryStart() {
         String version = engine.version();
         switch (release) {
             case DEBIAN_STABLE -> assertEquals(installed(), version);

@@ -78,7 +78,7 @@ class FirstUseTest extends OneHostTest {
         assertTrue(
                 result.out().matches("(?s)pid=.*\n\njnvdocker adds:\n.*\n  gpu   .*"),
                 result::toString);
-        assertFalse(daemon.pid().isPresent(), "nobody was asked");
+        assertFalse(daemon.pid().isPresent(), "a daemon was started");
     }
 
     /** Docker prints its help as an error when no command is given. */
@@ -187,7 +187,7 @@ class FirstUseTest extends OneHostTest {
                 daemon.jnvdocker("gpu", word).run().err());
     }
 
-    /** Docker would look for an image named 5m. */
+    /** Docker would search for an image named 5m. */
     @Test
     void durationInPlaceOfTheImageIsNamed() {
         daemon.jnvdocker("gpu", "ls").run().ok();

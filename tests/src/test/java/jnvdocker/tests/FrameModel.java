@@ -41,9 +41,9 @@ final class FrameModel {
      * How the client ends.
      *
      * @param explained whether the client itself refuses, in its own words
-     * @param asksAgain whether it keeps asking, and ends only when it is killed
+     * @param retries whether it keeps sending its request, and ends only when it is killed
      */
-    record End(int exitCode, String out, boolean explained, boolean asksAgain) {}
+    record End(int exitCode, String out, boolean explained, boolean retries) {}
 
     private FrameModel(byte[] said) {
         this.said = ByteBuffer.wrap(said);

@@ -71,7 +71,7 @@ class GpuCommandsTest {
     }
 
     @BeforeEach
-    void startDaemonAnew() {
+    void startFreshDaemon() {
         startDaemon();
     }
 
@@ -105,7 +105,7 @@ class GpuCommandsTest {
         return Command.of(words.toArray()).with(daemon.environment());
     }
 
-    /** Of others, root alone. */
+    /** Leases of other users are for root alone. */
     @Test
     void refusalsAreListedForTheirUser() {
         as(61_001, "run", "-d", "--name=all", "--gpus=all", "plain", "sleep", "1000").run().ok();
@@ -279,7 +279,7 @@ class GpuCommandsTest {
             assertTrue(why.contains("To free it: docker stop train-7;"), why);
         }
         String why = as(BOB, "gpu", "why", "0").run().ok().out();
-        assertTrue(why.contains("To get it: ask uid 23456, or wait for it: "), why);
+        assertTrue(why.contains("To get it: contact uid 23456, or wait for it: "), why);
         assertFalse(why.contains("docker stop"), why);
     }
 
@@ -289,8 +289,8 @@ class GpuCommandsTest {
         assertRefused(
                 "claim "
                         + gpus().path(0).path("claim").asText()
-                        + " is uid 23456's; only uid 23456 and root may release it by force, ask"
-                        + " one of them",
+                        + " is uid 23456's; only uid 23456 and root may release it by force;"
+                        + " contact one of them",
                 as(BOB, "gpu", "release", "train-7", "--force", "--reason", "mine").run());
         assertEquals("held", gpus().path(0).path("state").asText());
         Command.Result own =
@@ -298,8 +298,8 @@ class GpuCommandsTest {
         assertEquals(125, own.exitCode(), own::toString);
         assertMatches(
                 "^jnvdocker: claim [0-9a-f]{12} is not released: its process \\(pid \\d+\\) runs,"
-                    + " and could go on to use what another would get; stop the container, or ask"
-                    + " root, who may still release it$",
+                        + " and could go on to use what another would get; stop the container;"
+                        + " root can still release it$",
                 own.err());
         assertEquals("held", gpus().path(0).path("state").asText());
         Command.Result forced =
@@ -535,7 +535,7 @@ class GpuCommandsTest {
     }
 
     private static void createUntilTheEnd(AtomicBoolean over) {
-        String end = "ask an administrator to start it";
+        String end = "an administrator can start it";
         while (!over.get()
                 && !as(ALICE, "create", "--gpus", "1", "plain").run().err().contains(end)
                 && !as(ALICE, "create", "--gpus", "none", "plain").run().err().contains(end)) {}

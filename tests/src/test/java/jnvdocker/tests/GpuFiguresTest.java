@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** {@code gpu ls} shows what the GPUs do, where NVML tells it. */
+/** {@code gpu ls} shows what the GPUs do, where NVML reports it. */
 @Tag("root")
 @Tag("tree")
 class GpuFiguresTest {

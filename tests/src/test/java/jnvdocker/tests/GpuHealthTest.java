@@ -133,21 +133,21 @@ class GpuHealthTest {
         awaitTrouble("");
     }
 
-    /** What others know of a GPU from looks is some seconds old. */
+    /** Facts about a GPU from scans are some seconds old. */
     @Test
-    void beginningAndEndOfAFaultAreTold() {
+    void beginningAndEndOfAFaultAreReported() {
         install();
         start("boot");
-        AtomicInteger told = new AtomicInteger();
-        health.addListener(told::incrementAndGet);
+        AtomicInteger notices = new AtomicInteger();
+        health.addListener(notices::incrementAndGet);
         report(A100, 119);
-        await(() -> told.get() > 0);
-        int reported = told.get();
+        await(() -> notices.get() > 0);
+        int reported = notices.get();
         fake.add(A100.pciAddress(), "error nvmlDeviceGetTemperature 16");
-        await(() -> told.get() == reported + 1);
+        await(() -> notices.get() == reported + 1);
         fake.change(text -> text.replace("error nvmlDeviceGetTemperature 16", ""));
         awaitTrouble("");
-        assertEquals(reported + 2, told.get());
+        assertEquals(reported + 2, notices.get());
     }
 
     @Test
@@ -214,7 +214,7 @@ class GpuHealthTest {
     }
 
     @Test
-    void gpuThatTheDriverShowsAgainWasBegunAnewWith() {
+    void gpuThatTheDriverShowsAgainWasInitializedAgain() {
         install();
         start("boot");
         report(A100, 62);

@@ -29,7 +29,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
-/** The monitor tells the newest of each GPU, whatever NVML does meanwhile. */
+/** The monitor reports the newest facts of each GPU, whatever NVML does meanwhile. */
 class GpuMonitorTest {
     private static final Pace QUICK =
             new Pace(
@@ -121,7 +121,7 @@ class GpuMonitorTest {
 
     /** A question would switch it on. */
     @Test
-    void gpuThatSleepsIsAskedNothing() {
+    void gpuThatSleepsIsNotQueried() {
         String awake = "0000:07:00.0";
         String asleep = "0000:0f:00.0";
         world.asleep = Set.of(asleep);
@@ -133,7 +133,7 @@ class GpuMonitorTest {
     }
 
     @Test
-    void changesAreTold() {
+    void changesAreReported() {
         start("t4", "0000:00:1e.0");
         awaitTemperature("0000:00:1e.0", 33);
         fake.change(text -> text.replace("temperature 33", "temperature 71"));

@@ -107,7 +107,7 @@ class GpuRunTest extends OneEngineTest {
     }
 
     @Test
-    void otherContainersAreToldWhoHasIt() {
+    void refusalsOfOtherContainersNameTheHolder() {
         Process process = start("--gpus", "device=1", "sleep", "1000");
         awaitStates("fhff");
         Command.Result refused = lab.jnvdocker("run", "--rm", "--gpus", "device=1", "plain");
@@ -227,7 +227,7 @@ class GpuRunTest extends OneEngineTest {
         assertTrue(refused.err().contains("GPU 1 (GPU-5c1a1003) is held by"), refused::err);
     }
 
-    /** It is ours by its name, which only root can have given it; nothing tells which GPUs. */
+    /** It is ours by its name, which only root can have given it; nothing shows which GPUs. */
     @Test
     void aProgramOfAnUnknownClaimKeepsAllGpusFromOthers() throws Exception {
         Process sleep = new ProcessBuilder("sleep", "1000").start();

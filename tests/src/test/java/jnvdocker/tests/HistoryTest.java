@@ -175,7 +175,7 @@ class HistoryTest extends OneEngineTest {
         "alice, unexpected argument: alice; see 'jnvdocker gpu history --help'",
         "--sinc 7d, unknown option: --sinc (did you mean --since?); see"
     })
-    void wrongUsageIsToldWithItsExitCode(String options, String message) {
+    void wrongUsageIsReportedWithItsExitCode(String options, String message) {
         List<Object> words = new ArrayList<>(List.of("gpu", "history"));
         words.addAll(Arrays.asList(options.split(" ")));
         Command.Result result = lab.jnvdocker(words.toArray());

@@ -64,8 +64,8 @@ class HoldTimeTest extends OneEngineTest {
         assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(4)) > 0);
         assertRefused(
                 "claim \\S+ has held its GPUs since .*, and 61001 may hold GPUs for 8h at most"
-                        + " \\(limits.61001.max_hold in .*:2\\); extend it until .* at most, or ask"
-                        + " root, who may extend it further",
+                    + " \\(limits.61001.max_hold in .*:2\\); extend it until .* at most; root can"
+                    + " extend it further",
                 lab.as(ALICE, "gpu", "extend", "train", "4h").run());
         lab.jnvdocker("gpu", "extend", "train", "10h").ok();
         assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(14)) > 0);

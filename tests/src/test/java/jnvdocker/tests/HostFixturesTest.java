@@ -106,14 +106,14 @@ class HostFixturesTest {
         return lines.toString();
     }
 
-    private interface Look {
+    private interface Query {
         String at() throws IOException;
     }
 
     /** Returns the result, or the message of the failure. */
-    private static String said(Look look) {
+    private static String said(Query query) {
         try {
-            return look.at();
+            return query.at();
         } catch (IOException e) {
             return FileErrors.describe(e) + "\n";
         }

@@ -83,7 +83,7 @@ class HostileDaemonFuzzTest {
         PLAYED.incrementAndGet();
         FrameModel.End end = FrameModel.end(script);
         HostileDaemon.Script saying = HostileDaemon.Script.saying(script);
-        Command.Result result = end.asksAgain() ? client.runAndEnd(saying) : client.run(saying);
+        Command.Result result = end.retries() ? client.runAndEnd(saying) : client.run(saying);
         String hex = HexFormat.of().formatHex(script);
         // The model does not know whether a program that cannot be run exists.
         int code = result.exitCode() == 126 ? 127 : result.exitCode();

@@ -41,7 +41,7 @@ class HostileDaemonTest extends SanitizedClientTest {
     void keptScriptEndsAsItSays(FrameScripts.Kept kept) {
         FrameModel.End end = FrameModel.end(kept.bytes());
         Script script = Script.saying(kept.bytes());
-        Command.Result result = end.asksAgain() ? client.runAndEnd(script) : client.run(script);
+        Command.Result result = end.retries() ? client.runAndEnd(script) : client.run(script);
         assertEquals(kept.exitCode(), result.exitCode(), result::toString);
         assertTrue(result.err().contains(kept.words()), result::toString);
         assertEquals(kept.exitCode(), end.exitCode(), "the model is wrong");
@@ -193,12 +193,12 @@ class HostileDaemonTest extends SanitizedClientTest {
     }
 
     /**
-     * The daemon may ask for that as often as it likes, but not at a higher rate; and a client that
+     * The daemon may request that as often as it likes, but not at a higher rate; and a client that
      * watches comes back to it.
      */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 999, 1000})
-    void daemonIsAskedAgainAfterASecondAtLeast(int pauseMillis) {
+    void daemonIsQueriedAgainAfterASecondAtLeast(int pauseMillis) {
         List<byte[]> talks =
                 List.of(
                         new Frames().out("1\n").again(pauseMillis).toBytes(),
@@ -213,9 +213,10 @@ class HostileDaemonTest extends SanitizedClientTest {
         assertEquals(9, result.exitCode(), result::toString);
         assertEquals("1\n2\n3\n", result.out());
         assertEquals(
-                "jnvdocker: the daemon went away; asking again as soon as it is back\n".repeat(2),
+                "jnvdocker: the daemon went away; the request is repeated when it is back\n"
+                        .repeat(2),
                 result.err());
-        assertTrue(System.nanoTime() - began >= 2_000_000_000L, "it asked too soon");
+        assertTrue(System.nanoTime() - began >= 2_000_000_000L, "it retried too soon");
     }
 
     @Test

@@ -30,10 +30,10 @@ class HostileSurroundingsTest extends SanitizedClientTest {
     private static final Script EXIT_7 = Script.saying(new Frames().exit(7).toBytes());
 
     /** How a client ended, and what it said to the daemon. */
-    private record Talk(Command.Result result, String heard) {}
+    private record Exchange(Command.Result result, String received) {}
 
     /** Runs a bash script whose $0 is the client. */
-    private static Talk talk(Script script, String bash, Object... words) {
+    private static Exchange exchange(Script script, String bash, Object... words) {
         Path socket = client.newSocket();
         Object[] all = new Object[words.length + 4];
         System.arraycopy(words, 0, all, 4, words.length);
@@ -43,7 +43,7 @@ class HostileSurroundingsTest extends SanitizedClientTest {
         all[3] = SanitizedClient.program();
         try (HostileDaemon daemon = new HostileDaemon(socket, script)) {
             Command.Result result = client.command(socket, all).run();
-            return new Talk(result, new String(daemon.heard(), StandardCharsets.ISO_8859_1));
+            return new Exchange(result, new String(daemon.received(), StandardCharsets.ISO_8859_1));
         }
     }
 
@@ -57,48 +57,53 @@ class HostileSurroundingsTest extends SanitizedClientTest {
                                 .enough()
                                 .exit(7)
                                 .toBytes();
-        Talk talk = talk(Script.saying(frames), "exec \"$0\" run image " + closed);
-        assertEquals(7, talk.result().exitCode(), talk.result()::toString);
-        assertEquals("", talk.result().out(), "what is meant for stderr");
+        Exchange exchange = exchange(Script.saying(frames), "exec \"$0\" run image " + closed);
+        assertEquals(7, exchange.result().exitCode(), exchange.result()::toString);
+        assertEquals("", exchange.result().out(), "what is meant for stderr");
         String expected = closed.contains("2>") ? "" : "remark\nout\nerr\nerr\nerr\n";
-        assertEquals(expected, talk.result().err());
-        assertTrue(talk.heard().endsWith(answer(4)), talk.heard());
+        assertEquals(expected, exchange.result().err());
+        assertTrue(exchange.received().endsWith(answer(4)), exchange.received());
         assertTrue(
-                talk.heard().contains(answer(4, "out\n") + piece("out\n") + answer(4)),
-                talk.heard());
+                exchange.received().contains(answer(4, "out\n") + piece("out\n") + answer(4)),
+                exchange.received());
     }
 
     @Test
     void withoutAnyStreamTheCodeIsAllThereIs() {
-        Talk talk = talk(EXIT_7, "exec \"$0\" run image <&- >&- 2>&-");
-        assertEquals(7, talk.result().exitCode());
-        assertEquals("", talk.result().out() + talk.result().err());
+        Exchange exchange = exchange(EXIT_7, "exec \"$0\" run image <&- >&- 2>&-");
+        assertEquals(7, exchange.result().exitCode());
+        assertEquals("", exchange.result().out() + exchange.result().err());
         Script nonsense = Script.saying(new Frames().frame('?', new byte[0]).toBytes());
-        assertEquals(REFUSED, talk(nonsense, "exec \"$0\" run <&- >&- 2>&-").result().exitCode());
+        assertEquals(
+                REFUSED, exchange(nonsense, "exec \"$0\" run <&- >&- 2>&-").result().exitCode());
     }
 
     @Test
     void outputThatHasNoPlaceIsSaid() {
         Script script = Script.saying(new Frames().out("x").exit(7).toBytes());
-        Talk talk = talk(script, "exec \"$0\" gpu ls >&-");
-        assertEquals(REFUSED, talk.result().exitCode());
+        Exchange exchange = exchange(script, "exec \"$0\" gpu ls >&-");
+        assertEquals(REFUSED, exchange.result().exitCode());
         assertEquals(
-                "jnvdocker: cannot write to standard output: Bad file descriptor; look at where it"
-                        + " goes\n",
-                talk.result().err());
+                "jnvdocker: cannot write to standard output: Bad file descriptor; check its"
+                        + " destination\n",
+                exchange.result().err());
     }
 
     @Test
     void programsInheritNothingOfOurs() {
         String docker = Project.fixture("bin/docker").toString();
         byte[] frames = new Frames().call(0, docker).exec(docker).toBytes();
-        Talk talk =
-                talk(
+        Exchange exchange =
+                exchange(
                         Script.saying(frames),
                         "PATH=$PATH:/usr/bin:/bin exec \"$0\" run image < /dev/null");
-        assertEquals(0, talk.result().exitCode(), talk.result()::toString);
-        assertTrue(talk.result().err().contains("descriptors= 0 1 2\n"), talk.result()::toString);
-        assertTrue(talk.result().out().contains("descriptors= 0 1 2\n"), talk.result()::toString);
+        assertEquals(0, exchange.result().exitCode(), exchange.result()::toString);
+        assertTrue(
+                exchange.result().err().contains("descriptors= 0 1 2\n"),
+                exchange.result()::toString);
+        assertTrue(
+                exchange.result().out().contains("descriptors= 0 1 2\n"),
+                exchange.result()::toString);
     }
 
     /** The kernel allows 2 MiB of arguments in total. */
@@ -106,19 +111,19 @@ class HostileSurroundingsTest extends SanitizedClientTest {
     void commandLineMayBeHuge() {
         Object[] words = new Object[15];
         Arrays.fill(words, "x".repeat(120 * KIB));
-        Talk talk = talk(EXIT_7, "exec \"$0\" run \"$@\"", words);
-        assertEquals(7, talk.result().exitCode(), talk.result()::err);
-        assertHeardWhole(talk);
-        assertTrue(talk.heard().length() > 15 * 120 * KIB);
+        Exchange exchange = exchange(EXIT_7, "exec \"$0\" run \"$@\"", words);
+        assertEquals(7, exchange.result().exitCode(), exchange.result()::err);
+        assertHeardWhole(exchange);
+        assertTrue(exchange.received().length() > 15 * 120 * KIB);
     }
 
     @Test
     void wordsMayBeMany() {
         Object[] words = new Object[100_000];
         Arrays.fill(words, "");
-        Talk talk = talk(EXIT_7, "exec \"$0\" run \"$@\"", words);
-        assertEquals(7, talk.result().exitCode(), talk.result()::err);
-        assertHeardWhole(talk);
+        Exchange exchange = exchange(EXIT_7, "exec \"$0\" run \"$@\"", words);
+        assertEquals(7, exchange.result().exitCode(), exchange.result()::err);
+        assertHeardWhole(exchange);
     }
 
     @Test
@@ -131,9 +136,9 @@ class HostileSurroundingsTest extends SanitizedClientTest {
         }
         try (HostileDaemon daemon = new HostileDaemon(socket, EXIT_7)) {
             assertEquals(7, command.run().exitCode());
-            String heard = new String(daemon.heard(), StandardCharsets.ISO_8859_1);
-            assertTrue(heard.contains("NV_9=" + value));
-            assertFalse(heard.contains("OTHER_"));
+            String received = new String(daemon.received(), StandardCharsets.ISO_8859_1);
+            assertTrue(received.contains("NV_9=" + value));
+            assertFalse(received.contains("OTHER_"));
         }
     }
 
@@ -155,26 +160,27 @@ class HostileSurroundingsTest extends SanitizedClientTest {
 
     @Test
     void bytesThatAreNoTextAreHeardAsTheyAre() {
-        Talk talk =
-                talk(
+        Exchange exchange =
+                exchange(
                         EXIT_7,
                         "NV_X=$'\\xfe=\\n' exec \"$0\" run $'\\xff\\xfe' $'\\xc3(' $'a\\nb' ''");
-        assertEquals(7, talk.result().exitCode(), talk.result()::toString);
+        assertEquals(7, exchange.result().exitCode(), exchange.result()::toString);
         assertTrue(
-                talk.heard().contains("\0\0\0\2\u00ff\u00fe\0\0\0\2\u00c3(\0\0\0\3a\nb\0\0\0\0"));
-        assertTrue(talk.heard().contains("NV_X=\u00fe=\n"));
+                exchange.received()
+                        .contains("\0\0\0\2\u00ff\u00fe\0\0\0\2\u00c3(\0\0\0\3a\nb\0\0\0\0"));
+        assertTrue(exchange.received().contains("NV_X=\u00fe=\n"));
     }
 
     @Test
     void programsOwnNameMayBeEmpty() {
-        assertEquals(7, talk(EXIT_7, "exec -a '' \"$0\" run image").result().exitCode());
+        assertEquals(7, exchange(EXIT_7, "exec -a '' \"$0\" run image").result().exitCode());
     }
 
     @Test
     void folderMayBeGone() {
         Path gone = client.folder().resolve("gone");
         String bash = "/bin/mkdir " + gone + "; cd " + gone + "; /bin/rmdir " + gone;
-        assertEquals(7, talk(EXIT_7, bash + "; exec \"$0\" run image").result().exitCode());
+        assertEquals(7, exchange(EXIT_7, bash + "; exec \"$0\" run image").result().exitCode());
     }
 
     @Test
@@ -205,10 +211,11 @@ class HostileSurroundingsTest extends SanitizedClientTest {
         assertFalse(Files.exists(folder.resolve("nowhere")));
     }
 
-    private static void assertHeardWhole(Talk talk) {
+    private static void assertHeardWhole(Exchange exchange) {
         ByteBuffer head =
-                ByteBuffer.wrap(talk.heard().substring(1, 5).getBytes(StandardCharsets.ISO_8859_1));
-        assertEquals(talk.heard().length(), head.getInt() + 5);
+                ByteBuffer.wrap(
+                        exchange.received().substring(1, 5).getBytes(StandardCharsets.ISO_8859_1));
+        assertEquals(exchange.received().length(), head.getInt() + 5);
     }
 
     /**

@@ -63,7 +63,7 @@ class IdleHolderTest {
     }
 
     private String idle() {
-        // Somebody looks, so NVML is asked every second.
+        // A client watches, so NVML is queried every second.
         daemon.jnvdocker("gpu", "ls").run().ok();
         return daemon.jnvdocker("gpu", "idle", "--for", "1s").run().ok().out();
     }

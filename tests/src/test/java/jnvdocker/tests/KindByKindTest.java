@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 /**
  * Code that depends on a claim's origin or a lease's holder handles each kind explicitly, so javac
  * names all of these places when a kind is added. A test for a single kind, or a default, would
- * silently ignore the new one; only the class of a kind itself may ask for it alone.
+ * silently ignore the new one; only the class of a kind itself may test for it alone.
  */
 class KindByKindTest {
     private static final Pattern ONE_KIND = Pattern.compile("instanceof (Origin|Holder)\\b.*");

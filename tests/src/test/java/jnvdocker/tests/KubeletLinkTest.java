@@ -48,7 +48,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 
-/** What a kubelet sees of a device plugin, and what it is asked. */
+/** A kubelet's view of a device plugin, and the requests to it. */
 class KubeletLinkTest {
     private static final Set<String> GPUS = Set.of("GPU-0", "GPU-1", "GPU-2", "GPU-3");
     private static final Duration LIMIT = Duration.ofSeconds(5);
@@ -110,7 +110,7 @@ class KubeletLinkTest {
     // What a pod sees
 
     @Test
-    void changeOfHealthIsTold() throws Exception {
+    void changeOfHealthIsReported() throws Exception {
         plugin.healthy(Set.of("GPU-2"));
         kubelet.awaitHealthy(TestKubelet.GPU, Set.of("GPU-2"));
         for (int i = 0; i < 1000; i++) {
@@ -163,7 +163,7 @@ class KubeletLinkTest {
                 List.of(Duration.ofSeconds(25)), plugin.patiences().stream().distinct().toList());
     }
 
-    /** The kubelet hears the reason before its own deadline, and everything else goes on. */
+    /** The kubelet receives the reason before its own deadline, and everything else goes on. */
     @Test
     void startThatTakesTooLongIsAnswered() throws Exception {
         plugin.startTakes(Duration.ofSeconds(8));
@@ -213,7 +213,7 @@ class KubeletLinkTest {
                 PosixFilePermissions.toString(Files.getPosixFilePermissions(socket())));
     }
 
-    /** Others could serve the kubelet's sockets there, and tell us what is not true. */
+    /** Others could serve the kubelet's sockets there, and report false facts. */
     @Test
     void folderThatOthersCanWriteToIsLeftAlone() throws Exception {
         Path folder = temp.resolve("device-plugins");
@@ -252,7 +252,7 @@ class KubeletLinkTest {
                         .build()
                         .start();
         try {
-            String told =
+            String reported =
                     assertThrows(
                                     GrpcException.class,
                                     () ->
@@ -262,8 +262,8 @@ class KubeletLinkTest {
                                                     ByteString.EMPTY,
                                                     LIMIT))
                             .getMessage();
-            assertTrue(told.startsWith("no\\u{1b}[2Jxxx"), told);
-            assertTrue(told.length() < 400, told);
+            assertTrue(reported.startsWith("no\\u{1b}[2Jxxx"), reported);
+            assertTrue(reported.length() < 400, reported);
         } finally {
             hostile.shutdownNow().awaitTermination();
         }
@@ -385,7 +385,7 @@ class KubeletLinkTest {
         }
     }
 
-    // What it asks the kubelet
+    // Requests to the kubelet
 
     @Test
     void processOfTheKubeletIsKnown() throws IOException {

@@ -46,7 +46,7 @@ class KubeletMessagesTest {
 
         ByteString bytes(Object message);
 
-        static <T> Kind of(Read<T> read, Told<T> told, Written<T> written) {
+        static <T> Kind of(Read<T> read, Reported<T> reported, Written<T> written) {
             return new Kind() {
                 @Override
                 public Object parse(ByteString bytes) throws IOException {
@@ -55,7 +55,7 @@ class KubeletMessagesTest {
 
                 @Override
                 public Object of(JsonNode json) {
-                    return told.of(json);
+                    return reported.of(json);
                 }
 
                 @Override
@@ -71,7 +71,7 @@ class KubeletMessagesTest {
         T parse(ByteString bytes) throws IOException;
     }
 
-    private interface Told<T> {
+    private interface Reported<T> {
         T of(JsonNode json);
     }
 
@@ -277,7 +277,7 @@ class KubeletMessagesTest {
         return count;
     }
 
-    /** What a kubelet keeps of an answer, which is read after it or we have started anew. */
+    /** What a kubelet keeps of an answer, which is read after it or we have started again. */
     @Test
     void keptAnswerIsReadAndWritten() throws IOException {
         JsonNode entry =

@@ -159,7 +159,7 @@ class KubeletRecordingTest {
         assertEquals(recorded("kubelet-restart-plugin-alive/plugin.jsonl"), callsSince(before));
     }
 
-    /** A pod that runs keeps its devices; one that does not asks for nothing but its start. */
+    /** A pod that runs keeps its devices; one that does not requests only its start. */
     @Test
     void rebootAsksForTheStartAlone() throws Exception {
         TestPod pod = TestPod.of("kr", 2);

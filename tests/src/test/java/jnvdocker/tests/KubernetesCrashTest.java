@@ -46,7 +46,7 @@ class KubernetesCrashTest {
     private static final int FEW = 2;
     private static final Executor THREADS = Thread::startVirtualThread;
 
-    /** Of a kubelet and a controller, which try again for ever. */
+    /** The patience for a kubelet and a controller, which try again for ever. */
     private static final int TRIES = 50;
 
     private final PodProcesses processes = new PodProcesses();
@@ -121,7 +121,7 @@ class KubernetesCrashTest {
         }
     }
 
-    /** A pod is admitted, started, started anew, and deleted by force; the next gets its GPUs. */
+    /** A pod is admitted, started, restarted, and deleted by force; the next gets its GPUs. */
     private void usePods() {
         TestPod old = admitted("old");
         processes.start(old, "sleep", "1000");
@@ -155,7 +155,7 @@ class KubernetesCrashTest {
         throw new AssertionError("pod " + name + " is always rejected");
     }
 
-    /** The kubelet hears of the daemon's end a moment later. */
+    /** The kubelet notices the daemon's end a moment later. */
     private static void pause() {
         LockSupport.parkNanos(50_000_000);
     }

@@ -53,7 +53,7 @@ class KubernetesFaultTest {
         List<String> uuids =
                 daemon.jnvdocker("gpu", "ls", "--json").run().json().findValuesAsText("uuid");
         kubelet.awaitHealthy(TestKubelet.GPU, Set.copyOf(uuids));
-        // Until somebody listens.
+        // Until a server listens.
         Lab.await(() -> {
             nvml.add(ADDRESS, "xid 95");
             LockSupport.parkNanos(500_000_000);

@@ -200,7 +200,7 @@ class KubernetesPluginTest extends OneHostTest {
         Lab.await(() -> registry.live().stream().map(Object::toString).toList());
     }
 
-    /** The kubelet asks nobody for a GPU that is unhealthy, so that its words name no holder. */
+    /** The kubelet requests no unhealthy GPU, so its message names no holder. */
     @Test
     void nodeNamesTheHoldersForWhomAPodIsRejected() {
         List<Process> holders = List.of(program(0), program(1), program(2), program(3));
@@ -225,7 +225,7 @@ class KubernetesPluginTest extends OneHostTest {
         assertEquals(before + 2, kubelet.lists());
     }
 
-    /** A kubelet that has not heard yet of those that others have taken. */
+    /** A kubelet that does not know yet of those that others have taken. */
     private static GrpcException refusal(GrpcSockets grpc, Set<String> ids) {
         return assertThrows(
                 GrpcException.class,
@@ -266,7 +266,7 @@ class KubernetesPluginTest extends OneHostTest {
     @Test
     void oneOfSixteenGetsTheGpu() throws Exception {
         int winners = 1;
-        // A reservation lasts for seconds, since the kubelet has not told of it.
+        // A reservation lasts for seconds, since the kubelet has not reported it.
         for (int round = 0; round < 3 && winners == 1; round++) {
             List<Process> all =
                     StartingGate.start(
@@ -361,7 +361,7 @@ class KubernetesPluginTest extends OneHostTest {
     }
 
     @Test
-    void kubeletThatDoesNotTellItsPodsChangesNothing() {
+    void kubeletThatDoesNotReportItsPodsChangesNothing() {
         TestPod held = pod("held", 1);
         admit(held);
         start(held);

@@ -109,7 +109,7 @@ class KubernetesRestartTest extends OneHostTest {
         Lab.await(() -> leases().stream().map(Object::toString).toList());
     }
 
-    /** Then the kubelet starts what it has in its file, and asks for no device. */
+    /** Then the kubelet starts what it has in its file, and requests no device. */
     @Test
     void rebootGivesThePodItsGpusAgain() throws IOException {
         daemon.stop();
@@ -192,18 +192,19 @@ class KubernetesRestartTest extends OneHostTest {
                 kubelet.awaitHealthy(TestKubelet.GPU, uuids);
                 int registered = registered();
                 Lab.await(() -> {
-                    String told = daemon.jnvdocker("gpu", "doctor").run().out();
-                    return told.contains("another device plugin (nvidia-gpu.sock) gives pods")
+                    String reported = daemon.jnvdocker("gpu", "doctor").run().out();
+                    return reported.contains("another device plugin (nvidia-gpu.sock) gives pods")
                             ? List.of()
-                            : List.of(told);
+                            : List.of(reported);
                 });
                 assertEquals(registered, registered());
             }
             Lab.await(() -> {
-                String told = daemon.jnvdocker("gpu", "doctor").run().out();
-                return told.contains("the kubelet gives pods that ask for nvidia.com/gpu our GPUs")
+                String reported = daemon.jnvdocker("gpu", "doctor").run().out();
+                return reported.contains(
+                                "the kubelet gives pods that request nvidia.com/gpu our GPUs")
                         ? List.of()
-                        : List.of(told);
+                        : List.of(reported);
             });
             kubelet.awaitHealthy(TestKubelet.GPU, uuids);
         }

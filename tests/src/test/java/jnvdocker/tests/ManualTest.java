@@ -98,7 +98,7 @@ class ManualTest {
     private static Set<String> anchors(Path page) throws IOException {
         Set<String> anchors = new TreeSet<>();
         String text = Files.readString(page);
-        // A line in a code block that looks like a heading is a comment.
+        // A line in a code block that resembles a heading is a comment.
         String prose = FENCED.matcher(text).replaceAll("");
         for (MatchResult heading : all(HEADING, prose)) {
             String anchor =
@@ -206,7 +206,7 @@ class ManualTest {
         assertEquals(Set.of(), missing);
     }
 
-    /** {@code gpu doctor} prints only names that can be looked up. */
+    /** {@code gpu doctor} prints only names that the manual has. */
     @Test
     void eachCheckIsExplained() throws IOException {
         String page = Files.readString(MANUAL.resolve("doctor.md"));

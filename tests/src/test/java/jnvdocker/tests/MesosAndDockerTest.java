@@ -81,7 +81,7 @@ class MesosAndDockerTest {
             echo %1$s $(printf "%%s\\n" /dev/nvidia[0-9]* | wc -l) >> /share/done
             """;
 
-    /** The same for a program of the host, which is given its GPUs by UUID. */
+    /** Checks a program of the host, which gets its GPUs by UUID. */
     private static final String PROGRAM =
             WORK.replace(
                     "/dev/nvidia[0-9]*",

@@ -43,7 +43,7 @@ import java.util.stream.Stream;
 
 /**
  * The program that an agent runs in place of Mesos' helper, under sanitizers: it edits certain
- * calls, passes all others on unchanged, and fails a launch about which it cannot ask the daemon,
+ * calls, passes all others on unchanged, and fails a launch about which it cannot query the daemon,
  * with the reason.
  */
 class MesosContainerizerTest {
@@ -81,7 +81,7 @@ class MesosContainerizerTest {
 
     // ---- calls that do not concern us ----
 
-    /** No daemon runs, so a call that asked for one would be refused. */
+    /** No daemon runs, so a call that needed one would be refused. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -175,14 +175,14 @@ class MesosContainerizerTest {
         assertTrue(result.err().contains("cannot run '" + helper.folder()), result::toString);
     }
 
-    // ---- calls that ask the daemon ----
+    // ---- calls that query the daemon ----
 
     @Test
-    void daemonIsAskedWithAllThatThereIsToKnow() throws IOException {
+    void requestHasAllThatThereIsToKnow() throws IOException {
         try (HostileDaemon daemon = new HostileDaemon(socket, UNCHANGED)) {
             assertPassedOn(run(launch(INFO, "NV_GPU=0"), List.of("launch")));
             assertArrayEquals(
-                    request("mesos", "launch", container.toString(), INFO), daemon.heard());
+                    request("mesos", "launch", container.toString(), INFO), daemon.received());
         }
         assertEquals(INFO, helper.call().variable(LAUNCH_INFO));
     }
@@ -192,22 +192,22 @@ class MesosContainerizerTest {
             strings = {"gpus", "gpu_uuids", "com.nvidia.volumes.needed", "NVIDIA_VISIBLE_DEVICES"})
     void whateverNamesGpusConcernsTheDaemon(String word) throws IOException {
         Files.writeString(container.resolve("config"), "\0\u00ff" + word + "\0");
-        assertAsked(container);
+        assertQueried(container);
     }
 
     @Test
     void configThatCannotBeReadConcernsTheDaemon() throws IOException {
         Path config = container.resolve("config");
         Files.delete(config);
-        assertAsked(container);
+        assertQueried(container);
         Command.of("mkfifo", config).run().ok();
-        assertAsked(container);
+        assertQueried(container);
         Files.delete(config);
         Files.createDirectory(config);
-        assertAsked(container);
+        assertQueried(container);
         Files.delete(config);
         Files.write(config, new byte[(4 << 20) + 1]);
-        assertAsked(container);
+        assertQueried(container);
         Files.write(config, new byte[4 << 20]);
         assertPassedOn(run(launch(INFO), List.of("launch")));
     }
@@ -219,7 +219,7 @@ class MesosContainerizerTest {
         Files.createDirectories(innermost);
         Files.writeString(inner.resolve("config"), "cpus");
         Files.writeString(innermost.resolve("config"), "cpus");
-        assertAsked(innermost);
+        assertQueried(innermost);
         Files.writeString(container.resolve("config"), "cpus");
         Files.writeString(folder.resolve("run/config"), "gpus"); // belongs to no container
         assertPassedOn(run(launchOf(innermost, INFO), List.of("launch")));
@@ -280,7 +280,7 @@ class MesosContainerizerTest {
     }
 
     @Test
-    void daemonThatGoesAwayIsAskedAgainWhileNothingIsLost() {
+    void daemonThatGoesAwayIsQueriedAgainWhileNothingIsLost() {
         List<byte[]> talks =
                 List.of(
                         new byte[0],
@@ -302,13 +302,13 @@ class MesosContainerizerTest {
     @Test
     void closedStandardDescriptorsStayClosed() throws IOException {
         String script = "exec 0<&- 1>&- 2>&-; exec \"$0\" launch";
-        byte[] answer = new Frames().err("nobody hears\n").out("{\"a\":2}").exit(0).toBytes();
+        byte[] answer = new Frames().err("no one reads\n").out("{\"a\":2}").exit(0).toBytes();
         try (HostileDaemon daemon = new HostileDaemon(socket, Script.saying(answer))) {
             List<String> variables = new ArrayList<>(launch(INFO));
             variables.addAll(List.of("bash", "-c", script, launcher.containerizer().toString()));
             Command.of(variables.toArray()).after("env", "-i").run();
             assertArrayEquals(
-                    request("mesos", "launch", container.toString(), INFO), daemon.heard());
+                    request("mesos", "launch", container.toString(), INFO), daemon.received());
         }
         RecordingHelper.Call call = helper.call();
         assertEquals("{\"a\":2}", call.variable(LAUNCH_INFO));
@@ -450,13 +450,13 @@ class MesosContainerizerTest {
 
     @Test
     @Tag("root")
-    void taskWithTheDriverIsAskedAbout() throws IOException {
+    void taskWithTheDriverIsRequested() throws IOException {
         byte[] answer = new Frames().err("a remark\n").out("{\"a\":1}").exit(0).toBytes();
         try (HostileDaemon daemon = new HostileDaemon(socket, Script.saying(answer))) {
             Command.Result result = task("launch", "--a", "--launch_info=" + INFO, "--b");
             assertEquals(RecordingHelper.EXIT_CODE, result.exitCode(), result::toString);
             assertEquals("a remark\n", result.err());
-            assertArrayEquals(request("mesos", "launch-task", INFO), daemon.heard());
+            assertArrayEquals(request("mesos", "launch-task", INFO), daemon.received());
         }
         assertEquals(
                 List.of("launch", "--a", "--launch_info={\"a\":1}", "--b"), words(helper.call()));
@@ -535,10 +535,10 @@ class MesosContainerizerTest {
         return Command.of(all.toArray()).with("ASAN_OPTIONS", "detect_leaks=0").run();
     }
 
-    private void assertAsked(Path runtime) {
+    private void assertQueried(Path runtime) {
         try (HostileDaemon daemon = new HostileDaemon(socket, UNCHANGED)) {
             assertPassedOn(run(launchOf(runtime, INFO), List.of("launch")));
-            assertTrue(daemon.heard().length > 0);
+            assertTrue(daemon.received().length > 0);
         } finally {
             socket.toFile().delete();
         }

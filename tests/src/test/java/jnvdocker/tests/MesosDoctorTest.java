@@ -50,7 +50,7 @@ class MesosDoctorTest extends OneDaemonTest {
         Folders.remove(folder);
     }
 
-    /** Starts a process with an agent's name and flags, the only properties that are looked at. */
+    /** Starts a process with an agent's name and flags, the only properties that are read. */
     private String agent(String... flags) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(folder.resolve("mesos-agent").toString());
@@ -102,7 +102,7 @@ class MesosDoctorTest extends OneDaemonTest {
     }
 
     @Test
-    void agentThatDoesNotAskUsMayOfferNoGpus() throws IOException {
+    void agentWithoutOurHookMayOfferNoGpus() throws IOException {
         String without = agent(ISOLATION, "--resources=cpus:2");
         String with = agent(ISOLATION, "--resources=gpus:2", "--launcher_dir=" + launcher);
         String unknown = agent(ISOLATION, "--resources=file:///etc/mesos/resources");
@@ -111,7 +111,7 @@ class MesosDoctorTest extends OneDaemonTest {
                         "ok: " + without + "offers no GPUs",
                         "wrong: "
                                 + with
-                                + "offers GPUs, and its tasks get none: it does not ask jnvdocker"
+                                + "offers GPUs, and its tasks get none: it does not query jnvdocker"
                                 + " (its --launcher_dir is "
                                 + launcher
                                 + "); create a directory for it with 'jnvdocker mesos install', and"
@@ -119,7 +119,7 @@ class MesosDoctorTest extends OneDaemonTest {
                                 + FLAGS,
                         "unknown: "
                                 + unknown
-                                + "does not ask jnvdocker (its --launcher_dir is"
+                                + "does not query jnvdocker (its --launcher_dir is"
                                 + " /usr/libexec/mesos), and its --resources is a file, which is"
                                 + " not read here"),
                 findings());
@@ -134,8 +134,8 @@ class MesosDoctorTest extends OneDaemonTest {
         String lacking = agent(ours, "--isolation=filesystem/linux", "--resources=gpus:2");
         assertEquals(
                 List.of(
-                        "ok: " + well + "asks jnvdocker for its tasks' GPUs",
-                        "hint: " + idle + "asks jnvdocker, and offers no GPUs; " + FLAGS,
+                        "ok: " + well + "gets its tasks' GPUs from jnvdocker",
+                        "hint: " + idle + "queries jnvdocker, and offers no GPUs; " + FLAGS,
                         "wrong: "
                                 + lacking
                                 + "launches no task with GPUs: it was started without"
@@ -155,7 +155,7 @@ class MesosDoctorTest extends OneDaemonTest {
                         "--containerizers=mesos,docker");
         assertEquals(
                 List.of(
-                        "ok: " + both + "asks jnvdocker for its tasks' GPUs",
+                        "ok: " + both + "gets its tasks' GPUs from jnvdocker",
                         "wrong: "
                                 + both
                                 + "has the docker containerizer: with jnvdocker's flags it exits at"

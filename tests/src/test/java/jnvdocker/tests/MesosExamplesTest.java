@@ -46,7 +46,7 @@ class MesosExamplesTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"gpu-test", "tensorflow", "service"})
-    void marathonsAskForGpusAndAnImage(String name) throws IOException {
+    void marathonsRequestGpusAndAnImage(String name) throws IOException {
         JsonNode app = read("marathon", name);
         assertTrue(app.path("gpus").isInt() && app.path("gpus").asInt() > 0, app::toString);
         assertEquals("MESOS", app.at("/container/type").asText());
@@ -61,7 +61,7 @@ class MesosExamplesTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"gpu-test", "tensorflow", "service"})
-    void tasksOfMesosExecuteAskForGpusAndAnImage(String name) throws IOException {
+    void tasksOfMesosExecuteRequestGpusAndAnImage(String name) throws IOException {
         JsonNode task = read("mesos-execute", name);
         assertEquals(name, task.at("/task_id/value").asText());
         assertTrue(resource(task, "gpus").at("/scalar/value").asInt() > 0, task::toString);
@@ -76,7 +76,7 @@ class MesosExamplesTest {
     /** Chronos does not support GPUs, so its jobs have mesos-execute request them. */
     @ParameterizedTest
     @ValueSource(strings = {"gpu-test", "tensorflow", "service"})
-    void jobsOfChronosHaveMesosExecuteAsk(String name) throws IOException {
+    void jobsOfChronosRunMesosExecute(String name) throws IOException {
         JsonNode job = read("chronos", name);
         assertTrue(job.path("schedule").asText().matches("R/.*Z/P.*"), job::toString);
         assertFalse(job.has("gpus"), job::toString);

@@ -208,7 +208,7 @@ class MesosGroupsTest extends OneAgentTest {
         MesosContainer executor = lasting(MesosTask.groups(5));
         Command.Result result = executor.nested(task("echo up", 5)).await();
         assertRefused(
-                "5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls'"
+                "5 GPUs requested, but this host has 4; request fewer ('jnvdocker gpu ls'"
                         + " shows them)",
                 result);
         assertEquals("", executor.err());

@@ -90,7 +90,7 @@ class MesosLeaseTest extends OneAgentTest {
         assertEquals(executor.id() + "." + task.id(), lease.path("container_id").asText());
     }
 
-    /** Marathon and other frameworks tell each task its id. */
+    /** Marathon and other frameworks pass each task its id. */
     @Test
     void nestedTaskIsNamedByItsIdIfThatIsKnown() {
         MesosContainer executor = lasting(MesosTask.groups(1).named("pod"));

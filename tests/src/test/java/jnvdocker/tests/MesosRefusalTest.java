@@ -75,7 +75,7 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void partOfAGpuIsRefused() {
         assertRefused(
-                "the 'gpus' resource must be an unsigned integer, but is 0.5; ask for whole"
+                "the 'gpus' resource must be an unsigned integer, but is 0.5; request whole"
                         + " GPUs",
                 task(0.5));
     }
@@ -83,7 +83,7 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void moreGpusThanTheHostHasAreRefused() {
         assertRefused(
-                "5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
+                "5 GPUs requested, but this host has 4; request fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 task(5));
     }
@@ -213,7 +213,7 @@ class MesosRefusalTest extends OneAgentTest {
     }
 
     @Test
-    void whoIsRefusedForATaskThatWaitsIsToldItsNameByTheNextDaemonToo() {
+    void refusalForAWaitingTaskNamesItAfterARestartToo() {
         configure("mesos_gpus = ['1', '2']\n");
         lasting(sleeper(1).uuids(uuid(1)).named("one"));
         awaitStates("fhff");
@@ -244,7 +244,7 @@ class MesosRefusalTest extends OneAgentTest {
     }
 
     @Test
-    void onlyAgentsMayAsk() {
+    void onlyAgentsMaySendRequests() {
         // A test's directory is accessible to root alone, that of a real daemon to everyone.
         Path folder = daemon.socket().getParent().getParent();
         Command.of("chmod", "755", folder).run().ok();

@@ -35,7 +35,7 @@ import java.util.function.BooleanSupplier;
 /** {@code /metrics} of a daemon, on its socket and over TCP, and what hostile users do there. */
 @Tag("root")
 class MetricsTest {
-    /** Of a request that never comes whole. */
+    /** The bytes of a request that stays incomplete. */
     private static final String BEGINNING = "GET /healthz HTTP/1.1\r\n";
 
     private static final InetSocketAddress TCP = LoopbackPort.free();
@@ -90,9 +90,11 @@ class MetricsTest {
                                             && line.contains("user=\"root\"")
                                             && line.endsWith(" 0.97")));
             await(() -> metrics(TCP).contains("jnvdocker_gpus{state=\"HELD\"} 1.0"));
-            String told = metrics(TCP);
-            assertTrue(told.contains("jnvdocker_gpu_utilization_ratio{gpu=\"1\",uuid=\"GPU-5c1a1"));
-            assertFalse(told.contains("root"), told);
+            String reported = metrics(TCP);
+            assertTrue(
+                    reported.contains(
+                            "jnvdocker_gpu_utilization_ratio{gpu=\"1\",uuid=\"GPU-5c1a1"));
+            assertFalse(reported.contains("root"), reported);
             daemon.config(LISTEN + "listen_labels = true\n");
             daemon.jnvdocker("gpu", "reload").run().ok();
             assertTrue(metrics(TCP).contains("user=\"root\""));

@@ -162,7 +162,7 @@ class MigTest {
 
     /** The daemon has just started, and NVML takes its time. */
     @Test
-    void gpuInMigModeIsNotGivenOutUntilNvmlHasToldOfItsInstances() {
+    void gpuInMigModeIsNotGivenOutUntilNvmlHasReportedItsInstances() {
         start("one", "device=" + FIRST);
         start("two", "device=0:1", "nvidia");
         lab.docker("stop", "one", "two").ok();
@@ -170,7 +170,7 @@ class MigTest {
         nvml.add("", "hang nvmlInit_v2");
         try {
             lab.startDaemon();
-            String why = "it is in MIG mode, and NVML has not told of its instances yet";
+            String why = "it is in MIG mode, and NVML has not reported its instances yet";
             assertRefused(why, "device=0");
             assertRefused(
                     "MIG-22 is not known, and GPU 0 cannot be given out: " + why, "device=MIG-22");
@@ -217,7 +217,7 @@ class MigTest {
     }
 
     @Test
-    void openNodesTellWhichInstanceIsUsed() throws IOException {
+    void openNodesShowWhichInstanceIsUsed() throws IOException {
         Path program = lab.host().folder().resolve("holdopen");
         Command.of("gcc", "-static", "-o", program, Project.world("holdopen.c")).run().ok();
         // It makes the nodes.
@@ -268,7 +268,7 @@ class MigTest {
     }
 
     @Test
-    void programOfTheHostIsToldOfItsInstance() {
+    void programOfTheHostGetsItsInstance() {
         assertEquals(
                 FIRST + "\n",
                 lab.jnvdocker(

@@ -27,12 +27,12 @@ class NotifyTest extends OneEngineTest {
     private static final int BOB = 61002;
 
     private Path folder;
-    private Path heard;
+    private Path received;
 
     @BeforeEach
     void makeFolder() throws IOException {
         folder = Files.createDirectory(Path.of("/root/notify-" + System.nanoTime()));
-        heard = folder.resolve("heard.txt");
+        received = folder.resolve("received.txt");
     }
 
     @AfterEach
@@ -47,12 +47,12 @@ class NotifyTest extends OneEngineTest {
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(mode));
     }
 
-    /** Those of alice alone: events of another test may still wait for a slow program. */
+    /** The events of alice alone: those of another test may still wait for a slow program. */
     private List<JsonNode> events(String name) {
         try {
             List<JsonNode> events = new ArrayList<>();
             for (String line :
-                    Files.exists(heard) ? Files.readAllLines(heard) : List.<String>of()) {
+                    Files.exists(received) ? Files.readAllLines(received) : List.<String>of()) {
                 JsonNode event = new ObjectMapper().readTree(line);
                 if (event.path("event").asText().equals(name)
                         && event.path("uid").asInt(ALICE) == ALICE) {
@@ -71,10 +71,10 @@ class NotifyTest extends OneEngineTest {
     }
 
     @Test
-    void programsHearOfEachEventInOrder() throws IOException {
-        program("20-write", "rwxr-xr-x", "cat >> " + heard);
-        program("30-open", "rwxr-xrwx", "echo '{\"event\":\"open\"}' >> " + heard);
-        program("40.bak", "rwxr-xr-x", "echo '{\"event\":\"backup\"}' >> " + heard);
+    void programsGetEachEventInOrder() throws IOException {
+        program("20-write", "rwxr-xr-x", "cat >> " + received);
+        program("30-open", "rwxr-xrwx", "echo '{\"event\":\"open\"}' >> " + received);
+        program("40.bak", "rwxr-xr-x", "echo '{\"event\":\"backup\"}' >> " + received);
         String notify = "notify = ['" + folder + "']\n";
         lab.configure(notify);
         String hold =
@@ -107,8 +107,11 @@ class NotifyTest extends OneEngineTest {
 
     @Test
     void slowProgramIsEndedAndNobodyWaitsForIt() throws IOException {
-        program("10-slow", "rwxr-xr-x", "echo '{\"event\":\"begun\"}' >> " + heard + "; sleep 100");
-        program("20-next", "rwxr-xr-x", "echo '{\"event\":\"next\"}' >> " + heard);
+        program(
+                "10-slow",
+                "rwxr-xr-x",
+                "echo '{\"event\":\"begun\"}' >> " + received + "; sleep 100");
+        program("20-next", "rwxr-xr-x", "echo '{\"event\":\"next\"}' >> " + received);
         lab.configure("notify = ['" + folder + "']\n");
         for (int i = 0; i < 3; i++) {
             lab.as(BOB, "run", "--rm", "--gpus", "1", "plain", "true").run().ok();

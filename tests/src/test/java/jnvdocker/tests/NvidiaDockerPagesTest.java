@@ -55,7 +55,7 @@ class NvidiaDockerPagesTest {
                     .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
                     .build();
 
-    /** Of those that the machines name, two run. */
+    /** Two of the processes that the machines name run. */
     private static final Map<Long, String> PROGRAMS =
             Map.of(4711L, "/usr/bin/python3.11", 2340L, "/usr/lib/firefox/firefox");
 
@@ -226,7 +226,7 @@ class NvidiaDockerPagesTest {
         assertEquals(List.of(new Status.Process(4712, null, 36239L)), status.Processes());
     }
 
-    /** Every user of the host can ask over TCP. */
+    /** Every user of the host can connect over TCP. */
     @Test
     void processesAreForThoseWhoMayKnowOfThem() throws Exception {
         NvidiaDockerPages pages = pages("a100x8");

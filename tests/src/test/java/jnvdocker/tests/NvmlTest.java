@@ -29,7 +29,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 
-/** NVML's answers become facts and figures, field by field, whatever a GPU does not tell. */
+/** NVML's answers become facts and figures, field by field, whatever a GPU does not report. */
 class NvmlTest {
     @TempDir private Path folder;
 

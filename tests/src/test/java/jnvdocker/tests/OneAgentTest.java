@@ -119,7 +119,7 @@ abstract class OneAgentTest {
             String find = "ls -l /proc/" + pid + "/fd 2> /dev/null | grep -c socket: || true";
             return Command.of("sh", "-c", find).run().out().equals("1\n")
                     ? List.of()
-                    : List.of(container.path() + " does not ask");
+                    : List.of(container.path() + " sends no request");
         });
     }
 
@@ -137,8 +137,8 @@ abstract class OneAgentTest {
     }
 
     /**
-     * Asserts that the task's user is told the reason exactly once, and that no part of the task
-     * has run.
+     * Asserts that the task's user gets the reason exactly once, and that no part of the task has
+     * run.
      */
     static void assertRefused(String reason, Command.Result result) {
         assertEquals(1, result.exitCode(), result::toString);

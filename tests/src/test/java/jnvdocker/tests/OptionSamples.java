@@ -87,7 +87,7 @@ final class OptionSamples {
             if (value.isEmpty()) {
                 all.add(List.of(full));
                 all.add(List.of(full + "=true"));
-                // With signature checks left on, docker would ask a server for the signatures.
+                // With signature checks left on, docker would request the signatures from a server.
                 if (!name.equals("disable-content-trust")) {
                     all.add(List.of(full + "=false"));
                 }

@@ -111,7 +111,7 @@ class OtherEngineTest extends OneEngineTest {
         lab.startDaemon();
     }
 
-    /** Of what has the name of the check's container, only the daemon's own is removed. */
+    /** Among containers with the name of the check's, only the daemon's own is removed. */
     @Test
     void usersContainerWithTheNameOfTheCheckStays() {
         for (boolean ours : List.of(false, true)) {

@@ -210,7 +210,7 @@ class PodContainersTest {
                 "unsatisfied condition: cuda>=99.0");
     }
 
-    /** What an image says counts for nothing: its pod has asked the kubelet for no GPU. */
+    /** An image's variables count for nothing: its pod has requested no GPU of the kubelet. */
     @Test
     void containerWithoutGpusOfThePluginHasNone() throws IOException {
         JsonNode edited = edited(spec(List.of(), "", ""));

@@ -32,7 +32,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** What a kubelet is told to give a container: GPU 0 has MIG instances, and GPU 1 is whole. */
+/**
+ * The answers to a kubelet about a container's devices: GPU 0 has MIG instances, and GPU 1 is
+ * whole.
+ */
 @Tag("root")
 class PodInjectionTest {
     private static final String INSTANCE = "MIG-22d5a1c4-0d6e-5d27-9b3e-6e5a1c1f0a01";
@@ -130,7 +133,10 @@ class PodInjectionTest {
         assertEquals(List.of("pod.jnvdocker/gpu=" + INSTANCE), part.cdi());
     }
 
-    /** Docker before 28.3 refuses a container with CDI devices unless it is told to take them. */
+    /**
+     * Docker before 28.3 refuses a container with CDI devices unless it is configured to accept
+     * them.
+     */
     @Test
     void withoutCdiTheFileIsRemovedAndTheRestStays() throws Exception {
         start();

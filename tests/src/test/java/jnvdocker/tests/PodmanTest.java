@@ -292,7 +292,7 @@ class PodmanTest {
         assertEquals(Set.of(1), held());
     }
 
-    /** An earlier podman does not tell it from an image's. */
+    /** An earlier podman does not distinguish it from an image's. */
     @Test
     void annotationOfTheUserGetsFreeOnes() {
         Command.Result first = podman.start("one", RUNTIME, TWO);

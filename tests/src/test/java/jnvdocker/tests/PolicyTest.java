@@ -91,12 +91,12 @@ class PolicyTest extends OneEngineTest {
         assertEquals(List.of("FREE", "CORDONED", "CORDONED", "FREE"), states());
         assertRefused(
                 "GPU 1 \\(GPU-5c1a1003\\) is cordoned by root since \\d\\d:\\d\\d \\(fan is loud\\)"
-                        + " and gets no new container; take another \\(free: 0,3\\), or ask an"
+                        + " and gets no new container; take another \\(free: 0,3\\), or contact an"
                         + " administrator",
                 run(ALICE, "device=1"));
         assertRefused(
                 "3 GPUs requested, but only 2 GPUs are in service: GPUs 1,2 are cordoned by root"
-                        + " since \\d\\d:\\d\\d \\(fan is loud\\); ask for fewer .*",
+                        + " since \\d\\d:\\d\\d \\(fan is loud\\); request fewer .*",
                 run(ALICE, "3"));
         Command.Result all = lab.jnvdocker("run", "--rm", "--gpus", "all", "plain", "ls", "/dev");
         assertTrue(all.ok().out().contains("nvidia0\n"), all::toString);
@@ -152,8 +152,8 @@ class PolicyTest extends OneEngineTest {
         assertRefused(
                 "GPU 0 \\(GPU-5c1a0000\\) is cordoned \\(cordon in "
                         + file()
-                        + "\\) and gets no new container; take another \\(free: 1,2\\), or ask an"
-                        + " administrator",
+                        + "\\) and gets no new container; take another \\(free: 1,2\\), or contact"
+                        + " an administrator",
                 run(ALICE, "device=0"));
         assertRefused(
                 "GPU 3 \\(GPU-5c1a3009\\) is cordoned by cordon in "
@@ -168,7 +168,7 @@ class PolicyTest extends OneEngineTest {
         assertRefused(
                 "3 GPUs requested, but each user may have 2 at a time \\(max_gpus_per_user in "
                         + file()
-                        + "\\); ask for fewer",
+                        + "\\); request fewer",
                 run(ALICE, "3"));
         hold(ALICE, "train", "device=1");
         run(ALICE, "1").ok();
@@ -177,8 +177,8 @@ class PolicyTest extends OneEngineTest {
                         + " time \\(max_gpus_per_user in "
                         + file()
                         + "\\): GPU 1 \\(GPU-5c1a1003\\) is held by uid 61001's container train"
-                        + " since \\d\\d:\\d\\d; wait with --gpu-wait, or stop one of them, or ask"
-                        + " for fewer",
+                        + " since \\d\\d:\\d\\d; wait with --gpu-wait, or stop one of them, or"
+                        + " request fewer",
                 run(ALICE, "2"));
         run(BOB, "2").ok();
         hold(ALICE, "infer", "1");
@@ -198,12 +198,12 @@ class PolicyTest extends OneEngineTest {
         assertRefused(
                 "2 GPUs requested, but 61001 may have 1 at a time \\(limits.61001.gpus in "
                         + file()
-                        + ":2\\); ask for fewer",
+                        + ":2\\); request fewer",
                 run(ALICE, "2"));
         assertRefused(
                 "1 GPU requested, but 61001 may have only GPUs 1,2 \\(limits.61001.allowed in "
                         + file()
-                        + ":2\\); ask for these, or ask an administrator",
+                        + ":2\\); request these, or contact an administrator",
                 run(ALICE, "device=0"));
         run(ALICE, "device=2").ok();
         run(BOB, "3").ok();
@@ -212,7 +212,7 @@ class PolicyTest extends OneEngineTest {
                 "3 GPUs requested, but each member of games may have 2 at a time"
                         + " \\(limits.@games.gpus in "
                         + file()
-                        + ":3\\); ask for fewer",
+                        + ":3\\); request fewer",
                 run(GAMES, "3"));
         assertRefused("4 GPUs requested, but each user may have 3 .*", run(BOB, "4"));
         hold(ALICE, "train", "1");

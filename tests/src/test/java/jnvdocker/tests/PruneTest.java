@@ -263,9 +263,9 @@ class PruneTest extends OneEngineTest {
         assertFalse(Files.exists(claimFolder("abcdefabcdef")));
     }
 
-    /** The daemon was pointed to another engine, or that engine was made anew. */
+    /** The daemon was pointed to another engine, or that engine was replaced. */
     @Test
-    void claimsOfAnotherEngineGoWhenThatIsAskedFor() {
+    void claimsOfAnotherEngineGoOnRequest() {
         lab.create("train-7", 0);
         String claim = claim();
         lab.daemon().stop();

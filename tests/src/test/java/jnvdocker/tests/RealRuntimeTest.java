@@ -42,7 +42,7 @@ class RealRuntimeTest {
         Folders.remove(folder);
     }
 
-    /** Edits every container and process that it is asked about. */
+    /** Edits every container and process that it gets a request for. */
     private static Frames edit(List<String> arguments) {
         boolean create = arguments.get(1).equals("create");
         String text = arguments.get(create ? 6 : 4);

@@ -18,7 +18,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** The registry's disk fails: no GPU is given out, and every client is told why. */
+/** The registry's disk fails: no GPU is given out, and every client gets the reason. */
 class RegistryDiskTest extends OneEngineTest {
     @ParameterizedTest
     @EnumSource
@@ -27,12 +27,12 @@ class RegistryDiskTest extends OneEngineTest {
         lab.run("train", 0);
         lab.awaitHolders(Map.of(0, "train"));
         try (KillPoint _ = launchOn(KillPoint.failingFrom(1, error))) {
-            assertTold(125, lab.gpuContainer("run", "next", 2).run());
-            assertTold(1, lab.docker("start", "old"));
+            assertReported(125, lab.gpuContainer("run", "next", 2).run());
+            assertReported(1, lab.docker("start", "old"));
 
             // The end of a lease cannot be written either, so the lease goes on.
             lab.docker("rm", "-f", "train");
-            assertTold(125, lab.gpuContainer("run", "next", 0).run());
+            assertReported(125, lab.gpuContainer("run", "next", 0).run());
             assertEquals(Map.of(0, "train"), lab.registry().holders());
             lab.daemon().kill();
         }
@@ -62,8 +62,8 @@ class RegistryDiskTest extends OneEngineTest {
                 return shown.contains("cannot be recorded") ? List.of() : List.of(shown);
             });
             String why = lab.jnvdocker("gpu", "why", "1").ok().out();
-            assertTrue(why.contains("; look at that disk's space, health and mount options"), why);
-            assertTold(125, lab.gpuContainer("run", "next", 1).run());
+            assertTrue(why.contains("; check that disk's space, health and mount options"), why);
+            assertReported(125, lab.gpuContainer("run", "next", 1).run());
             lab.daemon().kill();
         }
         lab.startDaemon();
@@ -89,7 +89,7 @@ class RegistryDiskTest extends OneEngineTest {
             lab.docker("restart", "-t", "0", "train").ok();
             lab.docker("rm", "-f", "other");
             lab.daemon().kill();
-            assertTold(125, "the registry", lab.daemon().jnvdockerd().run());
+            assertReported(125, "the registry", lab.daemon().jnvdockerd().run());
             assertEquals("true", lab.inspect("train", "{{.State.Running}}"));
             Files.delete(filler);
             lab.startDaemon();
@@ -113,23 +113,23 @@ class RegistryDiskTest extends OneEngineTest {
         return disk;
     }
 
-    private static void assertTold(int exitCode, Command.Result result) {
-        assertTold(exitCode, "cannot use the registry", result);
+    private static void assertReported(int exitCode, Command.Result result) {
+        assertReported(exitCode, "cannot use the registry", result);
     }
 
-    private static void assertTold(int exitCode, String what, Command.Result result) {
+    private static void assertReported(int exitCode, String what, Command.Result result) {
         assertEquals(exitCode, result.exitCode(), result::toString);
         Path registry = lab.daemon().state().resolve("registry.db");
         assertTrue(result.err().contains(what + " " + registry + ": "), result::toString);
         assertTrue(
-                result.err().contains("; look at that disk's space, health and mount options"),
+                result.err().contains("; check that disk's space, health and mount options"),
                 result::toString);
     }
 
     @Test
     void whatFailsOnceIsNotFeltAgain() {
         try (KillPoint _ = launchOn(KillPoint.failingAt(1, KillPoint.DiskError.FULL))) {
-            assertTold(125, lab.gpuContainer("run", "first", 0).run());
+            assertReported(125, lab.gpuContainer("run", "first", 0).run());
             assertEquals(Map.of(), lab.registry().holders());
             lab.run("second", 0);
             lab.awaitHolders(Map.of(0, "second"));
@@ -144,7 +144,7 @@ class RegistryDiskTest extends OneEngineTest {
         lab.daemon().stop();
         try (KillPoint disk = KillPoint.failingFrom(1, error)) {
             Command.Result result = lab.daemon().jnvdockerd().with(disk.environment()).run();
-            assertTold(125, "cannot open the registry", result);
+            assertReported(125, "cannot open the registry", result);
         }
         lab.startDaemon();
         lab.awaitHolders(Map.of(0, "train"));

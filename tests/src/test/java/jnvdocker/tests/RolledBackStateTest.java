@@ -59,7 +59,7 @@ class RolledBackStateTest extends OneEngineTest {
         lab.run("train", 0);
         lab.daemon().kill();
         byte[] bytes = Files.readAllBytes(log);
-        assertTrue(bytes.length > before, "SQLite has begun its log anew; make it longer");
+        assertTrue(bytes.length > before, "SQLite has begun a new log; make it longer");
         bytes[(int) before + 100] ^= 1;
         Files.write(log, bytes);
         lab.startDaemon();

@@ -27,7 +27,7 @@ import java.util.List;
 
 /**
  * Containers of a podman that runs without root, with our OCI runtime: nothing keeps their
- * processes from nodes that they can see. Root's daemon is not asked, and cannot be.
+ * processes from nodes that they can see. Root's daemon is not queried, and cannot be.
  */
 @Tag("docker")
 @Tag("root")
@@ -102,7 +102,7 @@ class RootlessEngineTest {
     }
 
     @Test
-    void commandMayLookLikeARequest() {
+    void commandMayResembleARequest() {
         run("--env=A=b", "NVIDIA_VISIBLE_DEVICES=all").ok();
     }
 

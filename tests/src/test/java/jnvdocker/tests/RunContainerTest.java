@@ -238,7 +238,7 @@ class RunContainerTest {
     }
 
     @Test
-    void gpusOfBothOptionsAreAskedFor() {
+    void gpusOfBothOptionsAreRequested() {
         Command.Result result =
                 jnvdocker("--gpus", "device=0", "--device", "/dev/nvidia2", "plain")
                         .with("NV_DOCKER", Project.fixture("bin/docker"))
@@ -365,7 +365,7 @@ class RunContainerTest {
 
     @Test
     void otherEngineOnThisMachineGetsTheSameEdits() {
-        // The same engine at another address: requests to it go through the user's docker.
+        // An engine at another address: requests to it go through the user's docker.
         var other = UnixDomainSocketAddress.of(daemon.state().resolveSibling("other.sock"));
         try (SocketRelay _ = new SocketRelay(other, engine.socket())) {
             Command.Result result =

@@ -30,8 +30,8 @@ import java.util.TreeMap;
 
 /**
  * Clients of an engine that know nothing of jnvdocker, each used as its manual says: two that
- * request two of four GPUs get different ones, and a third is told their holders. With {@code
- * ENGINE=DEBIAN_STABLE} the engine is the installed one.
+ * request two of four GPUs get different ones, and the refusal of a third names their holders. With
+ * {@code ENGINE=DEBIAN_STABLE} the engine is the installed one.
  */
 @Tag("docker")
 @Tag("root")
@@ -244,7 +244,7 @@ class RuntimeClientsTest {
         awaitNumbers(Map.of());
     }
 
-    /** Its processes alone are seen: no engine is asked about it. */
+    /** Its processes alone are seen: no engine is queried about it. */
     @Test
     void containerOfContainerdWithoutOurRuntimeIsNamed() {
         Path holdopen = folder.resolve("holdopen");

@@ -335,7 +335,7 @@ class RuntimeContainersTest {
                 "allow_privileged");
     }
 
-    /** No label tells of it, and of the second name no event. */
+    /** It has no label, and its second name no event. */
     @Test
     void renamedContainerIsCalledSo() {
         start("one", "--network=none", "--label", "jnvdocker.gpus=1");
@@ -348,7 +348,7 @@ class RuntimeContainersTest {
         assertRefused(run("--label", "jnvdocker.gpus=4", "plain", "true"), "container three");
     }
 
-    /** A bind mount can put any directory into any container, whoever holds what. */
+    /** A bind mount can put any directory into any container, without a lease. */
     @Test
     void directoryOfAnothersClaimIsNoPass() throws IOException {
         start("one", "--label", "jnvdocker.gpus=1");
@@ -387,7 +387,7 @@ class RuntimeContainersTest {
         List<String> options = new ArrayList<>();
         List.of("a 10:1 m", "a *:* m", "c *:* rwm", "c *:3 rw")
                 .forEach(rule -> options.add("--device-cgroup-rule=" + rule));
-        // Those of the older engine need more rights than a test machine may have.
+        // Containers of the older engine need more rights than a test machine may have.
         if (release == TestEngine.Release.NEWEST) {
             options.add("--privileged");
         }

@@ -247,7 +247,7 @@ class RuntimeCreateTest {
     }
 
     @Test
-    void daemonThatComesIsAsked() throws Exception {
+    void daemonThatComesIsQueried() throws Exception {
         try (HostileDaemon _ = new HostileDaemon(runtime.socket(), Script.hanging(0))) {
             // This leaves behind a socket that refuses connections.
         }
@@ -281,7 +281,7 @@ class RuntimeCreateTest {
     }
 
     @Test
-    void daemonThatWasStoppedJustThenIsAskedAgain() throws IOException {
+    void daemonThatWasStoppedJustThenIsQueriedAgain() throws IOException {
         AtomicInteger requested = new AtomicInteger();
         byte[] answer = new Frames().out(NEW).exit(0).toBytes();
         Command.Result result =
@@ -335,7 +335,7 @@ class RuntimeCreateTest {
         try (HostileDaemon daemon =
                 new HostileDaemon(runtime.socket(), saying(new Frames().out(text).exit(0)))) {
             assertPassedOn(run("json"), "");
-            assertTrue(daemon.heard().length > 4 * MIB);
+            assertTrue(daemon.received().length > 4 * MIB);
         }
         assertEquals(text, Files.readString(config));
     }

@@ -32,8 +32,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Commands in containers, and the end of containers, under sanitizers: the daemon is told of those
- * that it has marked, and no failure of the daemon stops them.
+ * Commands in containers, and the end of containers, under sanitizers: the daemon is notified of
+ * those that it has marked, and no failure of the daemon stops them.
  */
 class RuntimeExecTest {
     private static final String ID = "c1";
@@ -76,7 +76,7 @@ class RuntimeExecTest {
             assertPassedOn(line);
             assertArrayEquals(
                     RuntimeProgram.request("runtime", "exec", ID, process.toString(), old),
-                    daemon.heard());
+                    daemon.received());
         }
         assertEquals(NEW, Files.readString(process));
         assertNothingLeft();
@@ -97,7 +97,7 @@ class RuntimeExecTest {
                 "exec --unknown value --process F c1",
                 "state --process F c1",
             })
-    void otherCommandsAskNobody(String line) throws IOException {
+    void otherCommandsSendNoRequest(String line) throws IOException {
         try (HostileDaemon _ = new HostileDaemon(runtime.socket(), EDIT)) {
             assertPassedOn(line);
         }

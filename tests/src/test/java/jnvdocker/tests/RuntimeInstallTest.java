@@ -152,7 +152,7 @@ class RuntimeInstallTest {
         lab.engine().restart();
         lab.docker("tag", "plain", "jnvdocker-check:latest").ok();
         lab.docker("create", "--name=jnvdocker-check", "plain").ok();
-        // Of daemons that were killed before and after their containers were made.
+        // Left by daemons that were killed before and after their containers were made.
         String change = "--change=LABEL jnvdocker.check=gone";
         for (String tag : List.of("killed", "early", "used")) {
             lab.docker("commit", change, "jnvdocker-check", "jnvdocker-check:" + tag).ok();
@@ -162,7 +162,7 @@ class RuntimeInstallTest {
         String label = "--label=jnvdocker.check=gone";
         lab.docker("run", "-d", label, "--name=jnvdocker-check-2", "plain", "sleep", "99").ok();
         lab.docker("run", label, "--name=jnvdocker-check-3", "jnvdocker-check:killed", "true").ok();
-        // An image that a container of somebody else uses.
+        // An image that another user's container uses.
         lab.docker("create", "--name=user", "jnvdocker-check:used", "true").ok();
         lab.docker("run", label, "--name=jnvdocker-check-4", "jnvdocker-check:used", "true").ok();
         assertTrue(runtime.install().ok().out().contains(" got a GPU\n"));
@@ -304,7 +304,7 @@ class RuntimeInstallTest {
         assertEquals(
                 "rwxr-xr-x",
                 PosixFilePermissions.toString(Files.getPosixFilePermissions(runtime.program())));
-        // Whoever has begun to run the older one goes on with it.
+        // A process that runs the older one goes on with it.
         assertNotEquals(older, Files.getAttribute(runtime.program(), "unix:ino"));
     }
 

@@ -49,7 +49,7 @@ class RuntimeKillTest {
     private static final int FEW = 2;
     private static final Duration LATE = Duration.ofSeconds(4);
 
-    /** Of strace, which is no parent of what it traces then, so that nobody waits for it. */
+    /** An option of strace: it is no parent of the traced process, so it need not be waited for. */
     private static final String ALL_PROCESSES = "-D -f";
 
     private static final Executor THREADS = Thread::startVirtualThread;
@@ -207,7 +207,7 @@ class RuntimeKillTest {
         }
     }
 
-    /** The engine is told that the creation failed, and no GPU is held. */
+    /** The engine is notified that the creation failed, and no GPU is held. */
     @Test
     void runtimeIsKilledAtItsSystemCalls() throws Exception {
         lab.startDaemon();
@@ -327,7 +327,7 @@ class RuntimeKillTest {
 
     @ParameterizedTest
     @EnumSource
-    void endIsSeenThoughNobodyTells(Dead dead) {
+    void endIsSeenWithoutAReport(Dead dead) {
         lab.startDaemon();
         start("train", 1, "-d").ok();
         start("big", 2, "-d").ok();

@@ -36,7 +36,7 @@ import java.util.regex.Matcher;
 
 /**
  * The program that an engine runs in place of its runtime, under sanitizers: every call reaches the
- * real runtime unchanged, and the daemon is asked only about containers that may have GPUs.
+ * real runtime unchanged, and the daemon is queried only about containers that may have GPUs.
  */
 class RuntimeProgramTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
@@ -67,7 +67,7 @@ class RuntimeProgramTest {
 
     /**
      * No daemon runs for calls that do not concern GPUs, which would be delayed by seconds if they
-     * asked.
+     * queried.
      */
     @ParameterizedTest
     @MethodSource("scenarios")
@@ -77,7 +77,7 @@ class RuntimeProgramTest {
             if (call.isCreate() && !scenario.endsWith("/userns-host-pid-host")) {
                 try (HostileDaemon daemon = new HostileDaemon(runtime.socket(), UNCHANGED)) {
                     assertArrives(call);
-                    assertArrayEquals(request(call), daemon.heard());
+                    assertArrayEquals(request(call), daemon.received());
                 }
                 Files.delete(runtime.socket());
             } else {
@@ -117,7 +117,7 @@ class RuntimeProgramTest {
         return call.texts().getOrDefault(name, ofDocker ? "{}" : "");
     }
 
-    // ---- calls that ask the daemon ----
+    // ---- calls that query the daemon ----
 
     @ParameterizedTest
     @ValueSource(
@@ -341,11 +341,11 @@ class RuntimeProgramTest {
                             "{\"x\":\"NVIDIA_\"}",
                             "",
                             ""),
-                    daemon.heard());
+                    daemon.received());
         }
     }
 
-    /** There is neither a daemon nor a bundle: a call that looked for one would be refused. */
+    /** There is neither a daemon nor a bundle: a call that needed one would be refused. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -93,7 +93,7 @@ class RuntimeWordsTest {
         assertTrue(table.matches("(?s).*HELD +root +train .*"), table);
         start("one", "--network=container:net", "--label=jnvdocker.gpus=device=3").ok();
         awaitHolders(Map.of(1, "train", 3, "one"));
-        // Where runc up to 1.1.6 looks a device up before it hands its rule to systemd.
+        // Where runc up to 1.1.6 searches a device before it hands its rule to systemd.
         Path numbers = lab.host().folder().resolve("dev/char");
         assertEquals(Path.of("../nvidia3"), Files.readSymbolicLink(numbers.resolve("195:3")));
     }
@@ -283,16 +283,16 @@ class RuntimeWordsTest {
         lab.configure("[runtime]\nimage_need = \"none\"\n");
         lab.engine()
                 .image(
-                        "asks",
+                        "requests",
                         "--small",
                         "--env",
                         "PATH=/bin",
                         "--env",
                         "NVIDIA_VISIBLE_DEVICES=all");
         String[] start = {"run", "-d", "--runtime=nvidia", "--stop-signal=KILL"};
-        lab.docker(with(start, "--name=one", "asks", "sleep", "1000")).ok();
+        lab.docker(with(start, "--name=one", "requests", "sleep", "1000")).ok();
         assertEquals(Map.of(), lab.registry().holders());
-        String why = "one runs without a GPU: this container has no GPU: its image asks for GPUs";
+        String why = "one runs without a GPU: this container has no GPU: its image requests GPUs";
         String explained = lab.jnvdocker("gpu", "why", "one").ok().out();
         assertTrue(explained.contains(why), explained);
         String found = lab.jnvdocker("gpu", "doctor").out();
@@ -303,7 +303,7 @@ class RuntimeWordsTest {
         assertTrue(!lab.jnvdocker("gpu", "doctor").out().contains("runs without a GPU"));
 
         String all = "NVIDIA_VISIBLE_DEVICES=all";
-        lab.docker(with(start, "--name=two", "-e", all, "asks", "sleep", "1000")).ok();
+        lab.docker(with(start, "--name=two", "-e", all, "requests", "sleep", "1000")).ok();
         awaitHolders(Map.of(0, "two", 1, "two", 2, "two", 3, "two"));
     }
 

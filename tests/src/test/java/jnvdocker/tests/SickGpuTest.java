@@ -64,7 +64,7 @@ class SickGpuTest {
         }
     }
 
-    /** Until somebody listens. */
+    /** Waits until a server listens. */
     private void report(String address, int gpu) {
         await(() -> {
             nvml.add(address, "xid 95");

@@ -279,7 +279,7 @@ class SystemdTest {
                 .run()
                 .ok();
         systemctl("stop", DOCKER);
-        // Longer than the daemon's intervals between looks at the engine and at the leases.
+        // Longer than the daemon's intervals between checks of the engine and of the leases.
         Thread.sleep(6_000);
         assertInactive(DOCKER);
         assertActive("docker.socket");
@@ -482,8 +482,10 @@ class SystemdTest {
         String late = doctor().out();
         assertTrue(
                 late.matches(
-                        "(?s).*\npersistence +unknown +nvidia-persistenced does not run, and"
-                                + " nvidia-smi does not tell: it does not end within 5000 ms\n.*"),
+                        "(?s).*\n"
+                                + "persistence +unknown +nvidia-persistenced does not run, and"
+                                + " nvidia-smi does not report it: it does not end within 5000 ms\n"
+                                + ".*"),
                 late);
         shell("rm -r " + folder() + "; /opt/jnvdocker/bin/jnvdocker gpu volume");
         assertWell();
@@ -510,7 +512,7 @@ class SystemdTest {
         machine.command("sh", "-ec", replace, folder() + "/bin", text).run().ok();
     }
 
-    /** Systemd sets the device rules of every cgroup again, as runc has told it. */
+    /** Systemd sets the device rules of every cgroup again, as runc has requested. */
     @Test
     void containersKeepTheirGpusWhenSystemdReloads() {
         shell(NODES_MADE);
@@ -524,7 +526,7 @@ class SystemdTest {
                             "a systemctl daemon-reload takes the GPUs of running containers:"
                                     + " systemd manages their cgroups, runc "
                                     + runc
-                                    + " tells it only of devices with a link in /dev/char, and"
+                                    + " passes on only devices with a link in /dev/char, and"
                                     + " there is none for 195:0, 195:1, 195:2, 195:3, 195:255,"
                                     + " 510:0, 510:1; make the links: "
                                     + NODES_MADE

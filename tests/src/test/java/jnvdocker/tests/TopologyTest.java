@@ -90,7 +90,7 @@ class TopologyTest {
                 topology().stream().noneMatch(line -> line.contains("?"))
                         && topology().getLast().startsWith("NV#"));
         start("1", 0);
-        // Neither the rest of a pair nor two of different pairs.
+        // It gets neither the rest of a pair nor two of different pairs.
         start("2,memory=40G", 2, 3);
         assertEquals(
                 List.of(
@@ -110,7 +110,7 @@ class TopologyTest {
         JsonSchemas.check("gpu-topology", json.out());
         assertEquals(
                 "jnvdocker: 1 GPU of model a100 with at least 80 GB of memory requested, but this"
-                        + " host has none; ask for others ('jnvdocker gpu ls' shows them)",
+                        + " host has none; request others ('jnvdocker gpu ls' shows them)",
                 refusal("memory=80G,model=a100"));
         nvml.unload();
         await(() ->

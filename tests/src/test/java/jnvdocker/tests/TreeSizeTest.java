@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 class TreeSizeTest {
     private static final long MOST = 90_000_000;
 
-    /** The folders that are large enough to be looked at alone. */
+    /** The directories that are large enough to be measured alone. */
     private static final List<String> PARTS = List.of("java", "lib");
 
     @Test

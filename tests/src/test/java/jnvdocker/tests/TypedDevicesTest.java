@@ -163,7 +163,7 @@ class TypedDevicesTest extends OneEngineTest {
             assertEquals(125, refused.exitCode(), refused::toString);
             assertEquals(
                     "jnvdocker: a --device that names a GPU's node gives the container GPU 1, which"
-                            + " --gpus all leaves out ('jnvdocker gpu why 1' tells why); leave one"
+                            + " --gpus all leaves out ('jnvdocker gpu why 1' shows why); leave one"
                             + " of the two options out\n",
                     refused.err());
             lab.awaitHolders(Map.of());

@@ -166,14 +166,14 @@ class VolumePluginTest {
             load(newer);
             Command.Result started = engine.docker("start", "-a", id).run().ok();
             assertTrue(started.out().contains(newer.version()), started::toString);
-            // The same holds when the old volume is lost.
+            // This is also true when the old volume is lost.
             Folders.remove(daemon.state().resolve("volumes/nvidia_driver/" + host.version()));
             engine.docker("start", "-a", id).run().ok();
         }
     }
 
     @Test
-    void containerOfANewerDriverIsToldHowToGoOn() {
+    void containerOfANewerDriverGetsTheRemedy() {
         String id = container("true");
         try (DriverRoot older = DriverRoot.make(DriverRoot.Release.DRIVER_470)) {
             load(older);

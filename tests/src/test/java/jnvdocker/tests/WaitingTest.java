@@ -99,7 +99,7 @@ class WaitingTest {
     }
 
     @Test
-    void whoWaitsIsToldOfWhomAndServedWhenThatHasEnded() throws Exception {
+    void waitingClientLearnsTheHolderAndIsServedAfterIt() throws Exception {
         lab.run("train", 3);
         Client client = waiting("next", "device=3");
         client.awaitSaid(
@@ -197,7 +197,7 @@ class WaitingTest {
 
     /** Only she can end what she waits for, so no free GPU is kept for her. */
     @Test
-    void whoWaitsForWhatSheHasHerselfIsPassedByAndToldWhy() throws Exception {
+    void clientThatWaitsForItsOwnUsersGpusIsPassedByWithTheReason() throws Exception {
         lab.as(ALICE, "run", "-d", "--name", "own", "--gpus", "2", "plain", "sleep", "1000")
                 .run()
                 .ok();
@@ -323,7 +323,7 @@ class WaitingTest {
             Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true");
             assertEquals(125, hasty.exitCode(), hasty::toString);
         }
-        first.awaitSaid("jnvdocker: the daemon went away; asking again as soon as it is back");
+        first.awaitSaid("jnvdocker: the daemon went away; the request is repeated when it is back");
         Lab.await(() ->
                 second.err().split("number 2 in the queue", -1).length > 2
                         ? List.of()

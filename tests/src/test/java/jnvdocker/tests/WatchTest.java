@@ -24,7 +24,7 @@ import java.util.List;
 
 /** The output of {@code --watch}, in a terminal and elsewhere, and the queue. */
 class WatchTest extends OneEngineTest {
-    /** The reason is known once the queue has been looked at. */
+    /** The reason is known once the queue has been checked. */
     private static final String OTHERS_PASS =
             "( +others are served first: \\S+ already holds GPU 1)?";
 
@@ -63,7 +63,7 @@ class WatchTest extends OneEngineTest {
             terminal.awaitLine("^1     GPU-5c1a1003   A100.*… +HELD .* train ");
             lab.daemon().stop();
             Lab.await(() ->
-                    terminal.written().contains("jnvdocker: the daemon went away; asking again")
+                    terminal.written().contains("jnvdocker: the daemon went away; the request is")
                             ? List.of()
                             : List.of("it does not say that the daemon is gone"));
             lab.docker("rm", "-f", "train").ok();
@@ -220,7 +220,7 @@ class WatchTest extends OneEngineTest {
         Process one = waiting("device=1", 2);
         List<String> lines = gpu("queue").run().ok().out().lines().toList();
         assertEquals(
-                "PLACE   USER   ASKS FOR   FOR   SINCE   AGE   PID   NOTE",
+                "PLACE   USER   REQUEST   FOR   SINCE   AGE   PID   NOTE",
                 lines.getFirst().replaceAll(" {3,}", "   "));
         assertTrue(
                 lines.get(1)

@@ -90,7 +90,7 @@ class WrittenVolumeTest {
     }
 
     @Test
-    void writerIsToldThatTheFileSystemIsReadOnly() {
+    void writerGetsTheErrorOfAReadOnlyFileSystem() {
         List<String> scripts =
                 List.of(
                         "echo x >> FILE",
@@ -212,7 +212,7 @@ class WrittenVolumeTest {
 
     /** As {@code gpu volume --verify} advises. */
     @Test
-    void volumeThatWasMadeAnewIsMountedAnew() {
+    void volumeThatWasRebuiltIsMountedAgain() {
         Folders.remove(folder());
         run("ls " + inVolume).ok();
         assertEquals(List.of(point().toString()), Folders.mountedBelow(run()));

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The cost of asking NVML about eight GPUs every second: the daemon's share of a core and its
- * memory, while {@code gpu ls --watch=1} looks, beside a daemon whose host has no NVML. Then the
+ * The cost of querying NVML about eight GPUs every second: the daemon's share of a core and its
+ * memory, while {@code gpu ls --watch=1} runs, beside a daemon whose host has no NVML. Then the
  * time of a {@code gpu run} at both while a call of NVML for one of the GPUs does not return. The
  * library is that of tests/fake-nvml, which reads its file's status at every call. At last the
  * memory of the daemon that is watched so, while programs are run with GPUs one after another.
@@ -34,9 +34,9 @@ public final class NvmlBench {
     public static void main(String[] arguments) throws Exception {
         int rounds = arguments.length == 0 ? ROUNDS : Integer.parseInt(arguments[0]);
         int programs = arguments.length < 2 ? 0 : Integer.parseInt(arguments[1]);
-        try (Subject asks = new Subject("NVML asked");
+        try (Subject queried = new Subject("NVML queried");
                 Subject has = new Subject("no NVML")) {
-            List<Subject> both = List.of(asks, has);
+            List<Subject> both = List.of(queried, has);
             has.nvml.unload();
             for (Subject each : both) {
                 each.watch();
@@ -52,16 +52,16 @@ public final class NvmlBench {
                 }
             }
             both.forEach(Subject::sayShares);
-            asks.nvml.add(asks.addresses.getFirst(), "hang nvmlDeviceGetTemperature");
+            queried.nvml.add(queried.addresses.getFirst(), "hang nvmlDeviceGetTemperature");
             Thread.sleep(2000);
             for (int i = -3; i < 2 * rounds; i++) {
                 for (Subject each : both) {
                     each.run(i >= 0);
                 }
             }
-            asks.sayRuns("one GPU's call hangs");
+            queried.sayRuns("one GPU's call hangs");
             has.sayRuns("no NVML");
-            asks.sayMemory(programs);
+            queried.sayMemory(programs);
         }
     }
 

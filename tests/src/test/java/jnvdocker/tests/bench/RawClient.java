@@ -13,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Asks the daemon as the client does, without a process of its own, so that only the plan is
- * measured.
+ * Sends a request to the daemon as the client does, without a process of its own, so that only the
+ * plan is measured.
  */
 final class RawClient {
     private static final int PROTOCOL_VERSION = 1;

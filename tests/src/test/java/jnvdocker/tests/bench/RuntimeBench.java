@@ -20,7 +20,7 @@ import java.util.function.ToLongFunction;
 /**
  * The cost of our OCI runtime: the same container is run by runc, by runc with as many nodes and
  * mounts as a GPU takes, by our runtime, and by our runtime with a GPU, in an order that is mixed
- * anew for each round. With a GPU, runc has more to do, too: what is added is told against both.
+ * again for each round. With a GPU, runc has more to do, too: the added time is compared with both.
  * All of it is done with an image in which the driver's files are linked, and one that has no place
  * for them.
  */
@@ -37,10 +37,10 @@ public final class RuntimeBench {
     private static final String OURS = "ours";
     private static final String WITH_GPU = "ours, with a GPU";
 
-    /** Of busybox alone, in whose root nothing is put. */
+    /** The image of busybox alone, in whose root nothing is put. */
     private static final String SMALL = "plain";
 
-    /** Of glibc: the driver's files are linked into its directories. */
+    /** The image with glibc: the driver's files are linked into its directories. */
     private static final String DEBIAN = "debian";
 
     /** The variants that are compared, with their options. */

@@ -20,29 +20,29 @@ public final class ScanBench {
     /** The major number of GPUs. Whether any exist does not matter. */
     private static final int MAJOR = 195;
 
-    private static final int LOOKS = 20;
+    private static final int SCANS = 20;
     private static final int WARM_UP = 5;
     private static final int NOBODY = 65534;
 
     private ScanBench() {}
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
-        int looks = arguments.length == 0 ? LOOKS : Integer.parseInt(arguments[0]);
-        Path folder = Folders.make("look");
+        int scans = arguments.length == 0 ? SCANS : Integer.parseInt(arguments[0]);
+        Path folder = Folders.make("scan");
         try {
             Path program = folder.resolve("openmany");
             Command.of("gcc", "-O2", "-o", program, Project.world("openmany.c")).run().ok();
             Command.of("chmod", "-R", "755", folder).run().ok();
-            measure(program, 100, 60, looks);
-            measure(program, 1000, 60, looks);
-            measure(program, 4000, 60, looks);
-            measure(program, 20, 19_900, looks);
+            measure(program, 100, 60, scans);
+            measure(program, 1000, 60, scans);
+            measure(program, 4000, 60, scans);
+            measure(program, 20, 19_900, scans);
         } finally {
             Folders.remove(folder);
         }
     }
 
-    private static void measure(Path program, int processes, int descriptors, int looks)
+    private static void measure(Path program, int processes, int descriptors, int scans)
             throws IOException, InterruptedException {
         String user = "--reuid=" + NOBODY;
         Process many =
@@ -62,9 +62,9 @@ public final class ScanBench {
             Processes machine = Processes.ofThisMachine();
             OperatingSystemMXBean system =
                     ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-            Samples times = new Samples(looks);
-            Samples processors = new Samples(looks);
-            for (int i = -WARM_UP; i < looks; i++) {
+            Samples times = new Samples(scans);
+            Samples processors = new Samples(scans);
+            for (int i = -WARM_UP; i < scans; i++) {
                 long before = system.getProcessCpuTime();
                 long start = System.nanoTime();
                 machine.usersOf(MAJOR);

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A directory that looks like a host with an NVIDIA driver and GPUs, with the real files of a real
+ * A directory that resembles a host with an NVIDIA driver and GPUs, with the real files of a real
  * release.
  */
 public record DriverRoot(Path folder) implements AutoCloseable {

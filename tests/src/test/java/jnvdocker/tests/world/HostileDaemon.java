@@ -22,14 +22,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
-/** Listens where the client looks for the daemon, and runs the same script for every connection. */
+/** Listens where the client expects the daemon, and runs the same script for every connection. */
 public final class HostileDaemon implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 30;
 
     private final ServerSocketChannel server;
     private final Script script;
     private final Queue<SocketChannel> clients = new ConcurrentLinkedQueue<>();
-    private final CompletableFuture<byte[]> heard = new CompletableFuture<>();
+    private final CompletableFuture<byte[]> received = new CompletableFuture<>();
     private final CountDownLatch visited = new CountDownLatch(1);
 
     /** The script of a connection, which is closed afterwards. */
@@ -42,7 +42,7 @@ public final class HostileDaemon implements AutoCloseable {
             return inPieces(bytes, Math.max(1, bytes.length));
         }
 
-        /** The same, with that many bytes at a time. */
+        /** Sends bytes in pieces of this length. */
         static Script inPieces(byte[] bytes, int length) {
             return client -> {
                 Thread.startVirtualThread(() -> say(client, bytes, length));
@@ -97,8 +97,8 @@ public final class HostileDaemon implements AutoCloseable {
     }
 
     /** Everything that the first client sent. */
-    public byte[] heard() {
-        return heard.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+    public byte[] received() {
+        return received.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
     }
 
     /** Waits until a client has connected. */
@@ -111,7 +111,7 @@ public final class HostileDaemon implements AutoCloseable {
             try (SocketChannel client = server.accept()) {
                 clients.add(client);
                 visited.countDown();
-                heard.complete(script.play(client));
+                received.complete(script.play(client));
             } catch (InterruptedException e) {
                 return;
             } catch (IOException e) {

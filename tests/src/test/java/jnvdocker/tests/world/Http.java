@@ -9,14 +9,14 @@ import java.nio.channels.Channels;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
-/** Asks over HTTP, byte by byte as given. */
+/** Sends requests over HTTP, byte by byte as given. */
 public final class Http {
     private Http() {}
 
     /** The status and the body of an answer. */
     public record Answer(int status, String body) {}
 
-    /** Asks for a page as {@code localhost}. */
+    /** Requests a page as {@code localhost}. */
     public static Answer get(SocketAddress address, String path) {
         return query(address, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }

@@ -108,7 +108,7 @@ public final class Lab implements AutoCloseable {
                 .map(due -> Duration.between(since, Instant.parse(due.asText())));
     }
 
-    /** The same typed by a user who has become root: leases belong to that user. */
+    /** Runs a command as a user that has become root by sudo: leases belong to that user. */
     public Command as(int user, Object... arguments) {
         String script = "{ echo $SUDO_UID > /proc/self/loginuid; } 2> /dev/null; exec \"$@\"";
         return daemon.jnvdocker(arguments)

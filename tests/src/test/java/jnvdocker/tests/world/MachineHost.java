@@ -108,7 +108,7 @@ public final class MachineHost {
         return cuda;
     }
 
-    /** Returns one that has heard of every GPU. */
+    /** Returns a monitor that has facts about every GPU. */
     public GpuMonitor monitor() throws IOException {
         List<Gpu> gpus = HostDriver.read(host).gpus();
         GpuMonitor monitor =
@@ -141,7 +141,7 @@ public final class MachineHost {
         return monitor;
     }
 
-    /** Of the GPUs that answer, it knows how near they are to each other. */
+    /** Knows how near the GPUs that answer are to each other. */
     private static boolean isComplete(GpuMonitor monitor, int gpus) {
         Map<String, Reading> readings = monitor.readings();
         long answer = readings.values().stream().filter(it -> it.trouble().isEmpty()).count();

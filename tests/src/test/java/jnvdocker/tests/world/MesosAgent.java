@@ -23,7 +23,7 @@ public final class MesosAgent implements AutoCloseable {
     private final AtomicInteger launched = new AtomicInteger();
 
     /**
-     * @param socket on which the hook asks the daemon
+     * @param socket on which the hook queries the daemon
      */
     public MesosAgent(Path socket) {
         this((folder, libexec) -> LauncherFolder.install(folder, libexec, socket));

@@ -109,7 +109,7 @@ public final class MesosContainer {
 
     /** Waits until the messages about its launch contain that. */
     public MesosContainer awaitRemark(String part) {
-        return await("hear " + part, () -> err().contains(part));
+        return await("receive " + part, () -> err().contains(part));
     }
 
     private MesosContainer await(String what, BooleanSupplier done) {

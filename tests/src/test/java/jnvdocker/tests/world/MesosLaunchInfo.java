@@ -52,9 +52,9 @@ final class MesosLaunchInfo {
 
     /** The agent's description of the task for its executor. */
     String task() {
-        ObjectNode told = shell(task.command());
-        told.putObject("environment").set("variables", variables(task.variables()));
-        return told.toString();
+        ObjectNode reported = shell(task.command());
+        reported.putObject("environment").set("variables", variables(task.variables()));
+        return reported.toString();
     }
 
     private static ObjectNode shell(String command) {

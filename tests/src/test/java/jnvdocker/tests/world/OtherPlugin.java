@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A device plugin of somebody else. */
+/** A device plugin of another vendor. */
 public final class OtherPlugin implements AutoCloseable {
     private static final PluginOptions NO_OPTIONS = new PluginOptions(false, false);
 

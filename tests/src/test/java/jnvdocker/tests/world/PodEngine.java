@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
-/** An engine for pods in directories of its own, asked as Kubernetes' kubelet does. */
+/** An engine for pods in directories of its own, called as by Kubernetes' kubelet. */
 public final class PodEngine implements AutoCloseable {
     /** An image that sleeps, and has a shell. */
     public static final String IMAGE = "docker.io/library/pause:latest";
@@ -142,7 +142,7 @@ public final class PodEngine implements AutoCloseable {
                 .ok();
     }
 
-    /** Where it looks for CDI files. */
+    /** The directory of its CDI files. */
     public Path cdi() {
         return folder.resolve("cdi");
     }
@@ -201,7 +201,7 @@ public final class PodEngine implements AutoCloseable {
         return folder.resolve("s");
     }
 
-    /** Asks it; {@code worlds/cri} knows the words. */
+    /** Calls it with the arguments of {@code worlds/cri}. */
     public Command.Result cri(Object... words) {
         List<Object> all = new ArrayList<>(List.of(Client.CRI.program(), socket()));
         all.addAll(Arrays.asList(words));

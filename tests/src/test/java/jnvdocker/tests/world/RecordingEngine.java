@@ -139,7 +139,7 @@ public final class RecordingEngine implements AutoCloseable {
             return response(201, "{\"Id\": \"" + CONTAINER + "\", \"Warnings\": []}");
         }
         if (path.equals("/containers/" + CONTAINER + "/json") && !checked.isMissingNode()) {
-            return response(200, checkedAsItWasAsked().toString());
+            return response(200, checkedRequest().toString());
         }
         if (path.equals("/containers/create")) {
             keep(new Creation(query, json(ByteBufUtil.getBytes(request.content()))));
@@ -167,7 +167,7 @@ public final class RecordingEngine implements AutoCloseable {
         };
     }
 
-    private ObjectNode checkedAsItWasAsked() {
+    private ObjectNode checkedRequest() {
         ObjectNode container = JSON.createObjectNode();
         container.set("HostConfig", checked.path("HostConfig"));
         ArrayNode mounts = container.putArray("Mounts");

@@ -68,7 +68,7 @@ public final class RecordingHelper {
         return Files.exists(folder.resolve("called.status"));
     }
 
-    /** The only call since the last time that this was asked. */
+    /** The only call since this method was last called. */
     public Call call() {
         if (!wasCalled()) {
             throw new AssertionError("the helper was not called");

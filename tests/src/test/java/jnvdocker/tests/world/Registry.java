@@ -115,7 +115,7 @@ public final class Registry {
     }
 
     /**
-     * Gives a GPU to a pod, as if a kubelet had asked for it. The daemon must not run.
+     * Gives a GPU to a pod, as if a kubelet had requested it. The daemon must not run.
      *
      * @param boot its host's boot id
      */

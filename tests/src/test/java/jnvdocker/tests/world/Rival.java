@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
-/** Repeats the same command until told to stop. */
+/** Repeats the same command until it is stopped. */
 public final class Rival implements AutoCloseable {
     private final List<Command.Result> attempts = new CopyOnWriteArrayList<>();
     private final Thread thread;

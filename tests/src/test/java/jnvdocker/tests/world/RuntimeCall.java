@@ -83,14 +83,14 @@ public record RuntimeCall(
         return Path.of(option("--bundle"));
     }
 
-    /** The same with another text about the container. */
+    /** Returns the call with another text about the container. */
     public RuntimeCall with(String name, String text) {
         Map<String, String> changed = new TreeMap<>(texts);
         changed.put(name, text);
         return new RuntimeCall(argv, cwd, environment, changed);
     }
 
-    /** The same with other arguments. */
+    /** Returns the call with other arguments. */
     public RuntimeCall with(List<String> words) {
         return new RuntimeCall(words, cwd, environment, texts);
     }

@@ -32,7 +32,7 @@ public final class RuntimeProgram {
                 folder.resolve("wake"));
     }
 
-    /** The same, with the socket and markers of a daemon. */
+    /** Makes the program with the socket and markers of a daemon. */
     public static RuntimeProgram of(TestDaemon daemon, Path folder, Path program, Path runtime) {
         Path run = daemon.socket().getParent();
         return new RuntimeProgram(
@@ -72,12 +72,12 @@ public final class RuntimeProgram {
         return folder.resolve("nvidia-container-runtime");
     }
 
-    /** The socket on which it asks the daemon. */
+    /** The socket on which it queries the daemon. */
     public Path socket() {
         return socket;
     }
 
-    /** The directory in which it looks for a file named like the container. */
+    /** The directory in which it expects a file named like the container. */
     public Path markers() {
         return markers;
     }

@@ -111,7 +111,7 @@ public final class SanitizedClient implements AutoCloseable {
         return folder.resolve("socket" + sockets.incrementAndGet());
     }
 
-    /** A command that runs the client, which asks the daemon at this socket. */
+    /** A command that runs the client, which uses the daemon at this socket. */
     public Command command(Path socket, Object... words) {
         // No leak checks: the kernel frees memory that is still in use at the end.
         String options = "exitcode=99:detect_leaks=0:log_path=" + folder.resolve("report");
@@ -122,7 +122,7 @@ public final class SanitizedClient implements AutoCloseable {
                 .with("UBSAN_OPTIONS", options + ":print_stacktrace=1");
     }
 
-    /** Has the client ask to run a container, and the script answer. */
+    /** Has the client request to run a container, and the script answer. */
     public Command.Result run(HostileDaemon.Script script) {
         Path socket = newSocket();
         try (HostileDaemon _ = new HostileDaemon(socket, script)) {
@@ -131,15 +131,15 @@ public final class SanitizedClient implements AutoCloseable {
     }
 
     /**
-     * The same with a client that asks again: it is ended once it has hung up the first time, while
-     * it pauses or asks.
+     * Runs a client that sends its request again: it is ended once it has hung up the first time,
+     * while it pauses or sends it.
      */
     public Command.Result runAndEnd(HostileDaemon.Script script) {
         Path socket = newSocket();
         try (HostileDaemon daemon = new HostileDaemon(socket, HostileDaemon.Script.once(script))) {
             return command(socket, program(), "run", "image")
                     .run(client -> {
-                        daemon.heard();
+                        daemon.received();
                         // Not the process's own destroy, which would close streams that are yet to
                         // be read.
                         client.toHandle().destroy();

@@ -81,7 +81,7 @@ public final class SocketRelay implements AutoCloseable {
             copy(engine, client);
             there.join();
         } catch (IOException e) {
-            // The engine is gone; closing tells the client.
+            // The engine is gone; closing notifies the client.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -53,7 +53,7 @@ public final class TestDaemon implements AutoCloseable {
         return Path.of(environment.get("JNVDOCKER_STATE_DIR"));
     }
 
-    /** Where runtimes would look for CDI files. */
+    /** The directory in which runtimes would search for CDI files. */
     public Path cdi() {
         return Path.of(environment.get("JNVDOCKER_CDI_DIR"));
     }

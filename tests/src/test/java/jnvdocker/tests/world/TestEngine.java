@@ -52,7 +52,7 @@ public final class TestEngine implements AutoCloseable {
         Command.of(words.toArray()).with(environment).run().ok();
     }
 
-    /** Makes dockerd look for programs in this directory first, from its next start on. */
+    /** Makes dockerd search this directory for programs first, from its next start on. */
     public void path(Path programs) {
         environment.put("PATH", programs + ":" + System.getenv("PATH"));
     }
@@ -70,7 +70,7 @@ public final class TestEngine implements AutoCloseable {
         return "unix://" + socket();
     }
 
-    /** The directory in which this engine looks for plugins' sockets. */
+    /** The directory in which this engine searches for plugins' sockets. */
     public Path plugins() {
         return folder.resolve("plugins");
     }

@@ -220,7 +220,7 @@ public final class TestKubelet implements AutoCloseable {
         }
     }
 
-    /** The plugin that served the resource until now is not told, nor is its stream ended. */
+    /** The plugin that served the resource until now is not notified, nor is its stream ended. */
     private void connect(RegisterRequest request) throws IOException {
         ManagedChannel channel = grpc.channel(folder.resolve(request.endpoint()));
         note("GetDevicePluginOptions");
@@ -445,7 +445,7 @@ public final class TestKubelet implements AutoCloseable {
                 () -> new AdmissionException("unknown Device Plugin " + resource));
     }
 
-    /** A device that has left the list meanwhile is looked up without a check. */
+    /** A device that has left the list meanwhile is read without a check. */
     private synchronized void keep(Allocation allocation) {
         panicked |=
                 !devices.getOrDefault(allocation.resource(), Map.of())

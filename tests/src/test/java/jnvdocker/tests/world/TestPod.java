@@ -61,7 +61,7 @@ public record TestPod(
         return all().stream().filter(it -> it.name().equals(wanted)).findFirst().orElseThrow();
     }
 
-    /** Those that the kubelet lists: init containers that end are missing. */
+    /** The containers that the kubelet lists: init containers that end are missing. */
     List<Container> listed() {
         return all().stream().filter(it -> it.sidecar() || main.contains(it)).toList();
     }

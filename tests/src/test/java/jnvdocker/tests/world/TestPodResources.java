@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** The socket at which a kubelet tells which containers have devices. */
+/** The socket at which a kubelet reports which containers have devices. */
 final class TestPodResources {
     private final GrpcSockets grpc;
     private final Path folder;
@@ -117,7 +117,7 @@ final class TestPodResources {
         answers.forEach(TestPodResources::tryTo);
     }
 
-    /** Those who asked may have left. */
+    /** The clients may have disconnected. */
     private static void tryTo(Runnable answer) {
         try {
             answer.run();
