@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
 /** Containers that have ended and start again, by their user's command or by their policy. */
+@EachEngineTest.OneAtATime
 class ComebackTest extends EachEngineTest {
     private static final String ALWAYS = "--restart=always";
 

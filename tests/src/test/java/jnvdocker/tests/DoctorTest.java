@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.StreamSupport;
 
 /** Each kind of fault is found with its remedy, and is gone once it is fixed. */
+@EachEngineTest.OneAtATime
 class DoctorTest extends EachEngineTest {
     private static final String LIBRARIES = "usr/lib/x86_64-linux-gnu/";
 

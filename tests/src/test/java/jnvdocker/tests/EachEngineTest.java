@@ -30,8 +30,8 @@ import java.util.stream.Stream;
 @ArgumentsSource(EachEngineTest.Engines.class)
 abstract class EachEngineTest {
     /**
-     * Takes minutes for each engine: there is one at a time, the one that {@code ENGINE} names, by
-     * default the newest.
+     * Takes minutes for each engine, or is about what hardly depends on it: there is one at a time,
+     * the one that {@code ENGINE} names, by default the newest.
      */
     @Retention(RetentionPolicy.RUNTIME)
     @interface OneAtATime {}

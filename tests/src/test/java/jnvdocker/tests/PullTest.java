@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Images by each of their names, and their source: the same as with docker. */
+@EachEngineTest.OneAtATime
 class PullTest extends EachEngineTest {
     private static final String NODES = "ls /dev/nvidia[0-9]* 2> /dev/null; true";
 

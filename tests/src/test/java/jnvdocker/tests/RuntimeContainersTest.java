@@ -8,14 +8,11 @@ import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -39,8 +36,6 @@ import java.util.concurrent.Future;
  */
 @Tag("docker")
 @Tag("root")
-@ParameterizedClass
-@EnumSource
 class RuntimeContainersTest {
     private static final String NODES =
             "ls /dev | grep nvidia | tr '\\n' ' '; for n in 0 1 2 3; do"
@@ -50,11 +45,9 @@ class RuntimeContainersTest {
     private static Lab lab;
     private static RuntimeInstallation runtime;
 
-    @Parameter TestEngine.Release release;
-
-    @BeforeParameterizedClassInvocation
-    static void open(TestEngine.Release release) throws IOException {
-        lab = new Lab(release);
+    @BeforeAll
+    static void open() throws IOException {
+        lab = new Lab(TestEngine.Release.wanted());
         runtime = RuntimeInstallation.of(lab);
         lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
         lab.engine()
@@ -77,7 +70,7 @@ class RuntimeContainersTest {
                         "NVIDIA_VISIBLE_DEVICES=void");
     }
 
-    @AfterParameterizedClassInvocation
+    @AfterAll
     static void close() {
         lab.close();
         runtime.close();
@@ -388,7 +381,7 @@ class RuntimeContainersTest {
         List.of("a 10:1 m", "a *:* m", "c *:* rwm", "c *:3 rw")
                 .forEach(rule -> options.add("--device-cgroup-rule=" + rule));
         // Containers of the older engine need more rights than a test machine may have.
-        if (release == TestEngine.Release.NEWEST) {
+        if (TestEngine.Release.wanted() == TestEngine.Release.NEWEST) {
             options.add("--privileged");
         }
         for (String option : options) {

@@ -10,14 +10,11 @@ import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,8 +25,6 @@ import java.util.List;
 /** No command makes a container change the driver's files, which are the host's own. */
 @Tag("docker")
 @Tag("root")
-@ParameterizedClass
-@EnumSource
 class WrittenVolumeTest {
     private static TestEngine engine;
     private static DriverRoot host;
@@ -39,14 +34,12 @@ class WrittenVolumeTest {
     private static String volume;
     private static String inVolume;
 
-    @Parameter TestEngine.Release release;
-
     /** Starts a host with a libcuda that no other test host has. */
-    @BeforeParameterizedClassInvocation
-    static void start(TestEngine.Release release) {
-        engine = new TestEngine(release);
+    @BeforeAll
+    static void start() {
+        engine = new TestEngine(TestEngine.Release.wanted());
         engine.image("plain", "--small");
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
         host.libcuda();
         libcuda = host.folder().resolve("usr/lib/x86_64-linux-gnu/libcuda.so." + host.version());
         daemon = new TestDaemon(engine, host);
@@ -56,7 +49,7 @@ class WrittenVolumeTest {
         before = facts();
     }
 
-    @AfterParameterizedClassInvocation
+    @AfterAll
     static void stop() {
         engine.removeContainers();
         daemon.close();

@@ -50,6 +50,17 @@ public record DriverRoot(Path folder) implements AutoCloseable {
         return new DriverRoot(folder);
     }
 
+    /**
+     * Removes the largest of the driver's files, which no program of a test calls: a volume whose
+     * files cannot be links to the host's is made and compared in a moment then.
+     */
+    public DriverRoot slim() {
+        String names = ".*(nvoptix|rtcore|nvvm|glcore|glvkspirv|opencl|ptxjitcompiler).*";
+        Path usr = folder.resolve("usr");
+        Command.of("find", usr, "-regextype", "egrep", "-regex", names, "-delete").run().ok();
+        return this;
+    }
+
     /** The version that the kernel module reports. */
     public String version() {
         return read("sys/module/nvidia/version").strip();
