@@ -122,7 +122,7 @@ class DriverVolumeTest {
 
     @Test
     void stateFolderOnAnotherFileSystemGetsCopiesAndVerifyFindsADamagedOne() throws IOException {
-        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
                 TestDaemon daemon = onAnotherFileSystem(host)) {
             Command.Result shown = daemon.jnvdocker("gpu", "volume").run().ok();
             assertTrue(shown.out().contains(" by copy)"), shown::toString);
@@ -142,7 +142,7 @@ class DriverVolumeTest {
 
     @Test
     void daemonKilledWhileItBuildsLeavesOneWholeVolumeToTheNext() throws IOException {
-        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
                 TestDaemon daemon = onAnotherFileSystem(host)) {
             Path volumes = folder(daemon, host).getParent();
             for (int i = 0; i < 6; i++) {
