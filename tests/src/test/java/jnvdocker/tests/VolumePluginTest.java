@@ -13,7 +13,6 @@ import jnvdocker.tests.world.TestEngine;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -27,32 +26,29 @@ import java.util.List;
 @Tag("root")
 class VolumePluginTest {
     private static TestEngine engine;
-
-    private DriverRoot host;
-    private TestDaemon daemon;
-    private String volume;
+    private static DriverRoot host;
+    private static TestDaemon daemon;
+    private static String volume;
 
     @BeforeAll
-    static void startEngine() {
+    static void start() {
         engine = new TestEngine();
         engine.image("plain");
-    }
-
-    @AfterAll
-    static void stopEngine() {
-        engine.close();
-    }
-
-    @BeforeEach
-    void startDaemon() {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
         daemon = new TestDaemon(engine, host);
         daemon.jnvdocker("gpu", "ls").run().ok();
         volume = "nvidia_driver_" + host.version();
     }
 
+    @AfterAll
+    static void stop() {
+        daemon.close();
+        engine.close();
+        host.close();
+    }
+
     @AfterEach
-    void stopDaemon() {
+    void nothingIsLeft() {
         engine.removeContainers();
         engine.docker("volume", "ls", "-q")
                 .run()
@@ -60,8 +56,9 @@ class VolumePluginTest {
                 .out()
                 .lines()
                 .forEach(name -> engine.docker("volume", "rm", name).run());
-        daemon.close();
-        host.close();
+        if (!daemon.environment().get("JNVDOCKER_HOST_ROOT").equals(host.folder().toString())) {
+            load(host);
+        }
     }
 
     @Test
@@ -198,7 +195,7 @@ class VolumePluginTest {
     }
 
     /** Has the host reboot with another driver. */
-    private void load(DriverRoot other) {
+    private static void load(DriverRoot other) {
         daemon.stop();
         daemon.with("JNVDOCKER_HOST_ROOT", other.folder());
         daemon.jnvdocker("gpu", "volume").run().ok();
