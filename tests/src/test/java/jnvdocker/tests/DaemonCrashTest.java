@@ -9,6 +9,7 @@ import jnvdocker.tests.world.Moments;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.SocketRelay;
 
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -31,6 +32,20 @@ class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
     private static final int FEW = 2;
     private static final Executor THREADS = Thread::startVirtualThread;
+
+    private static int writes;
+
+    @BeforeAll
+    static void countWrites() {
+        lab.daemon().stop();
+        try (KillPoint point = KillPoint.never()) {
+            lab.daemon().launch(point.environment());
+            useGpus();
+            lab.clear();
+            lab.daemon().stop();
+            writes = point.calls();
+        }
+    }
 
     /** Typical commands of users, which may fail. */
     private static void useGpus() {
@@ -76,7 +91,7 @@ class DaemonCrashTest extends OneEngineTest {
     @ParameterizedTest
     @EnumSource
     void killedAtAnyWriteToTheRegistry(Strike strike) throws Exception {
-        for (int write : Moments.some("killed " + strike + " a write", 1, writes(), FEW)) {
+        for (int write : Moments.some("killed " + strike + " a write", 1, writes, FEW)) {
             lab.daemon().stop();
             try (KillPoint point = strike.at.apply(write)) {
                 Process process = lab.daemon().launch(point.environment());
@@ -88,17 +103,6 @@ class DaemonCrashTest extends OneEngineTest {
                 next.join();
                 assertSound(strike + " write " + write);
             }
-        }
-    }
-
-    private static int writes() {
-        lab.daemon().stop();
-        try (KillPoint point = KillPoint.never()) {
-            lab.daemon().launch(point.environment());
-            useGpus();
-            lab.clear();
-            lab.daemon().stop();
-            return point.calls();
         }
     }
 

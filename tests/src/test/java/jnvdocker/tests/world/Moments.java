@@ -6,7 +6,7 @@ import java.util.stream.IntStream;
 
 /**
  * Selects the moments at which a test strikes among very many: some, or with {@code KILL_POINTS} in
- * the environment about that many, or {@code all}.
+ * the environment that many, or {@code all}.
  */
 public final class Moments {
     private static final Optional<String> WANTED =
@@ -14,22 +14,27 @@ public final class Moments {
 
     private Moments() {}
 
+    /** Whether a test that repeats what it does is to do so as often as it can. */
+    public static boolean areAllWanted() {
+        return WANTED.filter("all"::equals).isPresent();
+    }
+
     /**
-     * Selects moments at equal distances, and prints them.
+     * Selects moments, each in the middle of one of as many equal parts, and prints them.
      *
      * @param what the event at these moments
-     * @param about how many, unless the environment says otherwise
+     * @param few how many, unless the environment says otherwise
      */
-    public static List<Integer> some(String what, int first, int last, int about) {
+    public static List<Integer> some(String what, int first, int last, int few) {
         int all = last - first + 1;
         if (all < 1) {
             throw new AssertionError(what + ": there is no moment to strike at");
         }
-        int wanted = WANTED.map(it -> it.equals("all") ? all : Integer.parseInt(it)).orElse(about);
-        int step = Math.max(1, all / wanted);
+        int wanted = WANTED.map(it -> it.equals("all") ? all : Integer.parseInt(it)).orElse(few);
+        long parts = Math.min(wanted, all);
         List<Integer> some =
-                IntStream.iterate(first, moment -> moment <= last, moment -> moment + step)
-                        .boxed()
+                IntStream.range(0, (int) parts)
+                        .mapToObj(part -> first + (int) ((2 * part + 1) * all / (2 * parts)))
                         .toList();
         System.out.println(what + ": " + some + " of " + first + " to " + last);
         return some;
