@@ -59,7 +59,7 @@ class ClientCrashTest extends OneEngineTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"RUN_DETACHED", "CREATE"})
     void clientKilledAtAnyMomentOfItsTalkWithTheDaemonHoldsNothing(Typed typed) {
         int moment = 1;
         while (talkUpTo(moment, typed)) {
