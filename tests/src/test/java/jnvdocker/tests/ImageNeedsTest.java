@@ -14,6 +14,7 @@ import jnvdocker.tests.world.TestEngine;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -31,8 +32,12 @@ class ImageNeedsTest extends EachEngineTest {
     private Path folder;
 
     @BeforeEach
-    void makeImages() {
+    void makeFolder() {
         folder = Folders.make("needs");
+    }
+
+    @BeforeParameterizedClassInvocation
+    static void makeImages() {
         lab.engine()
                 .image(
                         "cuda:12.4",
