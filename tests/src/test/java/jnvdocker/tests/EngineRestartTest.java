@@ -169,12 +169,6 @@ class EngineRestartTest extends EachEngineTest {
 
     /** Parts of the state directory that may be lost while the daemon does not run. */
     private enum Loss {
-        REGISTRY {
-            @Override
-            void happen(Path state) {
-                Command.of("sh", "-c", "rm " + state + "/registry.db*").run().ok();
-            }
-        },
         EVERYTHING {
             @Override
             void happen(Path state) {
