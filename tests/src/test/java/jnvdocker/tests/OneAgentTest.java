@@ -67,9 +67,8 @@ abstract class OneAgentTest {
     }
 
     static void configure(String toml) {
-        daemon.stop();
         daemon.config(toml);
-        startDaemon();
+        jnvdocker("gpu", "reload").ok();
     }
 
     static String uuid(int gpu) {
