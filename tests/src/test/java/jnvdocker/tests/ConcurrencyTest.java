@@ -38,7 +38,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * However many clients ask at once, each GPU has one holder at any instant. One contest has more
+ * However many clients send requests at once, each GPU has one holder at any instant. One contest has more
  * rounds with {@code KILL_POINTS=all} in the environment.
  */
 @Tag("docker")

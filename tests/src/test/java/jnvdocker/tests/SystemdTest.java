@@ -522,7 +522,7 @@ class SystemdTest {
                         "a systemctl daemon-reload takes the GPUs of running containers:"
                                 + " systemd manages their cgroups, runc "
                                 + runc
-                                + " tells it only of devices with a link in /dev/char, and"
+                                + " passes on only devices with a link in /dev/char, and"
                                 + " there is none for 195:0, 195:1, 195:2, 195:3, 195:255,"
                                 + " 510:0, 510:1; make the links: "
                                 + NODES_MADE
