@@ -38,8 +38,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * However many clients send requests at once, each GPU has one holder at any instant. One contest has more
- * rounds with {@code KILL_POINTS=all} in the environment.
+ * However many clients send requests at once, each GPU has one holder at any instant. One contest
+ * has more rounds with {@code KILL_POINTS=all} in the environment.
  */
 @Tag("docker")
 @Tag("root")
