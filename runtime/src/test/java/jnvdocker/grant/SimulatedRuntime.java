@@ -213,11 +213,22 @@ final class SimulatedRuntime {
      */
     boolean fork(int index, boolean mounted) {
         Container it = container(index);
-        if (it.init.isEmpty() || it.others.size() == MOST_OTHERS) {
+        if (it.init.isEmpty() || it.others.size() == MOST_OTHERS || !mounted && !isSeen(it)) {
             return false;
         }
         it.others.add(spawn(it, mounted));
         return true;
+    }
+
+    /**
+     * Whether the daemon has seen the first process: before that it knows no cgroup, by which it
+     * would find a process that has nothing mounted and survives the first one.
+     */
+    private boolean isSeen(Container it) {
+        return it.claim
+                .flatMap(claim -> world.liveLease(claim.id()))
+                .filter(lease -> !lease.isReservation())
+                .isPresent();
     }
 
     /** A first process does not end before its runtime, which reports that it has begun. */
