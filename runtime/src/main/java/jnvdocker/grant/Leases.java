@@ -32,6 +32,7 @@ import jnvdocker.process.OpenDevices;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.registry.RegistryException;
+import jnvdocker.registry.Timeline;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -471,6 +472,11 @@ public final class Leases {
         return new PastLeases(
                 (before, some) -> registry.history().pastOf(gpu, from, owners, before, some),
                 limit);
+    }
+
+    /** The use of each GPU over time. */
+    public Timeline timeline() {
+        return registry.timeline();
     }
 
     /** The UUIDs of GPUs that were given back once; the host need not have them any more. */

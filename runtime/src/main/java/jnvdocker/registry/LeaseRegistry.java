@@ -29,6 +29,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final ClaimStore claims;
     private final LeaseHistory history;
     private final IdleStore idle;
+    private final Timeline timeline;
     private final String boot;
     private final BootTime time;
     private final Changes changes = new Changes();
@@ -49,6 +50,7 @@ public final class LeaseRegistry implements AutoCloseable {
         this.claims = new ClaimStore(database, boot, time);
         this.history = new LeaseHistory(database, boot, time);
         this.idle = new IdleStore(database, boot);
+        this.timeline = new Timeline(database, time);
         this.boot = boot;
         this.time = time;
         database.beforeEach(this::followTheClock);
@@ -109,6 +111,11 @@ public final class LeaseRegistry implements AutoCloseable {
     /** Returns the store of idle times. */
     public IdleStore idle() {
         return idle;
+    }
+
+    /** The use of each GPU over time. */
+    public Timeline timeline() {
+        return timeline;
     }
 
     /** The boot id that new leases get. */

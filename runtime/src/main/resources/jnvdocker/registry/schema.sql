@@ -156,6 +156,19 @@ CREATE TABLE idle_now (
   PRIMARY KEY (lease, gpu, source)
 ) STRICT, WITHOUT ROWID;
 
+-- When GPUs could be given to nobody, though nobody held them under a lease. The last row of each is written again as
+-- long as that lasts.
+CREATE TABLE trouble (
+  gpu TEXT NOT NULL,                 -- its UUID
+  state TEXT NOT NULL CHECK (state IN ('unmanaged', 'cordoned', 'sick')),
+  user TEXT,                         -- of an unmanaged use, as far as it is known
+  since INTEGER NOT NULL,
+  until INTEGER NOT NULL,            -- when it was last seen
+  PRIMARY KEY (gpu, since)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX trouble_by_end ON trouble (until);
+
 -- Reservations that never became anything, added up by the hour in which they ended: a loop of them can't fill the
 -- history. For the whole of a user's, gpu is ''.
 CREATE TABLE reserved (

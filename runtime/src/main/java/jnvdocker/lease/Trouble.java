@@ -1,0 +1,20 @@
+package jnvdocker.lease;
+
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * A time in which a GPU could be given to nobody, though nobody held it under a lease.
+ *
+ * @param gpu its UUID
+ * @param user of an unmanaged use, as far as that is known
+ * @param until when it was last seen
+ */
+public record Trouble(String gpu, Kind kind, Optional<String> user, Instant since, Instant until) {
+    /** The reason; the names are those of {@link GpuStatus.State}. */
+    public enum Kind {
+        UNMANAGED,
+        CORDONED,
+        SICK
+    }
+}
