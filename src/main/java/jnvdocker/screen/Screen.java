@@ -66,7 +66,7 @@ public record Screen(
     }
 
     /** Returns a text in its colour, if colours are shown. */
-    String coloured(String text, Colour colour) {
+    public String coloured(String text, Colour colour) {
         return hasColours ? colour.of(text) : text;
     }
 }

@@ -8,12 +8,15 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
+import jnvdocker.page.Chart;
+import jnvdocker.page.ChartText;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
+import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -28,7 +31,7 @@ import picocli.CommandLine.TypeConversionException;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -92,6 +95,11 @@ final class GpuHistory implements Callable<Integer> {
     private boolean csv;
 
     @Option(
+            names = "--chart",
+            description = "Draw what each GPU was used for, a line for each GPU.")
+    private boolean chart;
+
+    @Option(
             names = "--user",
             paramLabel = "USER",
             description = "Show only this user, by name or uid.")
@@ -117,12 +125,11 @@ final class GpuHistory implements Callable<Integer> {
     static final class Rows implements ITypeConverter<HistoryReport.By> {
         @Override
         public HistoryReport.By convert(String value) {
-            return Arrays.stream(HistoryReport.By.values())
-                    .filter(by -> by.word().equals(value))
-                    .findFirst()
-                    .orElseThrow(() ->
-                            new TypeConversionException(
-                                    Quote.quoted(value) + " is not user, group or image"));
+            try {
+                return HistoryReport.By.of(value);
+            } catch (InvalidValueException e) {
+                throw new TypeConversionException(e.refusal().what());
+            }
         }
     }
 
@@ -155,9 +162,13 @@ final class GpuHistory implements Callable<Integer> {
                         ? Optional.ofNullable(until).map(it -> moment("--until", it))
                         : Optional.of(month(1));
         Optional<String> uuid = gpu == null ? Optional.empty() : Optional.of(uuid());
+        if (chart) {
+            printChart(from, end, uuid);
+            return ExitCode.OK.code();
+        }
         HistoryReport report =
                 new HistoryReport(
-                        time(from, end, uuid),
+                        time(leases, by, from, end, uuid),
                         by,
                         end.isEmpty(),
                         Optional.ofNullable(user),
@@ -187,6 +198,23 @@ final class GpuHistory implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
+    private void printChart(Instant from, Optional<Instant> end, Optional<String> uuid)
+            throws IOException {
+        List<Gpu> gpus =
+                leases.status(HostDriver.read(host).gpus()).stream()
+                        .map(GpuStatus::gpu)
+                        .filter(it -> uuid.isEmpty() || it.uuid().equals(uuid.get()))
+                        .toList();
+        Instant now = leases.timeline().now();
+        try (var _ = out.reserve(Chart.MEMORY)) {
+            Chart drawn =
+                    Chart.between(from, end.filter(now::isAfter).orElse(now), leases.timeline());
+            for (String line : ChartText.lines(drawn, gpus, zone(), screen)) {
+                out.println(line);
+            }
+        }
+    }
+
     private void printTables(HistoryReport report, List<Lease> live, LeaseTable.Ended past)
             throws IOException {
         for (String line : report.lines(screen)) {
@@ -198,13 +226,26 @@ final class GpuHistory implements Callable<Integer> {
         table.printBelow(past, screen, out::println);
     }
 
-    private GpuTime time(Instant from, Optional<Instant> end, Optional<String> uuid)
+    static GpuTime time(
+            Leases leases,
+            HistoryReport.By by,
+            Instant from,
+            Optional<Instant> end,
+            Optional<String> uuid)
             throws IOException {
         return switch (by) {
             case USER -> leases.gpuTime(from, end, uuid, GpuTime.By.USER);
             case GROUP -> GroupTime.of(leases.gpuTime(from, end, uuid, GpuTime.By.USER));
             case IMAGE -> leases.gpuTime(from, end, uuid, GpuTime.By.IMAGE);
         };
+    }
+
+    private ZoneId zone() {
+        try {
+            return Moment.zone(timeZone);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
     }
 
     private Instant moment(String option, String text) {
@@ -233,6 +274,11 @@ final class GpuHistory implements Callable<Integer> {
         if (by != HistoryReport.By.USER && user != null) {
             throw new ParameterException(
                     spec.commandLine(), "--user shows one user: leave out --by");
+        }
+        if (chart && (csv || json || user != null || typed.hasMatchedOption("--by"))) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--chart draws all users: leave out --by, --user, --csv and --json");
         }
         if (csv && json) {
             throw new ParameterException(spec.commandLine(), "choose --json or --csv");

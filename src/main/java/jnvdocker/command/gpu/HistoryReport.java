@@ -6,12 +6,14 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
+import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -35,6 +37,19 @@ record HistoryReport(
         /** The own group of each user. */
         GROUP,
         IMAGE;
+
+        /**
+         * @throws InvalidValueException when it is none of these words
+         */
+        static By of(String word) {
+            return Arrays.stream(values())
+                    .filter(by -> by.word().equals(word))
+                    .findFirst()
+                    .orElseThrow(() ->
+                            new InvalidValueException(
+                                    Quote.quoted(word) + " is not user, group or image",
+                                    "write one of these"));
+        }
 
         String word() {
             return name().toLowerCase(Locale.ROOT);

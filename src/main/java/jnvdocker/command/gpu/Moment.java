@@ -103,7 +103,11 @@ final class Moment {
         throw new DateTimeException("neither a date nor one with a time");
     }
 
-    private static ZoneId zone(String name) {
+    /**
+     * @param name as the variable TZ has it; empty for this host's
+     * @throws IllegalArgumentException when it is not known
+     */
+    static ZoneId zone(String name) {
         String plain = name.startsWith(":") ? name.substring(1) : name;
         try {
             return plain.isEmpty() ? ZoneId.systemDefault() : ZoneId.of(plain);

@@ -50,9 +50,9 @@ class ArchitectureTest {
             volume.files volume volume.plugin
             wire program request container use lease lease.text registry grant idle kubernetes
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
-            protocol screen upkeep doctor
+            protocol screen web page upkeep doctor
             command.caller command.start command.complete command.gpu command.mesos command.runtime command.k8s command
-            web metrics rest kubelet notify daemon
+            metrics rest kubelet notify daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))
