@@ -4,6 +4,7 @@ import jnvdocker.command.Commands;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuReload;
+import jnvdocker.command.gpu.PagePlaces;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.k8s.NodeFacts;
 import jnvdocker.command.mesos.AgentHost;
@@ -230,7 +231,8 @@ final class Daemon implements AutoCloseable {
                         monitor::readings,
                         monitor::topologies,
                         idle,
-                        start);
+                        start,
+                        new PagePlaces(folders.socket(), config::listen, config::listenLabels));
         MesosCommand mesos =
                 new MesosCommand(
                         new AgentHost(
@@ -316,6 +318,7 @@ final class Daemon implements AutoCloseable {
                         monitor,
                         parts.leases(),
                         idle,
+                        config::keepHistory,
                         folders.socket(),
                         folders.pluginName(),
                         config::listenLabels);

@@ -1,33 +1,73 @@
 package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
+import jnvdocker.page.Chart;
+import jnvdocker.page.ChartJson;
+import jnvdocker.registry.Timeline;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebAnswer.Page;
 import jnvdocker.web.WebPages;
 import jnvdocker.web.WebRequest;
+import jnvdocker.words.InvalidValueException;
+import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
 
-/** The pages about GPUs, leases and the queue, for clients that may open the daemon's socket. */
+/**
+ * The pages about GPUs, leases and the queue. Clients that may open the daemon's socket get all of
+ * them; over TCP, where every user of this host can connect, those that name nobody, unless the
+ * configuration has names there.
+ */
 final class LeasePages implements WebPages {
     private static final String PREFIX = "/v2/";
     private static final Duration QUIET = Duration.ofSeconds(15);
 
+    /** Over TCP, what root alone may see is shown to nobody. */
+    private static final int NOBODY = -2;
+
+    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,5}");
+    private static final int MOST_ENDED = 1000;
+    private static final int MOST_HOURS = 24 * 400;
+
     private final GpuDocuments documents;
     private final EventFeed feed;
+    private final Timeline timeline;
+    private final Supplier<Map<String, List<Integer>>> utilization;
+    private final Supplier<Optional<Duration>> kept;
     private final Path socket;
+    private final BooleanSupplier labels;
 
     /**
+     * @param utilization of each GPU in the last hour, by UUID
+     * @param kept for how long leases are kept; empty if for ever
      * @param socket the daemon's own
+     * @param labels whether users and containers are named over TCP, too
      */
-    LeasePages(GpuDocuments documents, EventFeed feed, Path socket) {
+    LeasePages(
+            GpuDocuments documents,
+            EventFeed feed,
+            Timeline timeline,
+            Supplier<Map<String, List<Integer>>> utilization,
+            Supplier<Optional<Duration>> kept,
+            Path socket,
+            BooleanSupplier labels) {
         this.documents = documents;
         this.feed = feed;
+        this.timeline = timeline;
+        this.utilization = utilization;
+        this.kept = kept;
         this.socket = socket;
+        this.labels = labels;
     }
 
     @Override
@@ -35,13 +75,47 @@ final class LeasePages implements WebPages {
         if (!request.path().startsWith(PREFIX)) {
             return Optional.empty();
         }
-        if (!request.trusted()) {
-            return Optional.of(refused());
+        String name = request.path().substring(PREFIX.length());
+        boolean named = request.trusted() || labels.getAsBoolean();
+        try {
+            Optional<WebAnswer> nameless = nameless(name, request, named);
+            if (nameless.isPresent()) {
+                return nameless;
+            }
+            return named ? naming(name, request) : Optional.of(refused());
+        } catch (InvalidValueException e) {
+            return Optional.of(new Page(400, WebAnswer.TEXT, e.refusal().message() + "\n"));
         }
-        return switch (request.path().substring(PREFIX.length())) {
-            case "gpus" -> json(documents.gpus());
-            case "leases" -> json(documents.leases());
+    }
+
+    /** Those that need not name anybody. */
+    private Optional<WebAnswer> nameless(String name, WebRequest request, boolean named)
+            throws IOException {
+        return switch (name) {
+            case "host" -> json(PageDocuments.host(timeline.now(), named));
+            case "gpus" -> json(named ? documents.gpus() : Nameless.of(documents.gpus()));
+            case "utilization" -> json(PageDocuments.utilization(utilization.get()));
+            case "chart" ->
+                    json(ChartJson.of(Chart.since(from(request, "hours", 24), timeline), named));
+            default -> Optional.empty();
+        };
+    }
+
+    private Optional<WebAnswer> naming(String name, WebRequest request) throws IOException {
+        return switch (name) {
+            case "leases" -> json(leases(request));
             case "queue" -> json(documents.queue());
+            case "refusals" -> json(documents.refusals(request.uid().orElse(NOBODY)));
+            case "history" ->
+                    json(
+                            documents.history(
+                                    from(request, "days", 30),
+                                    request.parameter("by").orElse("user"),
+                                    kept.get()));
+            case "why" ->
+                    documents
+                            .why(request.parameter("gpu").orElse(""), request.uid().orElse(NOBODY))
+                            .flatMap(LeasePages::json);
             case "events" ->
                     Optional.of(
                             new WebAnswer.Stream(
@@ -51,11 +125,35 @@ final class LeasePages implements WebPages {
         };
     }
 
+    private String leases(WebRequest request) throws IOException {
+        int ended = number(request, "ended", 0, MOST_ENDED);
+        return ended == 0 ? documents.leases() : documents.leases(ended);
+    }
+
+    /** Returns the time that many hours or days ago. */
+    private Instant from(WebRequest request, String parameter, int usual) {
+        int hours = parameter.equals("days") ? 24 : 1;
+        int number = number(request, parameter, usual, MOST_HOURS / hours);
+        return timeline.now().minus(Duration.ofHours((long) number * hours));
+    }
+
+    private static int number(WebRequest request, String parameter, int usual, int most) {
+        String text = request.parameter(parameter).orElse(String.valueOf(usual));
+        if (!NUMBER.matcher(text).matches() || Integer.parseInt(text) > most) {
+            throw new InvalidValueException(
+                    parameter + "=" + Quote.shown(text) + " is not a number from 0 to " + most,
+                    "write such a number");
+        }
+        return Integer.parseInt(text);
+    }
+
     private Page refused() {
         Refusal why =
                 new Refusal(
-                        "holders of GPUs are not shown over TCP, which every user can reach",
-                        "send the request to " + socket);
+                        "users are not named over TCP, which every user of this host can read",
+                        "use "
+                                + socket
+                                + " ('jnvdocker gpu page' shows how), or set listen_labels");
         return new Page(403, WebAnswer.TEXT, why.message() + "\n");
     }
 

@@ -14,6 +14,7 @@ import jnvdocker.words.Quote;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -39,10 +40,11 @@ final class Question {
     private Question() {}
 
     /**
-     * @param trusted as in {@link WebRequest}
+     * @param uid of a client on the daemon's own socket, which is trusted; empty over TCP
      * @throws RefusedQuestionException when it is not let through
      */
-    static WebRequest of(HttpRequest request, boolean trusted) throws RefusedQuestionException {
+    static WebRequest of(HttpRequest request, OptionalInt uid) throws RefusedQuestionException {
+        boolean trusted = uid.isPresent();
         checkSize(request);
         checkSite(request, trusted);
         Target target = target(request);
@@ -52,6 +54,7 @@ final class Question {
                 target.path(),
                 target.query(),
                 trusted,
+                uid,
                 Optional.ofNullable(request.headers().get(LAST_EVENT)));
     }
 

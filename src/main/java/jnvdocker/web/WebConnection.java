@@ -30,6 +30,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -46,6 +47,12 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
 
     /** Java keeps a copy of what is being sent outside of its heap. */
     private static final int SLICE = 8 << 10;
+
+    /** A browser runs and loads our own files alone, whatever is in a document. */
+    private static final String POLICY =
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
+                    + " connect-src 'self'; base-uri 'none'; form-action 'none';"
+                    + " frame-ancestors 'none'";
 
     private static final Refusal BUSY =
             new Refusal("too many requests at once", "try again in a moment");
@@ -133,7 +140,9 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
 
     private void handle(HttpRequest request) {
         try {
-            WebRequest question = Question.of(request, trusted);
+            WebRequest question =
+                    Question.of(
+                            request, trusted ? OptionalInt.of(memory.uid()) : OptionalInt.empty());
             channel.config().setAutoRead(false);
             within(
                     setting.patience().answering(),
@@ -231,6 +240,8 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
         // A browser takes it for nothing else, and lets no other site's page include it.
         headers.set("X-Content-Type-Options", "nosniff");
         headers.set("Cross-Origin-Resource-Policy", "same-origin");
+        headers.set("Content-Security-Policy", POLICY);
+        headers.set("Referrer-Policy", "no-referrer");
         return response;
     }
 

@@ -61,6 +61,7 @@ public final class CommandGroups {
                                             Map::of,
                                             Map::of,
                                             _ -> List.of(),
+                                            null,
                                             null)
                                     ::commands,
                             "k8s",

@@ -22,7 +22,7 @@ final class Values {
 
     /** Labels of values that only the user knows. */
     static final Set<String> FREE =
-            Set.of("DURATION", "MONTH", "N", "NAME", "NAMES", "TEXT", "WHEN");
+            Set.of("DURATION", "MONTH", "N", "NAME", "NAMES", "PORT", "TEXT", "WHEN");
 
     private static final String DEVICE = "device=";
 

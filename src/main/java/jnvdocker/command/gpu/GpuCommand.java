@@ -64,6 +64,7 @@ public final class GpuCommand {
     private final Supplier<Map<GpuPair, Topology>> topologies;
     private final IdleHolders idle;
     private final StartContainer startContainer;
+    private final PagePlaces places;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
@@ -72,6 +73,7 @@ public final class GpuCommand {
      * @param readings what NVML last reported about each GPU, by PCI address
      * @param topologies how near two GPUs are, for each pair for which NVML has reported it
      * @param idle the holders that do not use their GPUs
+     * @param places where the page is
      */
     public GpuCommand(
             Host host,
@@ -90,7 +92,8 @@ public final class GpuCommand {
             Supplier<Map<String, Reading>> readings,
             Supplier<Map<GpuPair, Topology>> topologies,
             IdleHolders idle,
-            StartContainer startContainer) {
+            StartContainer startContainer,
+            PagePlaces places) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -108,6 +111,7 @@ public final class GpuCommand {
         this.topologies = topologies;
         this.idle = idle;
         this.startContainer = startContainer;
+        this.places = places;
     }
 
     @Command(
@@ -146,16 +150,17 @@ public final class GpuCommand {
     }
 
     /** The commands after which the client becomes another program. */
-    private record Successors(GpuRun run, GpuRemake remake) {
+    private record Successors(GpuRun run, GpuRemake remake, GpuPage page) {
         Optional<Successor> ready() {
-            return Stream.<Successor>of(run, remake).filter(Successor::isReady).findFirst();
+            return Stream.<Successor>of(run, remake, page).filter(Successor::isReady).findFirst();
         }
     }
 
     private Successors successors(ClientRequest request, ClientConnection client) {
         return new Successors(
                 new GpuRun(inventory, leases, request, client),
-                new GpuRemake(startContainer, leases, request, client));
+                new GpuRemake(startContainer, leases, request, client),
+                new GpuPage(places, request, client));
     }
 
     private void execute(
@@ -218,6 +223,7 @@ public final class GpuCommand {
                                         request.variable("TZ"),
                                         screen,
                                         out))
+                        .addSubcommand(successors.page())
                         .addSubcommand(new GpuExtend(leases, request))
                         .addSubcommand(new GpuRelease(leases, request))
                         .addSubcommand(new GpuCordon(host, leases, request))

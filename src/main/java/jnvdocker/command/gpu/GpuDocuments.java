@@ -7,12 +7,16 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Tenure;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.screen.Json;
+import jnvdocker.screen.Screen;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +29,8 @@ import java.util.function.Supplier;
  * publish.
  */
 public final class GpuDocuments {
+    private static final int ROOT = 0;
+
     private final Host host;
     private final Leases leases;
     private final Supplier<Map<String, Reading>> readings;
@@ -55,6 +61,62 @@ public final class GpuDocuments {
     /** Returns the document of {@code gpu queue}. */
     public String queue() {
         return Json.text(GpuQueue.entries(leases.waiting()));
+    }
+
+    /** Returns the document of {@code gpu leases --all}. */
+    public String leases(int ended) throws IOException {
+        List<Lease> live = leases.live().reversed();
+        return Json.text(GpuLeases.json(live, GpuLeases.ended(leases.past(ended), live), leases));
+    }
+
+    /**
+     * Returns the document of {@code gpu refusals}.
+     *
+     * @param reader the uid of the one who reads it
+     */
+    public String refusals(int reader) {
+        return Json.text(
+                GpuRefusals.entries(
+                        reader == ROOT
+                                ? leases.refusals()
+                                : GpuRefusals.shown(leases, new Owner(reader, ""))));
+    }
+
+    /**
+     * Returns the document of {@code gpu history}.
+     *
+     * @param by {@code user}, {@code group} or {@code image}, else an exception says so
+     * @param kept for how long leases are kept; empty if for ever
+     */
+    public String history(Instant from, String by, Optional<Duration> kept) throws IOException {
+        HistoryReport.By rows = HistoryReport.By.of(by);
+        GpuTime time = GpuHistory.time(leases, rows, from, Optional.empty(), Optional.empty());
+        HistoryReport report =
+                new HistoryReport(
+                        time,
+                        rows,
+                        true,
+                        Optional.empty(),
+                        kept.map(span -> Instant.now().minus(span)).filter(from::isBefore));
+        return Json.text(report.json(Optional.empty(), Optional.empty()));
+    }
+
+    /**
+     * Returns the document of {@code gpu why}.
+     *
+     * @param gpu its UUID
+     * @param reader the uid of the one who reads it
+     * @return empty when there is no such GPU
+     */
+    public Optional<String> why(String gpu, int reader) throws IOException {
+        return new GpuWhy(
+                        host,
+                        leases,
+                        readings,
+                        idle,
+                        owner -> reader == ROOT || owner.uid() == reader,
+                        Screen.NONE)
+                .document(gpu);
     }
 
     /** All three at a moment, without line breaks. */

@@ -48,10 +48,8 @@ final class GpuRefusals implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        boolean all = Caller.isRoot(request);
-        Owner reader = Caller.owner(request);
         List<Refused> refused =
-                leases.refusals().stream().filter(it -> all || isFor(reader, it.owner())).toList();
+                Caller.isRoot(request) ? leases.refusals() : shown(leases, Caller.owner(request));
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(Json.text(entries(refused)));
@@ -59,6 +57,10 @@ final class GpuRefusals implements Callable<Integer> {
             lines(refused, screen).forEach(out::println);
         }
         return ExitCode.OK.code();
+    }
+
+    static List<Refused> shown(Leases leases, Owner reader) {
+        return leases.refusals().stream().filter(it -> isFor(reader, it.owner())).toList();
     }
 
     /** A refusal of an unknown user may be the reader's. */

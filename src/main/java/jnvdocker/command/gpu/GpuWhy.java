@@ -118,13 +118,34 @@ final class GpuWhy implements Callable<Integer> {
         }
     }
 
-    private void explain(GpuStatus status, IdleNotes notes, PrintWriter out) throws IOException {
-        List<Lease> past = leases.pastOf(status.gpu(), PAST);
+    /** Returns the document of the GPU with that UUID; empty when there is none. */
+    Optional<String> document(String uuid) throws IOException {
+        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
+        Optional<GpuStatus> status =
+                leases.status(HostDriver.read(host).gpus()).stream()
+                        .filter(it -> it.gpu().uuid().equals(uuid))
+                        .findFirst();
+        if (status.isEmpty()) {
+            return Optional.empty();
+        }
+        List<Lease> past = leases.pastOf(status.get().gpu(), PAST);
+        List<String> sentences = all(status.get(), past, notes);
+        return Optional.of(Json.text(document(status.get(), sentences, past, notes)));
+    }
+
+    private List<String> all(GpuStatus status, List<Lease> past, IdleNotes notes)
+            throws IOException {
         List<String> sentences = new ArrayList<>(sentences(status, past, notes));
         leases.refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
         status.lease().flatMap(AbsentAgent::sentence).ifPresent(sentences::add);
+        return sentences;
+    }
+
+    private void explain(GpuStatus status, IdleNotes notes, PrintWriter out) throws IOException {
+        List<Lease> past = leases.pastOf(status.gpu(), PAST);
+        List<String> sentences = all(status, past, notes);
         if (json) {
             out.println(Json.text(document(status, sentences, past, notes)));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);

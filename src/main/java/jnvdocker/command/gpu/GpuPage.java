@@ -1,0 +1,119 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "page",
+        description = {
+            "Print how to open the page that shows the GPUs in a browser.",
+            "It is read through the daemon's socket, which ssh can connect to from another"
+                    + " computer."
+        })
+final class GpuPage implements Callable<Integer>, Successor {
+    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
+    private static final int PORTS = 1 << 16;
+
+    private final PagePlaces places;
+    private final ClientRequest request;
+    private final ClientConnection client;
+    private Optional<String> opened = Optional.empty();
+
+    @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--port",
+            paramLabel = "PORT",
+            defaultValue = "8080",
+            description = "The port of the other computer (${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = "--open",
+            description =
+                    "Open the page here, with xdg-open: needs a desktop, and the key 'listen' of"
+                            + " the configuration.")
+    private boolean open;
+
+    GpuPage(PagePlaces places, ClientRequest request, ClientConnection client) {
+        this.places = places;
+        this.request = request;
+        this.client = client;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        if (port < 1 || port >= PORTS) {
+            throw new ParameterException(
+                    spec.commandLine(), "--port " + port + " is not between 1 and " + (PORTS - 1));
+        }
+        Optional<String> here = places.listen().get().map(it -> "http://" + it.text() + "/");
+        if (open) {
+            opened = Optional.of(openable(here));
+            return ExitCode.OK.code();
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        out.println("On your own computer, run this and leave it running:");
+        out.println();
+        out.println(
+                "    ssh -N -L "
+                        + port
+                        + ":"
+                        + places.socket()
+                        + " "
+                        + Quote.shown(Caller.owner(request).name())
+                        + "@"
+                        + Quote.shown(Files.readString(HOST_NAME).strip()));
+        out.println();
+        out.println("Then open http://localhost:" + port + "/ there.");
+        here.ifPresent(url ->
+                out.println(
+                        "On this host: "
+                                + url
+                                + (places.labels().getAsBoolean()
+                                        ? ""
+                                        : " (without names: listen_labels is not set)")));
+        return ExitCode.OK.code();
+    }
+
+    private String openable(Optional<String> here) throws RefusedException {
+        if (request.variable("DISPLAY").isEmpty()
+                && request.variable("WAYLAND_DISPLAY").isEmpty()) {
+            throw new RefusedException(
+                    "this session has no desktop (DISPLAY and WAYLAND_DISPLAY are not set)",
+                    "run 'jnvdocker gpu page' to see how to open the page elsewhere");
+        }
+        return here.orElseThrow(() ->
+                new RefusedException(
+                        "a browser cannot open the daemon's socket, and 'listen' is not set",
+                        "run 'jnvdocker gpu page' and the ssh command that it prints"));
+    }
+
+    @Override
+    public boolean isReady() {
+        return opened.isPresent();
+    }
+
+    @Override
+    public void start() throws IOException {
+        client.program(List.of(), List.of("xdg-open", opened.orElseThrow()));
+    }
+}
