@@ -240,7 +240,7 @@ function draw() {
     for (const bar of bars) {
       const x0 = x(bar.begin);
       const x1 = Math.max(x(bar.end), x0 + 1);
-      // Several in one column of points cannot be told apart.
+      // Several in one column of points cannot be distinguished.
       if (bar.end < from || x1 <= drawn) {
         continue;
       }

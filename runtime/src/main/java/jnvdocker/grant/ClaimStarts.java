@@ -2,7 +2,6 @@ package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
@@ -38,7 +37,6 @@ import java.util.Optional;
  */
 final class ClaimStarts {
     private static final Logger LOG = LoggerFactory.getLogger(ClaimStarts.class);
-    private static final Duration LIST_LIMIT = Duration.ofMillis(200);
     private static final int ATTEMPTS = 4;
 
     /** How long a reservation's scan for unmanaged uses counts: 'docker run' mounts far sooner. */
@@ -50,7 +48,7 @@ final class ClaimStarts {
     private final LeaseRegistry registry;
     private final Evidence evidence;
     private final Keeper keeper;
-    private final ContainerEngine engine;
+    private final ClaimUsers users;
     private final Supply supply;
     private final UnmanagedScan unmanagedScan;
     private final Grants grants;
@@ -60,7 +58,7 @@ final class ClaimStarts {
             LeaseRegistry registry,
             Evidence evidence,
             Keeper keeper,
-            ContainerEngine engine,
+            ClaimUsers users,
             Supply supply,
             UnmanagedScan unmanagedScan,
             Grants grants,
@@ -68,7 +66,7 @@ final class ClaimStarts {
         this.registry = registry;
         this.evidence = evidence;
         this.keeper = keeper;
-        this.engine = engine;
+        this.users = users;
         this.supply = supply;
         this.unmanagedScan = unmanagedScan;
         this.grants = grants;
@@ -80,12 +78,17 @@ final class ClaimStarts {
         return new GpuRequest.Devices(claim.gpus().stream().map(ClaimedGpu::uuid).toList());
     }
 
+    /** Whether a container without GPUs mounts the claim of one that is stopped. */
+    boolean isOfGuest(Claim claim) throws IOException {
+        return registry.liveOf(claim.id()).isEmpty() && users.isGuestOfStopped(claim);
+    }
+
     /**
      * Begins the lease of a claim, or lets it go on.
      *
      * @param use docker's name for the mount
      * @param caller the engine that mounts it
-     * @return empty for a container that needs none, see {@link #isGuest}
+     * @return empty for a container that needs none, see {@link ClaimUsers#isGuest}
      */
     Optional<Lease> take(Claim claim, String use, ProcessId caller)
             throws RefusedException, IOException {
@@ -118,7 +121,6 @@ final class ClaimStarts {
 
     private record Held(Lease lease) implements Mounted {}
 
-    /** The container needs no lease. */
     private record Guest() implements Mounted {}
 
     /**
@@ -165,7 +167,7 @@ final class ClaimStarts {
                     return outcome;
                 }
                 if (attempt == ATTEMPTS) {
-                    throw twice(claim, lease, users(claim));
+                    throw ClaimUsers.twice(claim, lease, users.of(claim));
                 }
                 Optional<Past> fate = judge(claim, lease, known);
                 if (fate.isEmpty()) {
@@ -269,9 +271,12 @@ final class ClaimStarts {
                             && leases.end(lease, evidenceOfEnd);
             Optional<Lease> own = again ? Optional.empty() : own(holdings);
             if (own.isPresent()) {
-                return own.get().isReservation() && isBarred(unmanaged)
-                        ? blocked(unmanaged)
-                        : goOn(own.get(), leases);
+                boolean barred =
+                        own.get().isReservation()
+                                && claim.gpus().stream()
+                                        .map(ClaimedGpu::uuid)
+                                        .anyMatch(unmanaged::bars);
+                return barred ? blocked(unmanaged) : goOn(own.get(), leases);
             }
             List<Lease> others = others(holdings);
             if (!others.isEmpty()) {
@@ -280,10 +285,6 @@ final class ClaimStarts {
             return again
                     ? begin(leases, ((Past.Over) past).lease().left(holdings.now()))
                     : first(leases, unmanaged);
-        }
-
-        private boolean isBarred(UnmanagedUses unmanaged) {
-            return claim.gpus().stream().anyMatch(gpu -> unmanaged.bars(gpu.uuid()));
         }
 
         /** By the rules, since it follows on no other lease. */
@@ -371,65 +372,16 @@ final class ClaimStarts {
         if (life instanceof Life.Gone(String why)) {
             return Optional.of(new Past.Over(lease, why));
         }
-        List<ContainerEngine.Listed> users = users(claim);
+        List<ContainerEngine.Listed> users = this.users.of(claim);
         // The only one that is listed need not be the one that lives: that may have been removed.
         boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, life);
         if (known || same) {
             return Optional.of(new Past.GoesOn());
         }
-        if (isGuest(claim, users)) {
+        if (ClaimUsers.isGuest(claim, users)) {
             return Optional.empty();
         }
-        throw twice(claim, lease, users);
-    }
-
-    /**
-     * Whether a container that mounts the claim of one that runs has its volumes alone
-     * (--volumes-from), and so neither its GPUs' nodes nor the label that a copy of its settings
-     * has. Docker mounts all of its volumes or none, and the guest need not have the claim.
-     */
-    private static boolean isGuest(Claim claim, List<ContainerEngine.Listed> users) {
-        List<ContainerEngine.Listed> own = own(claim, users);
-        return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
-    }
-
-    /** Those of the containers that carry the claim's label. */
-    private static List<ContainerEngine.Listed> own(
-            Claim claim, List<ContainerEngine.Listed> users) {
-        return users.stream()
-                .filter(user -> claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
-                .toList();
-    }
-
-    /**
-     * Whether it is a container that has the volumes of the claim's own, which is stopped, and not
-     * that one which starts: of a container that it starts an engine says nothing before the end.
-     */
-    boolean isOfGuest(Claim claim) throws IOException {
-        if (claim.container().isEmpty() || registry.liveOf(claim.id()).isPresent()) {
-            return false;
-        }
-        List<ContainerEngine.Listed> users = users(claim);
-        List<String> own = own(claim, users).stream().map(ContainerEngine.Listed::id).toList();
-        if (users.size() < 2 || !own.equals(List.of(claim.container().get().id()))) {
-            return false;
-        }
-        try {
-            return engine.inspect(own.getFirst(), LIST_LIMIT)
-                    .filter(it -> it.pid() == 0 && !it.restarting())
-                    .isPresent();
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    /** The containers that mount the claim; none when the engine does not answer in time. */
-    private List<ContainerEngine.Listed> users(Claim claim) {
-        try {
-            return engine.using(List.of(ClaimNames.volume(claim.id())), LIST_LIMIT);
-        } catch (IOException e) {
-            return List.of();
-        }
+        throw ClaimUsers.twice(claim, lease, users);
     }
 
     private RefusedException held(Claim claim, List<Lease> by) {
@@ -440,27 +392,9 @@ final class ClaimStarts {
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
                         + RemakeAdvice.of(claim)
-                        + (users(claim).size() > 1
+                        + (users.of(claim).size() > 1
                                 ? "; a container that needs only its volumes gets them by -v"
                                         + " VOLUME:DIRECTORY instead of --volumes-from"
                                 : ""));
-    }
-
-    /** The claim's own container need not be the one that runs. */
-    private static RefusedException twice(
-            Claim claim, Lease lease, List<ContainerEngine.Listed> users) {
-        String other =
-                users.stream()
-                        .filter(ContainerEngine.Listed::isActive)
-                        .map(user -> "container " + user.name())
-                        .findFirst()
-                        .orElse("that container");
-        return new RefusedException(
-                LeaseText.held(claim.gpus(), List.of(lease))
-                        + ", and this container shares its claim with "
-                        + other
-                        + " (--volumes-from, or a copy of its settings)",
-                "stop that container first, or give this one GPUs of its own with 'jnvdocker run"
-                        + " --gpus'");
     }
 }

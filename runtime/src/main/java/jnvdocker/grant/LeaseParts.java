@@ -176,7 +176,7 @@ public record LeaseParts(
                                     registry,
                                     evidence,
                                     keeper,
-                                    world.engine(),
+                                    new ClaimUsers(world.engine()),
                                     supply,
                                     unmanagedScan,
                                     grants,

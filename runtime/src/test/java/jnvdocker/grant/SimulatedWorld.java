@@ -260,6 +260,13 @@ final class SimulatedWorld
         settle();
         clients.end();
         waiters.serve();
+        // What was given now may be a claim of the other engine, which knows that it is unused.
+        for (int i = 0; i < engines.size(); i++) {
+            settle();
+            clients.end();
+            host.stopEngine(true, true);
+            host.startEngine(true, true);
+        }
         settle();
         check.whenNothingIsLeft();
         lab.allowAll();
