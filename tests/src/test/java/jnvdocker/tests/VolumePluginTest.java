@@ -68,19 +68,6 @@ class VolumePluginTest {
                 engine.docker("volume", "create", "-d", "nvidia-docker", volume).run().ok().out());
         engine.docker("volume", "create", "-d", "nvidia-docker", volume).run().ok();
         Path folder = daemon.state().resolve("volumes/nvidia_driver/" + host.version());
-        Path served =
-                daemon.socket().resolveSibling("volumes/nvidia_driver").resolve(host.version());
-        assertEquals(
-                served + " " + host.version() + "\n",
-                engine.docker(
-                                "volume",
-                                "inspect",
-                                "-f",
-                                "{{.Mountpoint}} {{.Status.driver}}",
-                                volume)
-                        .run()
-                        .ok()
-                        .out());
         assertTrue(engine.docker("volume", "ls").run().ok().out().contains(volume));
         assertEquals(
                 "nvidia-smi\n",
@@ -93,6 +80,19 @@ class VolumePluginTest {
                                 "sh",
                                 "-c",
                                 "cd /x/bin && ls nvidia-smi")
+                        .run()
+                        .ok()
+                        .out());
+        Path served =
+                daemon.socket().resolveSibling("volumes/nvidia_driver").resolve(host.version());
+        assertEquals(
+                served + " " + host.version() + "\n",
+                engine.docker(
+                                "volume",
+                                "inspect",
+                                "-f",
+                                "{{.Mountpoint}} {{.Status.driver}}",
+                                volume)
                         .run()
                         .ok()
                         .out());
