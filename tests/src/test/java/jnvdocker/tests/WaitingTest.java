@@ -198,7 +198,7 @@ class WaitingTest {
     /** Only she can end what she waits for, so no free GPU is kept for her. */
     @Test
     void clientThatWaitsForItsOwnUsersGpusIsPassedByWithTheReason() throws Exception {
-        lab.as(ALICE, "run", "-d", "--name", "own", "--gpus", "2", "plain", "sleep", "1000")
+        lab.as(ALICE, "run", "-d", "--name", "own", "--gpus", "device=0,1", "plain", "sleep", "99")
                 .run()
                 .ok();
         Client eight = waiting("eight", "all");
