@@ -13,6 +13,7 @@ import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Files;
@@ -38,7 +39,9 @@ class GpuHealthTest {
     private static final Gpu OTHER =
             new Gpu(1, "GPU-5c1a1003-61a1-4d0c-9a55-2b6d2c3c0001", 1, "0000:0f:00.0", "an A100");
 
-    @TempDir private Path folder;
+    /** A monitor that was closed may still write there; the run removes it at its end. */
+    @TempDir(cleanup = CleanupMode.NEVER)
+    private Path folder;
 
     private final World world = new World();
     private GpuHealth health;
