@@ -218,7 +218,7 @@ final class ClaimStarts {
         /** A lease that goes on is not taken back: an unmanaged use there has come later. */
         @Override
         public boolean needsScan(Holdings holdings) {
-            Optional<Lease> own = own(holdings);
+            Optional<Lease> own = holdings.ofClaim(claim.id());
             return own.isPresent()
                     ? own.get().isReservation() && !wasJustMade(own.get(), holdings)
                     : others(holdings).isEmpty();
@@ -233,17 +233,9 @@ final class ClaimStarts {
             return !age.isNegative() && age.compareTo(SCAN_COUNTS) < 0;
         }
 
-        private Optional<Lease> own(Holdings holdings) {
-            return holdings.held().values().stream()
-                    .filter(lease -> lease.claim().id().equals(claim.id()))
-                    .findFirst();
-        }
-
         private List<Lease> others(Holdings holdings) {
-            return claim.gpus().stream()
-                    .flatMap(gpu -> holdings.of(gpu).stream())
+            return holdings.on(claim).stream()
                     .filter(lease -> !lease.claim().id().equals(claim.id()))
-                    .distinct()
                     .toList();
         }
 
@@ -269,7 +261,7 @@ final class ClaimStarts {
             boolean again =
                     past instanceof Past.Over(Lease lease, String evidenceOfEnd)
                             && leases.end(lease, evidenceOfEnd);
-            Optional<Lease> own = again ? Optional.empty() : own(holdings);
+            Optional<Lease> own = again ? Optional.empty() : holdings.ofClaim(claim.id());
             if (own.isPresent()) {
                 boolean barred =
                         own.get().isReservation()

@@ -3,7 +3,9 @@ package jnvdocker.lease;
 import jnvdocker.host.Gpu;
 
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -31,6 +33,20 @@ public record Holdings(
     public Optional<Lease> of(ClaimedGpu gpu) {
         return Optional.ofNullable(held.get(gpu.uuid()))
                 .or(() -> held.values().stream().filter(lease -> lease.excludes(gpu)).findFirst());
+    }
+
+    /** The lease that a claim has. */
+    public Optional<Lease> ofClaim(String claim) {
+        return held.values().stream().filter(lease -> lease.claim().id().equals(claim)).findFirst();
+    }
+
+    /** The leases for which nobody else may have the GPUs of a claim, the oldest first. */
+    public List<Lease> on(Claim claim) {
+        return held.values().stream()
+                .distinct()
+                .filter(lease -> claim.gpus().stream().anyMatch(lease::excludes))
+                .sorted(Comparator.comparingLong(Lease::id))
+                .toList();
     }
 
     /** Returns the holdings with one more lease. */

@@ -12,7 +12,6 @@ import jnvdocker.request.GpuRequest;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -43,18 +42,12 @@ public final class LeaseWriter {
 
     /** The lease that a claim had before this transaction. */
     public Optional<Lease> live(String claim) {
-        return now.held().values().stream()
-                .filter(lease -> lease.claim().id().equals(claim))
-                .findFirst();
+        return now.ofClaim(claim);
     }
 
     /** The leases for which nobody else may have the GPUs of a claim, the oldest first. */
     public List<Lease> liveOn(Claim claim) {
-        return now.held().values().stream()
-                .distinct()
-                .filter(lease -> claim.gpus().stream().anyMatch(lease::excludes))
-                .sorted(Comparator.comparingLong(Lease::id))
-                .toList();
+        return now.on(claim);
     }
 
     /** Whether a lease that was seen has neither ended nor become another's. */
