@@ -199,6 +199,18 @@ class SystemdTest {
         assertEquals(pid, machine.property(SERVICE, "MainPID"));
     }
 
+    /** What systemd starts for it must not have made the plugin's socket a blocking one. */
+    @Test
+    void newConnectionsOfDockerAreServedAfterAReload() {
+        systemctl("reload", SERVICE).ok();
+        systemctl("restart", DOCKER).ok();
+        docker("volume", "inspect", volume).ok();
+        machine.jnvdocker("run", "--rm", "--gpus=1", "cuda", "true").run().ok();
+        systemctl("restart", SERVICE).ok();
+        systemctl("reload", SERVICE).ok();
+        machine.jnvdocker("run", "--rm", "--gpus=1", "cuda", "true").run().ok();
+    }
+
     @Test
     void decisionsAreInTheJournalWithTheirFields() {
         machine.jnvdocker("run", "-d", "--name=train-7", "--gpus=device=1", "cuda", "sleep", "1000")

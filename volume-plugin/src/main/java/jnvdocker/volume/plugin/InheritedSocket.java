@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The listening socket that was handed to this process as its standard input, as systemd does with
- * {@code StandardInput=socket}. Its creator is responsible for its name, mode and removal.
+ * The listening socket that this process has as its standard input: {@code bin/jnvdockerd} puts the
+ * one there that systemd hands over. Its creator is responsible for its name, mode and removal.
  */
 final class InheritedSocket {
     private InheritedSocket() {}
