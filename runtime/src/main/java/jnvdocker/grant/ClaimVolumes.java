@@ -24,7 +24,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -202,8 +201,7 @@ public final class ClaimVolumes implements PluginVolumes {
     @Override
     public List<VolumeInfo> list() {
         try {
-            Map<String, Lease> live = new HashMap<>();
-            registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+            Map<String, Lease> live = registry.liveByClaim();
             List<VolumeInfo> all = new ArrayList<>();
             for (Claim claim : registry.claims().withVolume()) {
                 all.add(info(claim, Optional.ofNullable(live.get(claim.id()))));

@@ -116,7 +116,6 @@ public record LeaseParts(
                             leftovers,
                             unmanagedScan);
             reconciler.start();
-            new Strays(registry, evidence, supply).adopt();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =

@@ -120,7 +120,7 @@ final class LostClaims {
     private void restore(String id, boolean mounted) throws IOException {
         Optional<Claim> claim = files.read(id);
         if (claim.filter(it -> !it.origin().isMounted()).isPresent()) {
-            return; // see LostProcesses and Strays
+            return; // see LostProcesses, and Adoption#adoptStrays
         }
         if (claim.filter(it -> it.origin().isOverWithItsLease()).isPresent()
                 && registry.claims().isReleased(id)) {

@@ -10,7 +10,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -25,18 +24,24 @@ final class LostProcesses {
     private final ClaimFiles files;
     private final Evidence evidence;
     private final Unleased unleased;
+    private final Adoption adoption;
 
-    LostProcesses(LeaseRegistry registry, ClaimFiles files, Evidence evidence, Unleased unleased) {
+    LostProcesses(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            Unleased unleased,
+            Adoption adoption) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
         this.unleased = unleased;
+        this.adoption = adoption;
     }
 
     /** Gives them their leases again, and deletes the files of those that have ended. */
     void restore() throws IOException {
-        Map<String, Lease> live = new HashMap<>();
-        registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+        Map<String, Lease> live = registry.liveByClaim();
         boolean isNew = registry.claims().isNew();
         for (Map.Entry<String, Holder> group : evidence.groups().entrySet()) {
             if (isNew || !registry.claims().knew(group.getKey())) {
@@ -72,7 +77,7 @@ final class LostProcesses {
             registry.decide(leases -> leases.hold(lease.get(), now));
         } else if (lease.isEmpty()) {
             registry.claims().restore(claim.get(), false);
-            new Adoption(registry, evidence, unleased).adopt(claim.get(), holder, live);
+            adoption.adopt(claim.get(), holder, live);
         }
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -96,9 +97,20 @@ public final class Reconciler {
             // Nothing is given out while mounts cannot be read, and what is held stays.
             LOG.warn("running containers are met later: {}", FileErrors.describe(e.getCause()));
         }
-        new LostProcesses(registry, files, evidence, unleased).restore();
+        new LostProcesses(registry, files, evidence, unleased, adoption).restore();
         // Only the engine knows whether a container is about to start again; it is queried later.
         endGone(lease -> !lease.isOfContainer());
+        if (registry.claims().isNew()) {
+            adoptStrays();
+        }
+    }
+
+    private void adoptStrays() throws IOException {
+        try {
+            adoption.adoptStrays(inventory.gpus());
+        } catch (NoDriverException e) {
+            LOG.debug("nothing uses a GPU: {}", e.getMessage());
+        }
     }
 
     private void endGone(Predicate<Lease> which) throws IOException {
@@ -112,7 +124,7 @@ public final class Reconciler {
     /** A process with a claim mounted holds its GPUs, whatever we or the engine know of it. */
     private void meetProcesses() throws IOException {
         // Before the processes: those seen afterwards belong to these leases or to later ones.
-        Map<String, Lease> live = live();
+        Map<String, Lease> live = registry.liveByClaim();
         for (Map.Entry<String, List<ProcessId>> running : evidence.containers().entrySet()) {
             Optional<Claim> claim = registry.claims().claim(running.getKey());
             if (claim.isPresent()) {
@@ -229,7 +241,7 @@ public final class Reconciler {
         }
         Optional<Claim> known = registry.claims().claim(claim);
         // Before the engine is queried: its answer is about this lease's start or a later one.
-        Map<String, Lease> live = live();
+        Map<String, Lease> live = registry.liveByClaim();
         Optional<Lease> lease = Optional.ofNullable(live.get(claim));
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
         if (found.flatMap(now -> ClaimNames.of(now.labels(), now.volumes()))
@@ -435,13 +447,6 @@ public final class Reconciler {
 
     private boolean isLearnt(String claim) throws IOException {
         return registry.liveOf(claim).flatMap(lease -> lease.holder().init()).isPresent();
-    }
-
-    /** Returns the live leases by their claims. */
-    private Map<String, Lease> live() throws IOException {
-        Map<String, Lease> live = new HashMap<>();
-        registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
-        return live;
     }
 
     /** The claim's container runs. */

@@ -14,7 +14,9 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -286,6 +288,13 @@ public final class LeaseRegistry implements AutoCloseable {
     public List<Lease> live() throws IOException {
         check();
         return ledger.live();
+    }
+
+    /** All leases that GPUs are held under, by the ids of their claims. */
+    public Map<String, Lease> liveByClaim() throws IOException {
+        Map<String, Lease> leases = new HashMap<>();
+        live().forEach(lease -> leases.put(lease.claim().id(), lease));
+        return leases;
     }
 
     /** The leases, and since when the other GPUs are idle. */
