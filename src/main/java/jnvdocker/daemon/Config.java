@@ -1,5 +1,6 @@
 package jnvdocker.daemon;
 
+import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.text.ContainerOwner;
@@ -43,6 +44,7 @@ import java.util.Set;
  * @param keepHistory how long a lease is kept after its end; empty keeps all
  * @param idleWarn for how long a held GPU is idle when that is logged; empty if it never is
  * @param notifyFolders directories of programs that are run for each event
+ * @param hosts that {@code --on all} means
  * @param stopOverdue whether the holder of an overdue lease is stopped
  * @param mesos the policy for Mesos tasks
  * @param envSelects whether a variable of the user's chooses a container's GPUs
@@ -60,6 +62,7 @@ public record Config(
         Optional<Duration> keepHistory,
         Optional<Duration> idleWarn,
         List<Path> notifyFolders,
+        List<String> hosts,
         boolean stopOverdue,
         MesosPolicy mesos,
         boolean envSelects,
@@ -137,6 +140,7 @@ public record Config(
                         directories(written.at("notify"), "programs").stream()
                                 .map(Path::of)
                                 .toList(),
+                        hosts(written.at("hosts")),
                         written.at("stop_overdue").choice(),
                         new MesosPolicy(
                                 gpuIds(written.at("mesos_gpus")),
@@ -284,6 +288,19 @@ public record Config(
             }
         }
         return words(ids).stream().flatMap(word -> GpuResolver.ids(word).stream()).toList();
+    }
+
+    private static List<String> hosts(ConfigFile.Entry entry) throws StartException {
+        for (ConfigFile.Entry host : entry.list()) {
+            if (!HostQuery.isHost(host.word())) {
+                throw host.refusal(
+                        new Refusal(
+                                Quote.quoted(host.word()) + " is not the name of a host",
+                                "write it as ssh takes it"),
+                        null);
+            }
+        }
+        return words(entry.list());
     }
 
     private static List<String> words(List<ConfigFile.Entry> entries) {

@@ -4,7 +4,6 @@ import jnvdocker.command.Commands;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuReload;
-import jnvdocker.command.gpu.PagePlaces;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.k8s.NodeFacts;
 import jnvdocker.command.mesos.AgentHost;
@@ -226,13 +225,12 @@ final class Daemon implements AutoCloseable {
                         prune,
                         uninstall,
                         installation,
-                        config::keepHistory,
+                        config.gpuSettings(folders.socket()),
                         () -> reload(config, host, parts, kubernetes),
                         monitor::readings,
                         monitor::topologies,
                         idle,
-                        start,
-                        new PagePlaces(folders.socket(), config::listen, config::listenLabels));
+                        start);
         MesosCommand mesos =
                 new MesosCommand(
                         new AgentHost(

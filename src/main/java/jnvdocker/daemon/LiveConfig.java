@@ -1,5 +1,7 @@
 package jnvdocker.daemon;
 
+import jnvdocker.command.gpu.GpuSettings;
+import jnvdocker.command.gpu.PagePlaces;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.kubernetes.KubernetesPolicy;
@@ -110,6 +112,16 @@ final class LiveConfig {
     /** Whether users, containers, images and claims are published over TCP. */
     boolean listenLabels() {
         return config.web().labels();
+    }
+
+    /**
+     * @param socket the daemon's own
+     */
+    GpuSettings gpuSettings(Path socket) {
+        return new GpuSettings(
+                this::keepHistory,
+                () -> config.hosts(),
+                new PagePlaces(socket, this::listen, this::listenLabels));
     }
 
     Optional<Duration> keepHistory() {

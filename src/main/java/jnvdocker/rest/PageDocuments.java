@@ -1,18 +1,15 @@
 package jnvdocker.rest;
 
+import jnvdocker.host.HostName;
 import jnvdocker.screen.Json;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 
 /** Documents that no command prints. */
 final class PageDocuments {
-    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
-
     private PageDocuments() {}
 
     private record HostDocument(String host, String now, boolean names) {}
@@ -23,8 +20,7 @@ final class PageDocuments {
      * @param named whether the other documents name users
      */
     static String host(Instant now, boolean named) throws IOException {
-        return Json.text(
-                new HostDocument(Files.readString(HOST_NAME).strip(), now.toString(), named));
+        return Json.text(new HostDocument(HostName.read(), now.toString(), named));
     }
 
     /**

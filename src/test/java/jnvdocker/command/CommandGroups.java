@@ -3,6 +3,7 @@ package jnvdocker.command;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.gpu.GpuSettings;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
@@ -56,12 +57,11 @@ public final class CommandGroups {
                                             null,
                                             null,
                                             INSTALLATION,
-                                            Optional::empty,
+                                            new GpuSettings(Optional::empty, List::of, null),
                                             null,
                                             Map::of,
                                             Map::of,
                                             _ -> List.of(),
-                                            null,
                                             null)
                                     ::commands,
                             "k8s",

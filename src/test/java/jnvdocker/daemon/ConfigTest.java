@@ -55,6 +55,7 @@ class ConfigTest {
                     Optional.of(Duration.ofDays(400)),
                     Optional.empty(),
                     List.of(),
+                    List.of(),
                     false,
                     new MesosPolicy(List.of(), Duration.ofSeconds(30)),
                     true,
@@ -136,6 +137,7 @@ class ConfigTest {
                         Optional.of(Duration.ofDays(90)),
                         Optional.of(Duration.ofHours(2)),
                         List.of(Path.of("/etc/jnvdocker/notify.d")),
+                        List.of("lab1", "alice@lab2.example"),
                         true,
                         new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofSeconds(40)),
                         false,
@@ -164,6 +166,7 @@ class ConfigTest {
                         max_waits_per_user = 10
                         cordon = [3, "GPU-5c1a1003", "0000:3b:00.0"]
                         notify = ["/etc/jnvdocker/notify.d"]
+                        hosts = ["lab1", "alice@lab2.example"]
                         stop_overdue = true
                         allow_privileged = true
                         allow_unmanaged = true
@@ -410,10 +413,10 @@ class ConfigTest {
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
                         + " allow_unmanaged, cordon, default_gpus, driver_directories, env_selects,"
-                        + " idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus, limits,"
-                        + " listen, listen_labels, max_gpus_per_namespace, max_gpus_per_user,"
-                        + " max_gpus_unknown, max_wait, max_waits_per_user, mesos_gpus, mesos_wait,"
-                        + " notify, runtime, socket_group, stop_overdue]",
+                        + " hosts, idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus,"
+                        + " limits, listen, listen_labels, max_gpus_per_namespace,"
+                        + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
+                        + " mesos_gpus, mesos_wait, notify, runtime, socket_group, stop_overdue]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -645,7 +648,7 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus,"
-                    + " driver_directories, env_selects, idle_warn, ignore, keep_history,"
+                    + " driver_directories, env_selects, hosts, idle_warn, ignore, keep_history,"
                     + " kubernetes, kubernetes_gpus, limits, listen, listen_labels,"
                     + " max_gpus_per_namespace, max_gpus_per_user, max_gpus_unknown, max_wait,"
                     + " max_waits_per_user, mesos_gpus, mesos_wait, notify, runtime, socket_group,"

@@ -33,6 +33,7 @@ import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.registry.RegistryException;
 import jnvdocker.registry.Timeline;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -250,6 +251,45 @@ public final class Leases {
         endReservations();
         List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         return board(gpus, seen, registry.holdings());
+    }
+
+    /**
+     * The GPUs that a request would be given at a moment.
+     *
+     * @param gpus none if it would be refused
+     * @param free how many GPUs nobody has, and anybody may be given
+     * @param refusal of the request; empty if it would be met
+     */
+    public record Offer(List<Gpu> gpus, int free, Optional<RefusedException> refusal) {}
+
+    /** Decides a request that comes after all that wait, without a lease. */
+    public Offer offer(GpuRequest request, Owner owner) throws IOException {
+        endReservations();
+        List<Gpu> gpus = supply.gpus();
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
+        Holdings holdings = registry.holdings();
+        List<Ticket> before = queue.all();
+        Supply.Terms terms = supply.terms(gpus, owner, before);
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
+        GpuChoice choice = terms.choice(holdings, unmanaged, before);
+        int free =
+                (int)
+                        gpus.stream()
+                                .filter(gpu -> gpu.isSound() && holdings.of(gpu).isEmpty())
+                                .filter(gpu -> unmanaged.of(gpu).isEmpty())
+                                .filter(gpu -> choice.cordon(gpu).isEmpty())
+                                .count();
+        try {
+            return switch (choice.of(request, owner)) {
+                case GpuChoice.Chosen(List<Gpu> chosen) ->
+                        new Offer(chosen, free, Optional.empty());
+                case GpuChoice.Busy busy ->
+                        throw UnavailableException.of(busy, false, keeper.remark(busy.leases()));
+                case GpuChoice.Impossible why -> throw UnavailableException.of(why);
+            };
+        } catch (RefusedException e) {
+            return new Offer(List.of(), free, Optional.of(e));
+        }
     }
 
     /**

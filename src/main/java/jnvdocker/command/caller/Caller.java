@@ -8,6 +8,7 @@ import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.ShellWord;
 
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -46,9 +47,7 @@ public final class Caller {
 
     /** A word as one types it in a shell. */
     private static String typed(String word) {
-        return PLAIN.matcher(word).matches()
-                ? word
-                : "'" + Quote.shown(word).replace("'", "'\\''") + "'";
+        return PLAIN.matcher(word).matches() ? word : ShellWord.quoted(Quote.shown(word));
     }
 
     /** Returns the user who logged in, else the user who called sudo, else the process's own. */

@@ -68,6 +68,7 @@ final class Values {
                     answer.add(before + word, "");
                 }
             }
+            case "HOST" -> answer.add(before + "all", "those of the configuration");
             case "DIR" -> answer.way(Answer.DIRECTORIES);
             case "FILE" -> answer.way(Answer.FILES);
             case "IMAGE|FILE" -> {

@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.complete.Visible;
+import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.Doctor;
@@ -58,22 +59,19 @@ public final class GpuCommand {
     private final Prune prune;
     private final Uninstall uninstall;
     private final Installation installation;
-    private final Supplier<Optional<Duration>> keepHistory;
+    private final GpuSettings settings;
     private final GpuReload.Reload reload;
     private final Supplier<Map<String, Reading>> readings;
     private final Supplier<Map<GpuPair, Topology>> topologies;
     private final IdleHolders idle;
     private final StartContainer startContainer;
-    private final PagePlaces places;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
     /**
-     * @param keepHistory for how long a lease is kept after its end; empty if for ever
      * @param readings what NVML last reported about each GPU, by PCI address
      * @param topologies how near two GPUs are, for each pair for which NVML has reported it
      * @param idle the holders that do not use their GPUs
-     * @param places where the page is
      */
     public GpuCommand(
             Host host,
@@ -87,13 +85,12 @@ public final class GpuCommand {
             Prune prune,
             Uninstall uninstall,
             Installation installation,
-            Supplier<Optional<Duration>> keepHistory,
+            GpuSettings settings,
             GpuReload.Reload reload,
             Supplier<Map<String, Reading>> readings,
             Supplier<Map<GpuPair, Topology>> topologies,
             IdleHolders idle,
-            StartContainer startContainer,
-            PagePlaces places) {
+            StartContainer startContainer) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -105,13 +102,12 @@ public final class GpuCommand {
         this.prune = prune;
         this.uninstall = uninstall;
         this.installation = installation;
-        this.keepHistory = keepHistory;
+        this.settings = settings;
         this.reload = reload;
         this.readings = readings;
         this.topologies = topologies;
         this.idle = idle;
         this.startContainer = startContainer;
-        this.places = places;
     }
 
     @Command(
@@ -160,7 +156,7 @@ public final class GpuCommand {
         return new Successors(
                 new GpuRun(inventory, leases, request, client),
                 new GpuRemake(startContainer, leases, request, client),
-                new GpuPage(places, request, client));
+                new GpuPage(settings.page(), request, client));
     }
 
     private void execute(
@@ -203,8 +199,10 @@ public final class GpuCommand {
             Successors successors) {
         CommandLine gpu =
                 new CommandLine(new Gpu())
-                        .addSubcommand(new GpuLs(host, leases, readings, idle, screen))
+                        .addSubcommand(
+                                new GpuLs(host, leases, readings, idle, hosts(client), screen))
                         .addSubcommand(new GpuTop(host, leases, readings, idle, screen))
+                        .addSubcommand(new GpuFind(leases, request, hosts(client), screen))
                         .addSubcommand(new GpuTopology(host, leases, topologies, screen))
                         .addSubcommand(
                                 new GpuWhy(host, leases, readings, idle, mayEnd(request), screen))
@@ -219,7 +217,7 @@ public final class GpuCommand {
                                 new GpuHistory(
                                         host,
                                         leases,
-                                        keepHistory.get(),
+                                        settings.keepHistory().get(),
                                         request.variable("TZ"),
                                         screen,
                                         out))
@@ -247,6 +245,10 @@ public final class GpuCommand {
                         .addSubcommand(new GpuReload(reload, request))
                         .addSubcommand(departure);
         return CommandGroup.of(gpu, request);
+    }
+
+    private HostQuery hosts(ClientConnection client) {
+        return new HostQuery(client, settings.hosts());
     }
 
     private Optional<GpuFacts> facts(jnvdocker.host.Gpu gpu) {

@@ -1,5 +1,8 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.hosts.HostAnswer;
+import jnvdocker.command.hosts.HostGpus;
+import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -16,6 +19,7 @@ import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
+import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
@@ -50,6 +54,8 @@ final class GpuLs implements Callable<Integer> {
     private final IdleHolders idle;
     private final Screen screen;
 
+    @Mixin private final HostQuery hosts;
+
     @Spec private CommandSpec spec;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
@@ -65,16 +71,21 @@ final class GpuLs implements Callable<Integer> {
             Leases leases,
             Supplier<Map<String, Reading>> readings,
             IdleHolders idle,
+            HostQuery hosts,
             Screen screen) {
         this.host = host;
         this.leases = leases;
         this.readings = readings;
         this.idle = idle;
+        this.hosts = hosts;
         this.screen = screen;
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, RefusedException {
+        if (hosts.isRequested()) {
+            return ofHosts();
+        }
         IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
         Map<String, Reading> read = readings.get();
         List<GpuStatus> gpus =
@@ -101,6 +112,21 @@ final class GpuLs implements Callable<Integer> {
             leases.unwrittenEnd().ifPresent(out::println);
         }
         return ExitCode.OK.code();
+    }
+
+    /** Returns 1 when a host did not answer, unless the query is repeated anyway. */
+    private int ofHosts() throws IOException, RefusedException {
+        List<HostAnswer> answers = hosts.run(HostGpus.COMMAND);
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(watch.json(HostGpus.documents(answers)));
+        } else {
+            HostGpus.lines(answers, Instant.now(), screen).forEach(out::println);
+        }
+        return watch.interval().isPresent()
+                        || answers.stream().allMatch(answer -> answer.failure().isEmpty())
+                ? ExitCode.OK.code()
+                : ExitCode.WRONG.code();
     }
 
     /**

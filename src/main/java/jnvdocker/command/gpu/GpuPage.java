@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -15,8 +16,6 @@ import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -29,7 +28,6 @@ import java.util.concurrent.Callable;
                     + " computer."
         })
 final class GpuPage implements Callable<Integer>, Successor {
-    private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
     private static final int PORTS = 1 << 16;
 
     private final PagePlaces places;
@@ -81,7 +79,7 @@ final class GpuPage implements Callable<Integer>, Successor {
                         + " "
                         + Quote.shown(Caller.owner(request).name())
                         + "@"
-                        + Quote.shown(Files.readString(HOST_NAME).strip()));
+                        + Quote.shown(HostName.read()));
         out.println();
         out.println("Then open http://localhost:" + port + "/ there.");
         here.ifPresent(url ->

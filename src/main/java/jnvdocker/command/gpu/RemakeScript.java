@@ -1,5 +1,7 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.words.ShellWord;
+
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -104,18 +106,14 @@ record RemakeScript(
                                                         + quoted(words)
                                                         + " \"$new\"")
                                         .collect(Collectors.joining()),
-                                quoted(container),
-                                quoted(name),
-                                quoted(state),
-                                quoted(suffix));
+                                ShellWord.quoted(container),
+                                ShellWord.quoted(name),
+                                ShellWord.quoted(state),
+                                ShellWord.quoted(suffix));
         return List.of("sh", "-c", head + BODY);
     }
 
     private static String quoted(List<String> words) {
-        return words.stream().map(RemakeScript::quoted).collect(Collectors.joining(" "));
-    }
-
-    private static String quoted(String word) {
-        return "'" + word.replace("'", "'\\''") + "'";
+        return words.stream().map(ShellWord::quoted).collect(Collectors.joining(" "));
     }
 }

@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
@@ -13,8 +14,6 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.TypeConversionException;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalTime;
 import java.time.ZoneId;
@@ -98,7 +97,7 @@ final class Watch {
             if (typed.subcommand().matchedOptionValue("--json", false)) {
                 client.out(text);
             } else if (screen.isTerminal()) {
-                String title = title(hostName(), LocalTime.now(ZoneId.systemDefault()));
+                String title = title(HostName.read(), LocalTime.now(ZoneId.systemDefault()));
                 client.print(new WatchScreen(title, text.lines().toList(), screen).text());
             } else {
                 client.out(text + "\n");
@@ -115,10 +114,6 @@ final class Watch {
                     + Quote.shown(host)
                     + ", "
                     + TIME.format(now);
-        }
-
-        private static String hostName() throws IOException {
-            return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
         }
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
@@ -251,21 +252,17 @@ class JsonDocumentsTest {
         return new ObjectMapper().readTree(json);
     }
 
+    private GpuLs ls(IdleHolders idle) {
+        return new GpuLs(host, leases(), Map::of, idle, new HostQuery(null, List::of), Screen.NONE);
+    }
+
     @Test
     void everyGpuIsPrintedInItsState() throws Exception {
-        JsonNode gpus =
-                checked(
-                        "ls",
-                        print(_ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE)));
+        JsonNode gpus = checked("ls", print(_ -> ls(this::idle)));
         assertEquals(
                 List.of("held", "reserved", "cordoned", "free", "unmanaged", "sick"),
                 gpus.findValuesAsText("state"));
-        JsonNode line =
-                checked(
-                        "ls",
-                        print(
-                                _ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE),
-                                "--watch"));
+        JsonNode line = checked("ls", print(_ -> ls(this::idle), "--watch"));
         assertEquals(GPUS, line.size());
         for (int i = 0; i < GPUS; i++) {
             String index = String.valueOf(i);
@@ -357,9 +354,7 @@ class JsonDocumentsTest {
     void documentsOfOthersAreThoseOfTheCommands() throws Exception {
         List<IdleHolder> now = idle(IdleHolders.LEAST);
         GpuDocuments documents = new GpuDocuments(host, leases(), Map::of, _ -> now);
-        assertEquals(
-                print(_ -> new GpuLs(host, leases(), Map::of, _ -> now, Screen.NONE)).strip(),
-                documents.gpus());
+        assertEquals(print(_ -> ls(_ -> now)).strip(), documents.gpus());
         assertEquals(
                 print(out -> new GpuLeases(leases(), Screen.NONE, out)).strip(),
                 documents.leases());
@@ -488,10 +483,7 @@ class JsonDocumentsTest {
         assertEquals("alice", idle.path(0).path("user").asText());
         assertEquals("nvml", idle.path(0).path("idle").path("source").asText());
         assertEquals(1 << 30, idle.path(0).path("idle").path("memory").asInt());
-        JsonNode gpus =
-                checked(
-                        "ls",
-                        print(_ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE)));
+        JsonNode gpus = checked("ls", print(_ -> ls(this::idle)));
         assertEquals(
                 idle.path(0).path("idle").path("memory"), gpus.path(0).path("idle").path("memory"));
         assertTrue(

@@ -51,7 +51,7 @@ class ArchitectureTest {
             wire program request container use lease lease.text registry grant idle kubernetes
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen web page upkeep doctor
-            command.caller command.start command.complete command.gpu command.mesos command.runtime command.k8s command
+            command.caller command.start command.complete command.hosts command.gpu command.mesos command.runtime command.k8s command
             metrics rest kubelet notify daemon
             """
                     .lines()

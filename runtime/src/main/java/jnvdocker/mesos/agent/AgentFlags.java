@@ -6,6 +6,7 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.ShellWord;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -254,8 +255,6 @@ public record AgentFlags(
     }
 
     private static String word(String value) {
-        return value.matches("[a-zA-Z0-9_./:,@%+=-]*")
-                ? value
-                : "'" + value.replace("'", "'\\''") + "'";
+        return value.matches("[a-zA-Z0-9_./:,@%+=-]*") ? value : ShellWord.quoted(value);
     }
 }

@@ -187,7 +187,9 @@ public final class Command {
         Result result = new Result(process.exitValue(), out.join(), err.join());
         if (words.contains("--json") && !result.out().isEmpty()) {
             int group = Math.max(words.indexOf("gpu"), words.indexOf("runtime"));
-            JsonSchemas.check(words.get(group) + "-" + words.get(group + 1), result.out());
+            String command = words.get(group) + "-" + words.get(group + 1);
+            boolean ofHosts = command.equals("gpu-ls") && words.contains("--on");
+            JsonSchemas.check(ofHosts ? command + "-on" : command, result.out());
         }
         return result;
     }

@@ -6,10 +6,17 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 
-/** A real sshd on the loopback address, and clients that forward a port to a Unix socket. */
+/**
+ * A real sshd on the loopback address, which stands for several hosts by a port for each, and
+ * clients of it.
+ */
 public final class SshServer implements AutoCloseable {
     private final Path folder = Folders.make("sshd");
     private final int port = LoopbackPort.free().getPort();
@@ -17,6 +24,17 @@ public final class SshServer implements AutoCloseable {
 
     /** Starts one that knows every user of this host by one key. */
     public SshServer() {
+        this(Map.of());
+    }
+
+    /**
+     * Starts one that is other hosts, too.
+     *
+     * @param hosts the environment of a command on each, by its name
+     */
+    public SshServer(Map<String, Map<String, String>> hosts) {
+        Map<String, Integer> ports = new LinkedHashMap<>();
+        hosts.keySet().forEach(host -> ports.put(host, LoopbackPort.free().getPort()));
         try {
             Command.of("chmod", "755", folder).run().ok();
             Files.createDirectories(Path.of("/run/sshd"));
@@ -36,13 +54,58 @@ public final class SshServer implements AutoCloseable {
                     UsePAM no
                     PidFile none
                     """
-                            .formatted(port, folder, folder));
+                                    .formatted(port, folder, folder)
+                            + ports.values().stream()
+                                    .map("Port %d\n"::formatted)
+                                    .collect(Collectors.joining())
+                            + hosts.entrySet().stream()
+                                    .map(it -> match(ports.get(it.getKey()), it.getValue()))
+                                    .collect(Collectors.joining()));
+            Files.writeString(
+                    folder.resolve("ssh"),
+                    "#!/bin/sh\nexec /usr/bin/ssh -F %s/clients \"$@\"\n".formatted(folder));
+            Command.of("chmod", "755", folder.resolve("ssh")).run().ok();
+            ports.forEach(this::know);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         start(
                 Command.of("/usr/sbin/sshd", "-D", "-f", folder.resolve("config")),
                 new InetSocketAddress("127.0.0.1", port));
+    }
+
+    private static String match(int port, Map<String, String> environment) {
+        return environment.entrySet().stream()
+                .map(it -> it.getKey() + "=" + it.getValue())
+                .collect(Collectors.joining(" ", "Match LocalPort " + port + "\nSetEnv ", "\n"));
+    }
+
+    /** Lets clients know a name for a port of this host. */
+    public void know(String host, int port) {
+        try {
+            Files.writeString(
+                    folder.resolve("clients"),
+                    """
+                    Host %s
+                    HostName 127.0.0.1
+                    Port %d
+                    User root
+                    IdentityFile %s/user
+                    StrictHostKeyChecking no
+                    UserKnownHostsFile /dev/null
+                    LogLevel ERROR
+                    """
+                            .formatted(host, port, folder),
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Returns a PATH on which ssh knows these hosts. */
+    public String path() {
+        return folder + ":" + System.getenv("PATH");
     }
 
     /** Has a user's ssh forward a port, as 'jnvdocker gpu page' says, and returns the URL. */

@@ -1,0 +1,128 @@
+package jnvdocker.command.hosts;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.screen.Colour;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
+import jnvdocker.words.Span;
+
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** The GPUs of several hosts, as {@code gpu ls --on} shows them. */
+public final class HostGpus {
+    /** The command whose answers these are. */
+    public static final String COMMAND = "jnvdocker gpu ls --json";
+
+    private static final double GIB = 1 << 30;
+    private static final String NONE = "-";
+    private static final Pattern WORD = Pattern.compile("[a-z]+");
+
+    private HostGpus() {}
+
+    /**
+     * A host, as {@code --json} prints it.
+     *
+     * @param error why it has not answered; null if it has
+     * @param gpus null if it has not answered
+     */
+    public record Document(String host, String error, List<JsonNode> gpus) {}
+
+    /** Returns one element for each host, with its GPUs as {@code gpu ls --json} has them. */
+    public static List<Document> documents(List<HostAnswer> answers) {
+        return answers.stream()
+                .map(it ->
+                        new Document(
+                                it.host(),
+                                it.failure().orElse(null),
+                                it.failure().isPresent() ? null : it.entries()))
+                .toList();
+    }
+
+    /** Returns one row for each GPU, and one for each host that has none or did not answer. */
+    public static List<String> lines(List<HostAnswer> answers, Instant now, Screen screen) {
+        TextTable table =
+                new TextTable(
+                        Column.of("HOST"),
+                        Column.of("GPU"),
+                        new Column("MODEL", Column.Cut.FIRST),
+                        Column.of("STATE"),
+                        Column.of("USER"),
+                        new Column("CONTAINER", Column.Cut.LAST),
+                        Column.of("AGE"),
+                        Column.figure("UTIL"),
+                        Column.figure("MEM"),
+                        Column.note("NOTE"));
+        for (HostAnswer answer : answers) {
+            answer.entries().forEach(gpu -> row(table, answer.host(), gpu, now));
+            if (answer.entries().isEmpty()) {
+                String note = answer.failure().orElse("it has no GPU");
+                table.row(answer.host(), NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, note);
+            }
+        }
+        return table.lines(screen);
+    }
+
+    private static void row(TextTable table, String host, JsonNode gpu, Instant now) {
+        String word = HostAnswer.name(gpu, "state").orElse(NONE);
+        String state = WORD.matcher(word).matches() ? word.toUpperCase(Locale.ROOT) : NONE;
+        table.row(
+                host,
+                number(gpu),
+                HostAnswer.name(gpu, "model")
+                        .map(it -> it.replaceFirst("^NVIDIA ", ""))
+                        .orElse(NONE),
+                new TextTable.Cell(state, Colour.ofState(state)),
+                HostAnswer.name(gpu, "user").orElse(NONE),
+                Stream.of("container_name", "pod", "command", "image")
+                        .flatMap(key -> HostAnswer.name(gpu, key).stream())
+                        .findFirst()
+                        .orElse(NONE),
+                age(gpu, now),
+                figure(gpu, "utilization").map(it -> it + "%").orElse(NONE),
+                memory(gpu),
+                HostAnswer.note(gpu, "note").orElse(""));
+    }
+
+    /** Returns {@code 2}, and {@code 2:1} for a MIG instance. */
+    static String number(JsonNode gpu) {
+        String index = gpu.path("index").asText(NONE);
+        JsonNode instance = gpu.path("instance");
+        return instance.isInt() ? index + ":" + instance.asInt() : index;
+    }
+
+    private static String age(JsonNode gpu, Instant now) {
+        return time(gpu, "since")
+                .map(it -> Span.between(it, now))
+                .or(() -> time(gpu, "idle_since").map(it -> "idle " + Span.between(it, now)))
+                .orElse(NONE);
+    }
+
+    private static Optional<Instant> time(JsonNode gpu, String key) {
+        try {
+            return HostAnswer.name(gpu, key).map(Instant::parse);
+        } catch (DateTimeParseException e) {
+            return Optional.empty(); // What another host sends is shown as far as it makes sense.
+        }
+    }
+
+    private static Optional<Long> figure(JsonNode gpu, String key) {
+        JsonNode figure = gpu.path("figures").path(key);
+        return figure.isIntegralNumber() ? Optional.of(figure.asLong()) : Optional.empty();
+    }
+
+    private static String memory(JsonNode gpu) {
+        Optional<Long> used = figure(gpu, "memory_used");
+        Optional<Long> total = figure(gpu, "memory_total");
+        return used.isPresent() && total.isPresent()
+                ? String.format(Locale.ROOT, "%.1f/%.0f GiB", used.get() / GIB, total.get() / GIB)
+                : NONE;
+    }
+}
