@@ -11,11 +11,16 @@ import java.nio.file.FileSystemException;
 import java.nio.file.FileSystemLoopException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.Set;
 
 /**
  * Describes a failed file operation in words. Java's own messages are often just the file's name.
  */
 public final class FileErrors {
+    private static final Set<String> FULL =
+            Set.of("No space left on device", "Disk quota exceeded");
+
     private FileErrors() {}
 
     /** Returns the file, if known, and the reason: {@code /x/y: Permission denied}. */
@@ -24,9 +29,24 @@ public final class FileErrors {
         return file == null ? reason(e) : file + ": " + reason(e);
     }
 
-    /** Returns the same as a value, with the remedy if one of our exceptions names it. */
+    /** Names the file of an error that does not: a write to an open file names none. */
+    public static IOException of(Path file, IOException e) {
+        if (e instanceof FileSystemException || e instanceof Refused) {
+            return e;
+        }
+        FileSystemException named = new FileSystemException(file.toString(), null, reason(e));
+        named.initCause(e);
+        return named;
+    }
+
+    /** Returns the same as a value, with the remedy if it is known. */
     public static Refusal refusal(IOException e) {
-        return e instanceof Refused ours ? ours.refusal() : Refusal.of(describe(e));
+        if (e instanceof Refused ours) {
+            return ours.refusal();
+        }
+        return FULL.contains(reason(e))
+                ? new Refusal(describe(e), "free some space there")
+                : Refusal.of(describe(e));
     }
 
     /** Returns the reason in the kernel's words, if it comes from the kernel. */

@@ -50,7 +50,7 @@ public final class WholeFile {
             channel.force(true);
         } catch (IOException e) {
             Files.deleteIfExists(fresh);
-            throw e;
+            throw FileErrors.of(file, e);
         }
         rename(fresh, file);
     }

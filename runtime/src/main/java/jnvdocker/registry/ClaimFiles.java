@@ -10,6 +10,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.RegularFile;
 import jnvdocker.volume.FolderTree;
@@ -243,7 +244,7 @@ public final class ClaimFiles {
                     StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             deleteIfPossible(fresh);
-            throw e;
+            throw FileErrors.of(file, e);
         }
     }
 
