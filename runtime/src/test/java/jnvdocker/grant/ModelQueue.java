@@ -69,14 +69,16 @@ final class ModelQueue {
     }
 
     /**
-     * The UUIDs of GPUs that are free and kept.
+     * The UUIDs of GPUs that are free and kept: as many as may be.
      *
      * @param waiting first come first
      * @param rather the GPUs to keep first where there are more than needed
      */
     Set<String> kept(List<Ticket> waiting, Predicate<String> rather) {
         Set<String> kept = new HashSet<>();
-        for (Ticket ticket : waiting) {
+        for (int i = 0; i < waiting.size(); i++) {
+            Ticket ticket = waiting.get(i);
+            Set<String> named = named(waiting.subList(i + 1, waiting.size()));
             if (canBeServed(ticket)) {
                 long most =
                         ticket.request() instanceof GpuRequest.Count(int count, _)
@@ -85,12 +87,23 @@ final class ModelQueue {
                 wanted(ticket.request()).stream()
                         .filter(gpu -> !held.containsKey(gpu) && !kept.contains(gpu))
                         .filter(gpu -> !isUsed(gpu, ticket.request()))
-                        .sorted(Comparator.comparing(gpu -> !rather.test(gpu)))
+                        .sorted(
+                                Comparator.comparing((String gpu) -> !rather.test(gpu))
+                                        .thenComparing(named::contains))
                         .limit(most)
                         .toList()
                         .forEach(kept::add);
             }
         }
         return kept;
+    }
+
+    /** The GPUs that clients want which are served later: the choice may leave them these. */
+    private Set<String> named(List<Ticket> later) {
+        return later.stream()
+                .map(Ticket::request)
+                .filter(GpuRequest.Devices.class::isInstance)
+                .flatMap(request -> lab.wanted(request, gpus).stream())
+                .collect(Collectors.toSet());
     }
 }

@@ -306,7 +306,8 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public Optional<ProcessId> oldest(String cgroup) {
         return hasProcesses(cgroup)
-                ? running.entrySet().stream()
+                // A copy: anything may happen while a process is found.
+                ? List.copyOf(running.entrySet()).stream()
                         .filter(each -> isIn(each.getValue(), cgroup))
                         .flatMap(each -> find(each.getKey()).stream())
                         .findFirst()
