@@ -231,6 +231,22 @@ async function manyLeasesAreQuick(browser) {
   console.log(`scripting with 16 GPUs and 20,000 leases, in ms: ${times.join(" ")}`);
 }
 
+async function hostsAreTabs(browser) {
+  const [one, two] = [member, large].map((url) => new URL(url).port);
+  const hosts = `lab1:${one},<b>lab2</b>:${two},no-port,evil.example:80x`;
+  const page = await open(browser, `${member}?hosts=${encodeURIComponent(hosts)}`);
+  assert.deepEqual(await all(page, "#hosts a"), ["lab1", "<b>lab2</b>"]);
+  assert.equal(await page.$eval("#hosts [aria-current]", (it) => it.innerText), "lab1");
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate("axe.run()");
+  assert.deepEqual(violations.filter((it) => ["serious", "critical"].includes(it.impact)), []);
+  await Promise.all([page.waitForNavigation(), page.click("#hosts a + a")]);
+  await page.waitForFunction(() => document.querySelectorAll(".now tbody tr:not(.why)").length === 16, PATIENCE);
+  assert.equal(await page.$eval("#hosts [aria-current]", (it) => it.innerText), "<b>lab2</b>");
+  assert.deepEqual(page.faults, []);
+  await page.close();
+}
+
 async function othersSeeNothing(browser) {
   const page = await browser.newPage();
   await assert.rejects(page.goto(other), /net::ERR_/);
@@ -260,7 +276,7 @@ try {
     console.log(`passed: ${name}`);
   }
   await page.close();
-  for (const check of [othersSeeNothing, tcpNamesNobody, rowsFit, manyLeasesAreQuick, accessible]) {
+  for (const check of [hostsAreTabs, othersSeeNothing, tcpNamesNobody, rowsFit, manyLeasesAreQuick, accessible]) {
     await check(browser);
     console.log(`passed: ${check.name}`);
   }

@@ -73,6 +73,31 @@ async function loadHost() {
   fill(byId("host"), host.host);
 }
 
+/**
+ * The tabs of several hosts, each at a port of the reader's computer: `?hosts=lab1:8080,lab2:8081`,
+ * as 'gpu page --on' prints it.
+ */
+function showHosts() {
+  const hosts = (new URLSearchParams(location.search).get("hosts") ?? "")
+    .split(",")
+    .map((host) => ({ name: host.slice(0, host.lastIndexOf(":")), port: host.slice(host.lastIndexOf(":") + 1) }))
+    .filter(({ name, port }) => name !== "" && /^\d+$/.test(port));
+  byId("hosts").hidden = hosts.length === 0;
+  fill(
+    byId("hosts"),
+    ...hosts.map(({ name, port }) =>
+      el(
+        "a",
+        {
+          href: `http://${location.hostname}:${port}/${location.search}`,
+          "aria-current": port === location.port ? "page" : null,
+        },
+        name,
+      ),
+    ),
+  );
+}
+
 async function loadGpus() {
   gpus = await load("gpus");
   showNow(gpus);
@@ -157,6 +182,7 @@ async function start() {
   ]);
 }
 
+showHosts();
 makeChart(() => watched(loadChart()));
 makeUsers();
 makeEvents();

@@ -2,7 +2,11 @@ package jnvdocker.lease;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 
 /**
  * For how long users have had GPUs between two moments, reservations included: a GPU is nobody
@@ -34,13 +38,42 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
             int leases,
             int containers,
             int held,
-            Instant last) {}
+            Instant last) {
+
+        private Use plus(Use other) {
+            return new Use(
+                    owner,
+                    time.plus(other.time),
+                    idle.plus(other.idle),
+                    leases + other.leases,
+                    containers + other.containers,
+                    held + other.held,
+                    last.isAfter(other.last) ? last : other.last);
+        }
+
+        private Use of(Owner another) {
+            return new Use(another, time, idle, leases, containers, held, last);
+        }
+    }
 
     /** The key by which time is added up. */
     public enum By {
         USER,
         /** The image of a container, or a program or task: the owner of a use has its name. */
         IMAGE
+    }
+
+    /** Adds up the uses whose owners have the same key, which owns the sum. */
+    public GpuTime by(Function<Owner, Owner> key) {
+        Map<Owner, Use> sums = new LinkedHashMap<>();
+        for (Use use : users) {
+            Owner owner = key.apply(use.owner());
+            sums.merge(owner, use.of(owner), Use::plus);
+        }
+        return new GpuTime(
+                from,
+                until,
+                sums.values().stream().sorted(Comparator.comparing(Use::time).reversed()).toList());
     }
 
     /** The time of one owner, whatever the names were; all unknown owners count as one. */

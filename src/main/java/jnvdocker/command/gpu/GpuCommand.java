@@ -156,7 +156,7 @@ public final class GpuCommand {
         return new Successors(
                 new GpuRun(inventory, leases, request, client),
                 new GpuRemake(startContainer, leases, request, client),
-                new GpuPage(settings.page(), request, client));
+                new GpuPage(settings, request, client));
     }
 
     private void execute(
@@ -219,6 +219,7 @@ public final class GpuCommand {
                                         leases,
                                         settings.keepHistory().get(),
                                         request.variable("TZ"),
+                                        hosts(client),
                                         screen,
                                         out))
                         .addSubcommand(successors.page())

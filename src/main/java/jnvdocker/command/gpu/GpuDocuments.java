@@ -97,7 +97,8 @@ public final class GpuDocuments {
                         rows,
                         true,
                         Optional.empty(),
-                        kept.map(span -> Instant.now().minus(span)).filter(from::isBefore));
+                        kept.map(span -> Instant.now().minus(span)).filter(from::isBefore),
+                        List.of());
         return Json.text(report.json(Optional.empty(), Optional.empty()));
     }
 

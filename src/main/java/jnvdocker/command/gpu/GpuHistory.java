@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -22,6 +23,7 @@ import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -121,6 +123,8 @@ final class GpuHistory implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
     private boolean json;
 
+    @Mixin private final HostQuery hosts;
+
     /** Words in lower case. */
     static final class Rows implements ITypeConverter<HistoryReport.By> {
         @Override
@@ -142,12 +146,14 @@ final class GpuHistory implements Callable<Integer> {
             Leases leases,
             Optional<Duration> kept,
             String timeZone,
+            HostQuery hosts,
             Screen screen,
             Printout out) {
         this.host = host;
         this.leases = leases;
         this.kept = kept;
         this.timeZone = timeZone;
+        this.hosts = hosts;
         this.screen = screen;
         this.out = out;
     }
@@ -161,6 +167,9 @@ final class GpuHistory implements Callable<Integer> {
                 month == null
                         ? Optional.ofNullable(until).map(it -> moment("--until", it))
                         : Optional.of(month(1));
+        if (hosts.isRequested()) {
+            return ofHosts(from, end);
+        }
         Optional<String> uuid = gpu == null ? Optional.empty() : Optional.of(uuid());
         if (chart) {
             printChart(from, end, uuid);
@@ -172,7 +181,8 @@ final class GpuHistory implements Callable<Integer> {
                         by,
                         end.isEmpty(),
                         Optional.ofNullable(user),
-                        kept.map(span -> Instant.now().minus(span)).filter(from::isBefore));
+                        kept.map(span -> Instant.now().minus(span)).filter(from::isBefore),
+                        List.of());
         List<Lease> live = uuid.isPresent() ? live(uuid.get(), report) : List.of();
         try (var _ = out.reserve(PastLeases.MEMORY)) {
             LeaseTable.Ended past =
@@ -180,22 +190,51 @@ final class GpuHistory implements Callable<Integer> {
                             ? GpuLeases.ended(
                                     leases.pastOf(uuid.get(), from, report.owners(), limit), live)
                             : _ -> {};
-            if (csv) {
-                for (String line : report.csv()) {
-                    out.println(line);
-                }
-            } else if (json) {
-                Optional<LeaseJson.All> listed =
-                        uuid.isPresent()
-                                ? Optional.of(GpuLeases.json(live, past, leases))
-                                : Optional.empty();
-                Json.print(report.json(uuid, listed), out, false);
-                out.println("");
-            } else {
-                printTables(report, live, past);
+            Optional<LeaseJson.All> listed =
+                    json && uuid.isPresent()
+                            ? Optional.of(GpuLeases.json(live, past, leases))
+                            : Optional.empty();
+            print(report, uuid, listed);
+            if (!csv && !json) {
+                printLeases(live, past);
             }
         }
         return ExitCode.OK.code();
+    }
+
+    private void print(HistoryReport report, Optional<String> uuid, Optional<LeaseJson.All> listed)
+            throws IOException {
+        if (json) {
+            Json.print(report.json(uuid, listed), out, false);
+            out.println("");
+        } else {
+            for (String line : csv ? report.csv() : report.lines(screen)) {
+                out.println(line);
+            }
+        }
+    }
+
+    /** Returns 1 when the hours of a host are missing. */
+    private int ofHosts(Instant from, Optional<Instant> end) throws IOException, RefusedException {
+        Instant now = Instant.now();
+        Optional<Instant> over = end.filter(now::isAfter);
+        String command =
+                "jnvdocker gpu history --json --by "
+                        + by.word()
+                        + " --since "
+                        + from
+                        + over.map(until -> " --until " + until).orElse("");
+        HostsHistory history = HostsHistory.of(hosts.run(command), from, over.orElse(now));
+        HistoryReport report =
+                new HistoryReport(
+                        history.time(),
+                        by,
+                        end.isEmpty(),
+                        Optional.ofNullable(user),
+                        history.keptSince(),
+                        history.missing());
+        print(report, Optional.empty(), Optional.empty());
+        return history.missing().isEmpty() ? ExitCode.OK.code() : ExitCode.WRONG.code();
     }
 
     private void printChart(Instant from, Optional<Instant> end, Optional<String> uuid)
@@ -215,11 +254,7 @@ final class GpuHistory implements Callable<Integer> {
         }
     }
 
-    private void printTables(HistoryReport report, List<Lease> live, LeaseTable.Ended past)
-            throws IOException {
-        for (String line : report.lines(screen)) {
-            out.println(line);
-        }
+    private void printLeases(List<Lease> live, LeaseTable.Ended past) throws IOException {
         LeaseTable table = LeaseTable.withEnds(Instant.now());
         Map<Long, Tenure> tenures = leases.tenures(live);
         live.forEach(lease -> table.live(lease, leases.state(lease), tenures.get(lease.id())));
@@ -279,6 +314,10 @@ final class GpuHistory implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(),
                     "--chart draws all users: leave out --by, --user, --csv and --json");
+        }
+        if (hosts.isRequested() && (gpu != null || chart)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--on adds up hours: leave out --gpu and --chart");
         }
         if (csv && json) {
             throw new ParameterException(spec.commandLine(), "choose --json or --csv");

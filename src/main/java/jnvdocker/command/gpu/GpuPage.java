@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -16,6 +17,7 @@ import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -30,7 +32,7 @@ import java.util.concurrent.Callable;
 final class GpuPage implements Callable<Integer>, Successor {
     private static final int PORTS = 1 << 16;
 
-    private final PagePlaces places;
+    private final GpuSettings settings;
     private final ClientRequest request;
     private final ClientConnection client;
     private Optional<String> opened = Optional.empty();
@@ -51,45 +53,80 @@ final class GpuPage implements Callable<Integer>, Successor {
                             + " the configuration.")
     private boolean open;
 
-    GpuPage(PagePlaces places, ClientRequest request, ClientConnection client) {
-        this.places = places;
+    @Option(
+            names = "--on",
+            split = ",",
+            paramLabel = "HOST",
+            description =
+                    "Print how to open the pages of these hosts, as tabs of one; all means those of"
+                            + " the configuration.")
+    private List<String> hosts = List.of();
+
+    GpuPage(GpuSettings settings, ClientRequest request, ClientConnection client) {
+        this.settings = settings;
         this.request = request;
         this.client = client;
     }
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        if (port < 1 || port >= PORTS) {
+        if (port < 1 || port + hosts.size() > PORTS) {
             throw new ParameterException(
                     spec.commandLine(), "--port " + port + " is not between 1 and " + (PORTS - 1));
         }
-        Optional<String> here = places.listen().get().map(it -> "http://" + it.text() + "/");
+        Optional<String> here =
+                settings.page().listen().get().map(it -> "http://" + it.text() + "/");
         if (open) {
             opened = Optional.of(openable(here));
             return ExitCode.OK.code();
         }
         PrintWriter out = spec.commandLine().getOut();
+        if (!hosts.isEmpty()) {
+            printTabs(HostQuery.named(hosts, settings.hosts().get()), out);
+            return ExitCode.OK.code();
+        }
         out.println("On your own computer, run this and leave it running:");
         out.println();
-        out.println(
-                "    ssh -N -L "
-                        + port
-                        + ":"
-                        + places.socket()
-                        + " "
-                        + Quote.shown(Caller.owner(request).name())
-                        + "@"
-                        + Quote.shown(HostName.read()));
+        out.println("    " + forward(port, HostName.read()));
         out.println();
         out.println("Then open http://localhost:" + port + "/ there.");
         here.ifPresent(url ->
                 out.println(
                         "On this host: "
                                 + url
-                                + (places.labels().getAsBoolean()
+                                + (settings.page().labels().getAsBoolean()
                                         ? ""
                                         : " (without names: listen_labels is not set)")));
         return ExitCode.OK.code();
+    }
+
+    /** Each host's page has a port of the reader's computer. */
+    private void printTabs(List<String> named, PrintWriter out) {
+        out.println("On your own computer, run these and leave them running:");
+        out.println();
+        List<String> tabs = new ArrayList<>();
+        for (String host : named) {
+            int its = port + tabs.size();
+            out.println("    " + forward(its, host));
+            tabs.add(host.substring(host.indexOf('@') + 1) + ":" + its);
+        }
+        out.println();
+        out.println(
+                "Then open http://localhost:"
+                        + port
+                        + "/?hosts="
+                        + String.join(",", tabs)
+                        + " there.");
+    }
+
+    private String forward(int local, String host) {
+        String user = host.contains("@") ? "" : Caller.owner(request).name() + "@";
+        return "ssh -N -L "
+                + local
+                + ":"
+                + settings.page().socket()
+                + " "
+                + Quote.shown(user + host);
     }
 
     private String openable(Optional<String> here) throws RefusedException {

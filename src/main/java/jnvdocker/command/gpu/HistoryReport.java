@@ -28,9 +28,19 @@ import java.util.stream.Collectors;
  * @param untilNow whether the window ends now
  * @param user the name or the uid of the only user who counts
  * @param keptSince leases that ended before that are deleted, though the window includes that time
+ * @param missing other hosts whose hours should be here
  */
 record HistoryReport(
-        GpuTime time, By by, boolean untilNow, Optional<String> user, Optional<Instant> keptSince) {
+        GpuTime time,
+        By by,
+        boolean untilNow,
+        Optional<String> user,
+        Optional<Instant> keptSince,
+        List<HostsHistory.Missing> missing) {
+    HistoryReport {
+        missing = List.copyOf(missing);
+    }
+
     /** The key by which hours are added up. */
     enum By {
         USER,
@@ -90,6 +100,7 @@ record HistoryReport(
                     user.map(name -> Quote.shown(name) + " has held no GPU ")
                                     .orElse("nobody has held a GPU ")
                             + window());
+            lines.addAll(missingHosts());
             return lines;
         }
         TextTable table =
@@ -117,7 +128,14 @@ record HistoryReport(
         String idle =
                 idle().isZero() ? "" : ", " + percent(share(idle(), total())) + " of them idle,";
         lines.add(hours(total()) + " GPU-hours" + idle + " " + window());
+        lines.addAll(missingHosts());
         return lines;
+    }
+
+    private List<String> missingHosts() {
+        return missing.stream()
+                .map(it -> "the hours of " + it.host() + " are missing: " + it.error())
+                .toList();
     }
 
     private String window() {
@@ -195,7 +213,8 @@ record HistoryReport(
             double gpuHours,
             double idleHours,
             List<User> users,
-            LeaseJson.All leases) {}
+            LeaseJson.All leases,
+            List<HostsHistory.Missing> missing) {}
 
     /** The GPU time of one user. */
     record User(
@@ -224,7 +243,8 @@ record HistoryReport(
                 roundedHours(total()),
                 roundedHours(idle()),
                 users().stream().map(this::json).toList(),
-                leases.orElse(null));
+                leases.orElse(null),
+                missing);
     }
 
     private User json(GpuTime.Use use) {

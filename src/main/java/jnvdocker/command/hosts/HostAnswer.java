@@ -2,7 +2,6 @@ package jnvdocker.command.hosts;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 
 import jnvdocker.json.BoundedParser;
 import jnvdocker.words.Quote;
@@ -12,13 +11,16 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The answer of a host.
  *
  * @param host its name, as the user has it
- * @param entries the elements of the list that its command has printed; none if it failed
- * @param failure why there is no list, for people; empty if there is one
+ * @param entries the elements of the list that its command has printed, or the one object; none if
+ *     it failed
+ * @param failure why there is neither, for people; empty otherwise
  */
 public record HostAnswer(String host, List<JsonNode> entries, Optional<String> failure) {
     /** Of {@code timeout}: the command has not ended in time. */
@@ -29,6 +31,8 @@ public record HostAnswer(String host, List<JsonNode> entries, Optional<String> f
 
     private static final int LONGEST_NOTE = 1000;
 
+    private static final Pattern BEGIN = Pattern.compile("(?m)^[\\[{]");
+
     private static final JsonMapper MAPPER = new JsonMapper();
 
     public HostAnswer {
@@ -36,16 +40,20 @@ public record HostAnswer(String host, List<JsonNode> entries, Optional<String> f
     }
 
     /**
-     * Reads an answer. A command may fail and still print its list.
+     * Reads an answer. A command may fail and still print its document.
      *
      * @param code the exit code of its command, or of ssh
      * @param errors the end of what they have printed on standard error
      */
     static HostAnswer read(
             String host, String code, String output, String errors, Duration patience) {
-        Optional<JsonNode> list = list(output);
-        if (list.isPresent()) {
-            return new HostAnswer(host, list.get().valueStream().toList(), Optional.empty());
+        Optional<JsonNode> document = document(output);
+        if (document.isPresent()) {
+            JsonNode its = document.get();
+            return new HostAnswer(
+                    host,
+                    its.isArray() ? its.valueStream().toList() : List.of(its),
+                    Optional.empty());
         }
         String last = errors.lines().filter(line -> !line.isBlank()).reduce("", (_, it) -> it);
         String why;
@@ -54,7 +62,7 @@ public record HostAnswer(String host, List<JsonNode> entries, Optional<String> f
         } else if (!last.isEmpty()) {
             why = last.strip();
         } else if (!output.isBlank()) {
-            why = "its answer is no list of JSON; its jnvdocker may be of another version";
+            why = "its answer is no JSON; its jnvdocker may be of another version";
         } else {
             why = "it ended with exit code " + code + " and no answer";
         }
@@ -81,17 +89,17 @@ public record HostAnswer(String host, List<JsonNode> entries, Optional<String> f
         return Quote.lines(bounded).replace('\n', ' ');
     }
 
-    /** Begins at the first line of a list: a shell's own files may print something before. */
-    private static Optional<JsonNode> list(String output) {
-        int begin = ("\n" + output).indexOf("\n[");
-        if (begin < 0) {
+    /** Begins at the first line that can: a shell's own files may print something before. */
+    private static Optional<JsonNode> document(String output) {
+        Matcher begin = BEGIN.matcher(output);
+        if (!begin.find()) {
             return Optional.empty();
         }
-        String list = output.substring(begin);
+        String document = output.substring(begin.start());
         try {
             return Optional.ofNullable(
-                            BoundedParser.tree(MAPPER, list, (_, _) -> true, MOST).root())
-                    .filter(ArrayNode.class::isInstance);
+                            BoundedParser.tree(MAPPER, document, (_, _) -> true, MOST).root())
+                    .filter(JsonNode::isContainerNode);
         } catch (IOException e) {
             return Optional.empty(); // Its errors say more.
         }

@@ -54,7 +54,7 @@ public final class HostQuery {
     @Option(
             names = "--patience",
             paramLabel = "DURATION",
-            defaultValue = "3s",
+            defaultValue = "5s",
             converter = Patience.class,
             description = "How long to wait for a host (${DEFAULT-VALUE}).")
     private Duration patience;
@@ -90,12 +90,12 @@ public final class HostQuery {
      * Runs a command on each host, at the same time. A host that cannot be reached, or does not
      * answer in time, is among the answers.
      *
-     * @param command for a shell; prints a list in JSON
+     * @param command for a shell; prints a list or an object in JSON
      * @return the answers in the order in which the hosts were named
      * @throws RefusedException when no host is named, or one cannot be a host
      */
     public List<HostAnswer> run(String command) throws RefusedException, IOException {
-        List<String> named = named();
+        List<String> named = named(hosts, configured.get());
         List<String> call =
                 new ArrayList<>(
                         List.of(
@@ -126,12 +126,18 @@ public final class HostQuery {
         return answers;
     }
 
-    /** The hosts, each once. */
-    private List<String> named() throws RefusedException {
+    /**
+     * The hosts of {@code --on}, each once.
+     *
+     * @param configured that {@code all} means
+     * @throws RefusedException when there is none, or one cannot be a host
+     */
+    public static List<String> named(List<String> hosts, List<String> configured)
+            throws RefusedException {
         Set<String> named = new LinkedHashSet<>();
         for (String host : hosts) {
             if (host.equals(ALL)) {
-                named.addAll(configured.get());
+                named.addAll(configured);
             } else if (isHost(host)) {
                 named.add(host);
             } else {

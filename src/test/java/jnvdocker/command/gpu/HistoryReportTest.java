@@ -70,7 +70,7 @@ class HistoryReportTest {
 
     private static HistoryReport users(
             GpuTime time, Optional<String> user, Optional<Instant> keptSince) {
-        return new HistoryReport(time, HistoryReport.By.USER, true, user, keptSince);
+        return new HistoryReport(time, HistoryReport.By.USER, true, user, keptSince, List.of());
     }
 
     private static HistoryReport report(String user) {
@@ -165,7 +165,8 @@ class HistoryReportTest {
                                 HistoryReport.By.IMAGE,
                                 false,
                                 Optional.empty(),
-                                Optional.empty())
+                                Optional.empty(),
+                                List.of())
                         .csv());
     }
 

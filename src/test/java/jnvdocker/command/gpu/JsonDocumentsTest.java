@@ -411,6 +411,7 @@ class JsonDocumentsTest {
                                 leases(),
                                 Optional.of(Duration.ofHours(1)),
                                 "",
+                                new HostQuery(null, List::of),
                                 Screen.NONE,
                                 out),
                 options);

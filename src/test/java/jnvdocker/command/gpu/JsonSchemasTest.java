@@ -76,6 +76,6 @@ class JsonSchemasTest {
                                 "gpu-history",
                                 "{\"from\":\"yesterday\",\"until\":\"2026-03-05T12:00:00Z\","
                                         + "\"kept_since\":null,\"gpu\":null,\"gpu_hours\":0,"
-                                        + "\"users\":[],\"leases\":null}"));
+                                        + "\"users\":[],\"leases\":null,\"missing\":[]}"));
     }
 }

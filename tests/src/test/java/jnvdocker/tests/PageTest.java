@@ -182,6 +182,10 @@ class PageTest {
         String out = daemon.jnvdocker("gpu", "page", "--port", "9000").run().ok().out();
         assertTrue(out.contains("ssh -N -L 9000:" + daemon.socket() + " root@"), out);
         assertTrue(out.contains("http://localhost:9000/"), out);
+        String tabs = daemon.jnvdocker("gpu", "page", "--on", "lab1,bob@lab2").run().ok().out();
+        assertTrue(tabs.contains("ssh -N -L 8080:" + daemon.socket() + " root@lab1\n"), tabs);
+        assertTrue(tabs.contains("ssh -N -L 8081:" + daemon.socket() + " bob@lab2\n"), tabs);
+        assertTrue(tabs.contains("http://localhost:8080/?hosts=lab1:8080,lab2:8081 "), tabs);
         assertTrue(out.contains("On this host: http://127.0.0.1:" + port + "/ (without"), out);
         Command.Result none =
                 daemon.jnvdocker("gpu", "page", "--open")
