@@ -156,6 +156,7 @@ final class DaemonSteps {
         finishStarts();
         kill();
         world.disk.loseRegistry(damage);
+        world.runtime.loseRegistry();
         world.lab.forget();
         world.forgetLeases();
         return true;

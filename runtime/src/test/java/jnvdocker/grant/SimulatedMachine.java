@@ -176,6 +176,12 @@ final class SimulatedMachine implements Processes, HostClock {
         return running.values().stream().anyMatch(it -> it.killed() && it.claim().isEmpty());
     }
 
+    /** Whether a process that lives has no claim mounted. */
+    boolean hasNothingMounted(ProcessId process) {
+        return running.values().stream()
+                .anyMatch(it -> it.id().equals(process) && it.claim().isEmpty());
+    }
+
     void pass(Duration duration) {
         nanos += duration.toNanos();
         ticks += duration.dividedBy(TICK);

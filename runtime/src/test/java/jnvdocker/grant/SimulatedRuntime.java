@@ -45,6 +45,9 @@ final class SimulatedRuntime {
         /** Whether everything that was written of its lease is lost. */
         boolean lost;
 
+        /** Whether the registry, which knew its cgroup, was lost since its first process began. */
+        boolean cgroupLost;
+
         /** Whether our runtime waits for the answer. */
         boolean isRequesting;
 
@@ -147,6 +150,7 @@ final class SimulatedRuntime {
                         it.claim = Optional.of(lease.claim());
                         it.released = false;
                         it.lost = false;
+                        it.cgroupLost = false;
                         assertTrue(it.others.isEmpty(), () -> "is created beside itself: " + it);
                         parts().ociKeeper().remember(lease);
                         world.grants.created(requested, lease.claim(), before);
@@ -237,7 +241,10 @@ final class SimulatedRuntime {
         if (it.init.isEmpty()
                 || it.runtime.isPresent()
                 // What has nothing mounted could not be distinguished from any process of the host.
-                || it.lost && !it.others.isEmpty()) {
+                || it.lost && !it.others.isEmpty()
+                || it.cgroupLost
+                        && it.others.stream().anyMatch(world.machine::hasNothingMounted)
+                        && !isSeen(it)) {
             return false;
         }
         it.init.ifPresent(world.machine::end);
@@ -284,6 +291,11 @@ final class SimulatedRuntime {
         return containers.stream()
                 .anyMatch(it ->
                         it.lives() && it.released || !it.others.isEmpty() && !it.isToBeSeen());
+    }
+
+    /** The registry is lost. */
+    void loseRegistry() {
+        containers.forEach(it -> it.cgroupLost = true);
     }
 
     /** The registry and the claims' files are lost: what was not mounted yet cannot be any more. */
@@ -353,6 +365,7 @@ final class SimulatedRuntime {
             it.others.clear();
             it.released = false;
             it.lost = false;
+            it.cgroupLost = false;
         }
     }
 }
