@@ -152,7 +152,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
                                             HttpResponseStatus.SERVICE_UNAVAILABLE,
                                             new Refusal(
                                                     "timed out", "see journalctl -u jnvdocker"))));
-            if (!setting.threads().page(() -> answer(question, request))) {
+            if (!setting.threads().page(trusted, () -> answer(question, request))) {
                 send(failed(HttpResponseStatus.SERVICE_UNAVAILABLE, BUSY));
             }
         } catch (RefusedQuestionException e) {

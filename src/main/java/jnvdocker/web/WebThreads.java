@@ -9,14 +9,16 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The threads that pages are made on. A few of the machine's for whole pages, so that what a page
- * does in files and libraries delays no command; a virtual one for each stream.
+ * does in files and libraries delays no command; one of these for questions over TCP, which every
+ * user of the host can send: they delay no page of a member of the socket's group, and take one
+ * processor at most. A virtual thread for each stream.
  */
 final class WebThreads implements AutoCloseable {
     private static final int IDLE_SECONDS = 30;
 
     /**
-     * @param pages how many are made at a time
-     * @param waiting how many may wait for that
+     * @param pages how many are made at a time for those who connect to the socket
+     * @param waiting how many may wait for that, and how many over TCP
      * @param streams how many are open at a time
      * @param userStreams how many of these may be one user's
      */
@@ -26,26 +28,38 @@ final class WebThreads implements AutoCloseable {
 
     private final Limits limits;
     private final ThreadPoolExecutor pages;
+    private final ThreadPoolExecutor strangers;
     private final Map<Integer, Integer> streamsByUser = new HashMap<>();
     private int streams;
 
     WebThreads(Limits limits) {
         this.limits = limits;
-        pages =
-                new ThreadPoolExecutor(
-                        limits.pages(),
-                        limits.pages(),
-                        IDLE_SECONDS,
-                        TimeUnit.SECONDS,
-                        new ArrayBlockingQueue<>(limits.waiting()),
-                        Thread.ofPlatform().daemon().name("web-", 0).factory());
-        pages.allowCoreThreadTimeOut(true);
+        pages = threads("web-", limits.pages(), limits.waiting());
+        strangers = threads("web-tcp-", 1, limits.waiting());
     }
 
-    /** Returns whether there was room. */
-    boolean page(Runnable task) {
+    private static ThreadPoolExecutor threads(String name, int number, int waiting) {
+        ThreadPoolExecutor threads =
+                new ThreadPoolExecutor(
+                        number,
+                        number,
+                        IDLE_SECONDS,
+                        TimeUnit.SECONDS,
+                        new ArrayBlockingQueue<>(waiting),
+                        Thread.ofPlatform().daemon().name(name, 0).factory());
+        threads.allowCoreThreadTimeOut(true);
+        return threads;
+    }
+
+    /**
+     * Makes a page.
+     *
+     * @param trusted whether it is for a client of the socket
+     * @return whether there was room
+     */
+    boolean page(boolean trusted, Runnable task) {
         try {
-            pages.execute(task);
+            (trusted ? pages : strangers).execute(task);
             return true;
         } catch (RejectedExecutionException e) {
             return false;
@@ -72,5 +86,6 @@ final class WebThreads implements AutoCloseable {
     @Override
     public void close() {
         pages.shutdownNow();
+        strangers.shutdownNow();
     }
 }

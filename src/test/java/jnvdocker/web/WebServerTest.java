@@ -252,6 +252,24 @@ class WebServerTest {
     }
 
     @Test
+    void questionsOverTcpDelayNoneOfTheSocket() throws IOException {
+        List<SocketChannel> slow = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            slow.add(tcp());
+            send(slow.getLast(), "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        }
+        try (SocketChannel observer = socket()) {
+            send(observer, "trusted HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            assertAnswer(200, "true\n", rest(observer));
+        }
+        release.countDown();
+        for (SocketChannel each : slow) {
+            assertAnswer(200, "done\n", rest(each));
+            each.close();
+        }
+    }
+
+    @Test
     void socketHasNamesOfItsOwnAndRefusesOthers() throws IOException {
         for (String host : List.of("", "unix", "localhost")) {
             try (SocketChannel observer = socket()) {
