@@ -75,6 +75,8 @@ public record Config(
     private static final Duration HISTORY = Duration.ofDays(400);
 
     private static final Span.Limits IDLE = new Span.Limits(Duration.ofMinutes(5), Span.LONGEST);
+    private static final Span.Limits HOLD =
+            new Span.Limits(Duration.ofMinutes(1), Duration.ofDays(7));
     private static final Span.Limits HISTORIES = new Span.Limits(Duration.ofDays(1), Span.LONGEST);
 
     /**
@@ -242,6 +244,7 @@ public record Config(
                         .orElse(LeasePolicy.WAITS_PER_USER),
                 gpuIds(written.at("cordon")),
                 written.at("allow_unmanaged").choice(),
+                span(written.at("hold_after_stop"), HOLD, "or leave the key out"),
                 file.toString());
     }
 

@@ -130,6 +130,7 @@ class ConfigTest {
                                 10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
                                 true,
+                                Optional.of(Duration.ofMinutes(15)),
                                 FILE.toString()),
                         List.of("lab/monitor", "watcher"),
                         List.of("/opt/gpu/lib64"),
@@ -166,6 +167,7 @@ class ConfigTest {
                         max_waits_per_user = 10
                         cordon = [3, "GPU-5c1a1003", "0000:3b:00.0"]
                         notify = ["/etc/jnvdocker/notify.d"]
+                        hold_after_stop = "15m"
                         hosts = ["lab1", "alice@lab2.example"]
                         stop_overdue = true
                         allow_privileged = true
@@ -413,8 +415,8 @@ class ConfigTest {
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
                         + " allow_unmanaged, cordon, default_gpus, driver_directories, env_selects,"
-                        + " hosts, idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus,"
-                        + " limits, listen, listen_labels, max_gpus_per_namespace,"
+                        + " hold_after_stop, hosts, idle_warn, ignore, keep_history, kubernetes,"
+                        + " kubernetes_gpus, limits, listen, listen_labels, max_gpus_per_namespace,"
                         + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
                         + " mesos_gpus, mesos_wait, notify, runtime, socket_group, stop_overdue]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
@@ -648,15 +650,15 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus,"
-                    + " driver_directories, env_selects, hosts, idle_warn, ignore, keep_history,"
-                    + " kubernetes, kubernetes_gpus, limits, listen, listen_labels,"
+                    + " driver_directories, env_selects, hold_after_stop, hosts, idle_warn, ignore,"
+                    + " keep_history, kubernetes, kubernetes_gpus, limits, listen, listen_labels,"
                     + " max_gpus_per_namespace, max_gpus_per_user, max_gpus_unknown, max_wait,"
                     + " max_waits_per_user, mesos_gpus, mesos_wait, notify, runtime, socket_group,"
                     + " stop_overdue]";
         assertEquals(
                 FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));
-        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 490);
+        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 510);
         assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
         assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
     }

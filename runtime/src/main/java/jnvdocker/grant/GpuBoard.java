@@ -6,8 +6,10 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
@@ -91,7 +93,9 @@ final class GpuBoard {
         String note =
                 gpu.hasUuid()
                         ? choice.keptFor(gpu)
-                                .map(LeaseText::keptFor)
+                                .map(Kept.class::cast)
+                                .or(() -> choice.stoppedOn(gpu))
+                                .map(KeptText::of)
                                 .orElse(knowsContainers ? "" : UNKNOWN)
                         : "no UUID yet: run nvidia-smi once as root";
         return idle(gpu, GpuStatus.State.FREE, since, note);

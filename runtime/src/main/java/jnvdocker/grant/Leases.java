@@ -4,6 +4,7 @@ import jnvdocker.container.Allocation;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
+import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
@@ -641,6 +642,19 @@ public final class Leases {
                     "'jnvdocker gpu leases --all' says how");
         }
         return new Released(lease, idle ? Optional.empty() : Optional.of(what));
+    }
+
+    /** The GPUs that are kept for the owners of stopped containers, by UUID. */
+    public Map<String, AfterStop> afterStop() throws IOException {
+        return registry.holdings().afterStop(supply.rules().holdAfterStop());
+    }
+
+    /** Others may have what is kept for the owner of a stopped container. */
+    public void releaseAfterStop(String claim) throws IOException {
+        registry.decide(leases -> {
+            leases.forgetStop(claim);
+            return null;
+        });
     }
 
     /** All that limits of the configuration are for. */

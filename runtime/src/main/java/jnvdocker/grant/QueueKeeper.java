@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Cordon;
@@ -100,6 +101,7 @@ public final class QueueKeeper {
             Supply.Terms terms,
             Map<String, Lease> held,
             Map<String, Instant> idleSince,
+            Map<String, AfterStop> afterStop,
             Map<String, Cordon.ByCommand> cordoned,
             UnmanagedUses unmanaged,
             List<Place> places,
@@ -242,6 +244,7 @@ public final class QueueKeeper {
                         terms,
                         holdings.held(),
                         holdings.idleSince(),
+                        holdings.afterStop(terms.rules().holdAfterStop()),
                         holdings.cordoned(),
                         unmanaged,
                         places,

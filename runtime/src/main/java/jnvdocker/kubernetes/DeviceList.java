@@ -102,7 +102,10 @@ final class DeviceList {
                 .map(PodKind::isOfPod)
                 .orElseGet(() ->
                         switch (status.state()) {
-                            case FREE -> choice.keptFor(gpu).isEmpty() && gives(gpu);
+                            case FREE ->
+                                    choice.keptFor(gpu).isEmpty()
+                                            && choice.stoppedOn(gpu).isEmpty()
+                                            && gives(gpu);
                             case RESERVED, HELD, STUCK, UNMANAGED, CORDONED, SICK, MISSING -> false;
                         });
     }

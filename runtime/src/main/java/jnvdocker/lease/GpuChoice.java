@@ -28,6 +28,13 @@ public final class GpuChoice {
     private final Holdings holdings;
     private final UnmanagedUses unmanaged;
     private final Map<String, Ticket> kept;
+
+    /** What is kept for the owners of stopped containers, by UUID. */
+    private final Map<String, AfterStop> stopped;
+
+    /** Those of them that the user at hand cannot have. */
+    private final Map<String, AfterStop> barred;
+
     private final Cordons cordons;
     private final Quota quota;
     private final Prospects prospects;
@@ -71,6 +78,8 @@ public final class GpuChoice {
                 holdings,
                 unmanaged,
                 new HashMap<>(),
+                holdings.afterStop(policy.holdAfterStop()),
+                Map.of(),
                 new Cordons(policy, holdings.cordoned()),
                 new Quota(allowances, holdings.held()));
         waiting.forEach(this::keep);
@@ -82,6 +91,8 @@ public final class GpuChoice {
             Holdings holdings,
             UnmanagedUses unmanaged,
             Map<String, Ticket> kept,
+            Map<String, AfterStop> stopped,
+            Map<String, AfterStop> barred,
             Cordons cordons,
             Quota quota) {
         this.gpus = gpus;
@@ -89,6 +100,8 @@ public final class GpuChoice {
         this.holdings = holdings;
         this.unmanaged = unmanaged;
         this.kept = kept;
+        this.stopped = stopped;
+        this.barred = barred;
         this.cordons = cordons;
         this.quota = quota;
         prospects = new Prospects(gpus, traits, holdings, unmanaged, cordons, quota);
@@ -129,8 +142,22 @@ public final class GpuChoice {
 
     /** A choice among the GPUs that a waiting client may be given. */
     private GpuChoice among(Ticket ticket) {
-        GpuChoice its = among(ticket.candidates());
+        GpuChoice its = among(ticket.candidates()).barring(ticket.owner());
         return its.only(its.allowed(ticket.owner()));
+    }
+
+    /** A choice for a user, who cannot have what is kept for the owners of stopped containers. */
+    private GpuChoice barring(Owner owner) {
+        Map<String, AfterStop> others = new HashMap<>(stopped);
+        others.values().removeIf(each -> each.owner().isSameAs(owner));
+        return barring(others);
+    }
+
+    private GpuChoice barring(Map<String, AfterStop> others) {
+        return others.equals(barred)
+                ? this
+                : new GpuChoice(
+                        gpus, traits, holdings, unmanaged, kept, stopped, others, cordons, quota);
     }
 
     /** The GPUs that the configuration lets a user have. */
@@ -148,12 +175,22 @@ public final class GpuChoice {
     private GpuChoice only(List<Gpu> some) {
         return some.size() == gpus.size()
                 ? this
-                : new GpuChoice(some, traits, holdings, unmanaged, kept, cordons, quota);
+                : new GpuChoice(
+                        some, traits, holdings, unmanaged, kept, stopped, barred, cordons, quota);
     }
 
     /** The choice as if one more lease had begun. */
     public GpuChoice with(Lease lease) {
-        return new GpuChoice(gpus, traits, holdings.with(lease), unmanaged, kept, cordons, quota);
+        return new GpuChoice(
+                gpus,
+                traits,
+                holdings.with(lease),
+                unmanaged,
+                kept,
+                stopped,
+                barred,
+                cordons,
+                quota);
     }
 
     /** The lease for which nobody else may have a GPU. */
@@ -164,6 +201,11 @@ public final class GpuChoice {
     /** The waiting client that a free GPU is kept for. */
     public Optional<Ticket> keptFor(Gpu gpu) {
         return Optional.ofNullable(kept.get(gpu.uuid()));
+    }
+
+    /** The stopped container for whose owner a free GPU is kept. */
+    public Optional<AfterStop> stoppedOn(Gpu gpu) {
+        return Optional.ofNullable(stopped.get(gpu.uuid())).filter(_ -> !isHeld(gpu));
     }
 
     /** The clients for which anything is kept. */
@@ -192,7 +234,7 @@ public final class GpuChoice {
      * Needed GPUs are in use.
      *
      * @param busy the GPUs that are not free of those that are requested, or could be chosen
-     * @param kept the waiting clients that free GPUs are kept for, by UUID
+     * @param kept the reasons why free GPUs are kept from this user, by UUID
      * @param free the GPUs that others could have
      */
     public record Taken(
@@ -200,7 +242,7 @@ public final class GpuChoice {
             List<ClaimedGpu> busy,
             List<Lease> leases,
             UnmanagedUses unmanaged,
-            Map<String, Ticket> kept,
+            Map<String, Kept> kept,
             List<Gpu> free)
             implements Busy {}
 
@@ -265,7 +307,9 @@ public final class GpuChoice {
                 new Requested(
                         ticket.request(),
                         ticket.candidates(),
-                        quota.isLimited() ? Optional.of(ticket.owner()) : Optional.empty(),
+                        quota.isLimited() || !stopped.isEmpty()
+                                ? Optional.of(ticket.owner())
+                                : Optional.empty(),
                         kept.size());
         Outcome known = outcomes.get(requested);
         if (known == null) {
@@ -288,6 +332,10 @@ public final class GpuChoice {
      * @throws RefusedException when no GPU of this host has an id that is requested
      */
     public Outcome of(GpuRequest request, Owner owner) throws RefusedException {
+        GpuChoice its = barring(owner);
+        if (its != this) {
+            return its.of(request, owner);
+        }
         List<Gpu> allowed = allowed(owner);
         if (allowed.size() < gpus.size()) {
             return isForOthers(request, allowed)
@@ -362,6 +410,10 @@ public final class GpuChoice {
      * @param its whether a lease is one of the scheduler's
      */
     public Outcome chosenBy(List<Gpu> named, Predicate<Lease> its) {
+        GpuChoice all = barring(stopped);
+        if (all != this) {
+            return all.chosenBy(named, its);
+        }
         List<Gpu> others = named.stream().filter(gpu -> holder(gpu).filter(its).isEmpty()).toList();
         List<String> ids = named.stream().map(Gpu::number).toList();
         Outcome outcome =
@@ -511,12 +563,14 @@ public final class GpuChoice {
     private Taken taken(GpuRequest request, List<Gpu> busy, List<Gpu> free) {
         List<Lease> leases =
                 busy.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
+        Map<String, Kept> reasons = new HashMap<>(barred);
+        reasons.putAll(kept);
         return new Taken(
                 request,
                 busy.stream().map(ClaimedGpu::of).toList(),
                 leases,
                 unmanaged,
-                Map.copyOf(kept),
+                Map.copyOf(reasons),
                 free);
     }
 
@@ -541,9 +595,9 @@ public final class GpuChoice {
         return isGivenOut(gpu) || !unmanaged.of(gpu).isEmpty();
     }
 
-    /** To a holder, or to a waiting client. */
+    /** To a holder, or it is kept for another. */
     private boolean isGivenOut(Gpu gpu) {
-        return isHeld(gpu) || kept.containsKey(gpu.uuid());
+        return isHeld(gpu) || kept.containsKey(gpu.uuid()) || barred.containsKey(gpu.uuid());
     }
 
     private boolean isHeld(Gpu gpu) {

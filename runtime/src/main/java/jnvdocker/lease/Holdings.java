@@ -2,6 +2,7 @@ package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -13,13 +14,23 @@ import java.util.Optional;
  * The facts that GPUs are chosen by.
  *
  * @param held the live leases, by the UUIDs of their GPUs
+ * @param stopped the containers that held the other GPUs last, by UUID
  * @param cordoned by command, by UUID
  */
 public record Holdings(
         Instant now,
         Map<String, Lease> held,
         Map<String, Instant> idleSince,
+        Map<String, Stopped> stopped,
         Map<String, Cordon.ByCommand> cordoned) {
+
+    /**
+     * A container that has stopped.
+     *
+     * @param claim the id of its claim
+     * @param name for people
+     */
+    public record Stopped(String claim, Owner owner, String name) {}
 
     /**
      * The lease for which nobody else may have a GPU now: its own, or that of the GPU that it is a
@@ -49,18 +60,36 @@ public record Holdings(
                 .toList();
     }
 
+    /**
+     * The GPUs that are kept for the owners of stopped containers, by UUID.
+     *
+     * @param time for how long after the stop; empty keeps none
+     */
+    public Map<String, AfterStop> afterStop(Optional<Duration> time) {
+        Map<String, AfterStop> kept = new HashMap<>();
+        if (time.isPresent()) {
+            stopped.forEach((gpu, last) -> {
+                Instant until = idleSince.get(gpu).plus(time.get());
+                if (now.isBefore(until) && !held.containsKey(gpu)) {
+                    kept.put(gpu, new AfterStop(last.claim(), last.owner(), last.name(), until));
+                }
+            });
+        }
+        return kept;
+    }
+
     /** Returns the holdings with one more lease. */
     Holdings with(Lease lease) {
         Map<String, Lease> all = new HashMap<>(held);
         lease.claim().gpus().forEach(gpu -> all.put(gpu.uuid(), lease));
-        return new Holdings(now, all, idleSince, cordoned);
+        return new Holdings(now, all, idleSince, stopped, cordoned);
     }
 
     /** Returns the holdings without one lease. */
     public Holdings without(Lease lease) {
         Map<String, Lease> others = new HashMap<>(held);
         others.values().removeIf(other -> other.id() == lease.id());
-        return new Holdings(now, others, idleSince, cordoned);
+        return new Holdings(now, others, idleSince, stopped, cordoned);
     }
 
     /** Whether a decision on these would be the same on those. */

@@ -15,6 +15,7 @@ import java.util.OptionalInt;
  * @param maxWaitsPerUser how many times a user other than root may wait for GPUs at a time
  * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
  * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
+ * @param holdAfterStop for how long a stopped container's GPUs are kept for its owner
  * @param file where this was said, for messages
  */
 public record LeasePolicy(
@@ -22,6 +23,7 @@ public record LeasePolicy(
         int maxWaitsPerUser,
         List<String> cordon,
         boolean allowUnmanaged,
+        Optional<Duration> holdAfterStop,
         String file) {
     /** The default for interactive users; an administrator may set another for programs. */
     public static final int WAITS_PER_USER = 64;
@@ -51,6 +53,7 @@ public record LeasePolicy(
                 WAITS_PER_USER,
                 cordon,
                 allowUnmanaged,
+                Optional.empty(),
                 file);
     }
 

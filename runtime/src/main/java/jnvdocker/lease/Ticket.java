@@ -25,7 +25,8 @@ public record Ticket(
         Instant since,
         Origin origin,
         Set<String> candidates,
-        Optional<Duration> time) {
+        Optional<Duration> time)
+        implements Kept {
     public Ticket {
         candidates = Set.copyOf(candidates);
     }

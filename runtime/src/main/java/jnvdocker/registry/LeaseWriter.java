@@ -265,6 +265,11 @@ public final class LeaseWriter {
         return isStill(seen) && endNow(seen, evidence);
     }
 
+    /** Nothing is kept any more for the owner of a stopped container. */
+    public void forgetStop(String claim) {
+        perform(() -> transaction.update("UPDATE gpu SET stopped = NULL WHERE stopped = ?", claim));
+    }
+
     /** Ends a lease as far as its number is the same, whatever it has become. */
     boolean endNow(Lease lease, String evidence) {
         // One of another boot has ended before this one began.

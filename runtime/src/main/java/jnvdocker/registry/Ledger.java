@@ -3,6 +3,7 @@ package jnvdocker.registry;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 
 import java.sql.SQLException;
 import java.time.Instant;
@@ -19,12 +20,14 @@ import java.util.stream.Collectors;
  *
  * @param live the leases that GPUs are held under, the oldest first
  * @param idleSince when GPUs were given back, by UUID
+ * @param stopped the containers that held these GPUs last, by UUID
  * @param cordoned by command, by UUID
  */
 record Ledger(
         List<Lease> live,
         Map<String, Lease> held,
         Map<String, Instant> idleSince,
+        Map<String, Holdings.Stopped> stopped,
         Map<String, Cordon.ByCommand> cordoned) {
     static Ledger read(Transaction transaction) throws SQLException {
         List<Lease> live = LeaseRows.live(transaction);
@@ -40,18 +43,37 @@ record Ledger(
                 List.copyOf(live),
                 Map.copyOf(held),
                 Map.copyOf(idle),
+                stopped(transaction),
                 Map.copyOf(CordonRows.all(transaction)));
     }
 
+    private static Map<String, Holdings.Stopped> stopped(Transaction transaction)
+            throws SQLException {
+        Map<String, Holdings.Stopped> stopped = new HashMap<>();
+        transaction.list(
+                row ->
+                        stopped.put(
+                                row.getString("uuid"),
+                                new Holdings.Stopped(
+                                        row.getString("id"),
+                                        new Owner(row.getInt("uid"), row.getString("owner")),
+                                        row.getString("name"))),
+                "SELECT uuid, claim.id, uid, owner, coalesce(name, id) AS name FROM gpu"
+                        + " JOIN claim ON claim.id = gpu.stopped");
+        return Map.copyOf(stopped);
+    }
+
     Holdings holdings(Instant now) {
-        return new Holdings(now, held, idleSince, cordoned);
+        return new Holdings(now, held, idleSince, stopped, cordoned);
     }
 
     /** Whether a client may get a GPU now that could not before. */
     boolean frees(Ledger before) {
         Set<Long> gone = new HashSet<>(ids(before));
         gone.removeAll(ids(this));
-        return !gone.isEmpty() || !cordoned.equals(before.cordoned);
+        return !gone.isEmpty()
+                || !cordoned.equals(before.cordoned)
+                || !stopped.keySet().containsAll(before.stopped.keySet());
     }
 
     private static Set<Long> ids(Ledger ledger) {

@@ -112,10 +112,14 @@ CREATE TRIGGER lease_ends AFTER UPDATE OF until ON lease WHEN OLD.until IS NULL 
 BEGIN
   UPDATE lease_gpu SET live = 0 WHERE lease = NEW.id;
   DELETE FROM mount WHERE claim = NEW.claim;
-  INSERT INTO gpu (uuid, idle_since, idle_up, idle_boot)
-    SELECT gpu, NEW.until, NEW.until_up, NEW.until_boot FROM lease_gpu WHERE lease = NEW.id
+  INSERT INTO gpu (uuid, idle_since, idle_up, idle_boot, stopped)
+    SELECT gpu, NEW.until, NEW.until_up, NEW.until_boot,
+      (SELECT id FROM claim
+        WHERE id = NEW.claim AND NEW.holder = 'held' AND NOT released AND origin IN ('engine', 'other_engine', 'oci'))
+    FROM lease_gpu WHERE lease = NEW.id
     ON CONFLICT (uuid) DO UPDATE
-      SET idle_since = excluded.idle_since, idle_up = excluded.idle_up, idle_boot = excluded.idle_boot;
+      SET idle_since = excluded.idle_since, idle_up = excluded.idle_up, idle_boot = excluded.idle_boot,
+        stopped = excluded.stopped;
 END;
 
 -- Docker's mounts of claim volumes that it has not taken back, each as often as it was mounted.
@@ -131,7 +135,8 @@ CREATE TABLE gpu (
   uuid TEXT PRIMARY KEY,
   idle_since INTEGER NOT NULL,
   idle_up INTEGER,                   -- the same in milliseconds since the boot idle_boot
-  idle_boot TEXT
+  idle_boot TEXT,
+  stopped TEXT                       -- the claim of the container that held it until then; NULL if nothing is kept for its owner
 ) STRICT, WITHOUT ROWID;
 
 -- For how long the GPUs of leases were idle, by the hours since the lease began: those move with the clock as the lease

@@ -313,7 +313,8 @@ class QueueKeeperTest {
     @Test
     void userWaitsSoOftenAndNoOftener() throws Exception {
         parts.close();
-        LeasePolicy few = new LeasePolicy(Limits.NONE, 2, List.of(), false, "/etc/c");
+        LeasePolicy few =
+                new LeasePolicy(Limits.NONE, 2, List.of(), false, Optional.empty(), "/etc/c");
         parts = LeaseParts.open(world(few));
         hold(ALL, BOB);
         waiting(ONE, ALICE);

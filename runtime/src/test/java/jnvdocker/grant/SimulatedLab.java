@@ -173,6 +173,7 @@ final class SimulatedLab {
                 policy.maxWaitsPerUser(),
                 policy.cordon(),
                 policy.allowUnmanaged(),
+                Optional.empty(),
                 FILE);
     }
 
@@ -219,6 +220,7 @@ final class SimulatedLab {
                         policy.maxWaitsPerUser(),
                         List.of(),
                         policy.allowUnmanaged(),
+                        Optional.empty(),
                         FILE);
         world.daemonSteps.kill();
         world.daemonSteps.start();

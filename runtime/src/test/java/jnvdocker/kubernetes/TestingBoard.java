@@ -101,7 +101,7 @@ final class TestingBoard {
 
     Leases.Board board() {
         Holdings idle = TestingLeases.holdings(leases, Map.of());
-        Holdings holdings = new Holdings(idle.now(), idle.held(), Map.of(), cordoned);
+        Holdings holdings = new Holdings(idle.now(), idle.held(), Map.of(), Map.of(), cordoned);
         UnmanagedUses uses = new UnmanagedUses(used, false);
         GpuChoice choice =
                 new GpuChoice(

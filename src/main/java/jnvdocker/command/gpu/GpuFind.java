@@ -117,7 +117,7 @@ final class GpuFind implements Callable<Integer> {
         }
         found.sort(
                 Comparator.comparing((Found it) -> !it.hasThem())
-                        .thenComparing(it -> it.free() == null ? 0 : -it.free()));
+                        .thenComparingInt(it -> it.free() == null ? 0 : -it.free()));
         print(found);
         return found.stream().anyMatch(Found::hasThem) ? ExitCode.OK.code() : ExitCode.WRONG.code();
     }

@@ -2,6 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.grant.Leases;
+import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -20,6 +21,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
@@ -27,6 +29,8 @@ import java.util.concurrent.Callable;
         name = "release",
         description = {
             "End the lease of a container that is gone. Any user may do this.",
+            "Give back what is kept for the owner of a stopped container (hold_after_stop), as that"
+                    + " user or root.",
             "With --force, also end a lease that docker may be about to need, or a reservation (its"
                     + " owner and root only). A container that runs keeps its GPUs unless root"
                     + " forces it."
@@ -63,7 +67,16 @@ final class GpuRelease implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, RefusedException {
         checkUsage();
-        Lease lease = LiveClaim.find(claim, leases.live());
+        List<Lease> live = leases.live();
+        List<AfterStop> kept =
+                leases.afterStop().values().stream().filter(this::isMeant).distinct().toList();
+        if (LiveClaim.meant(claim, live).isEmpty() && !kept.isEmpty()) {
+            for (AfterStop each : kept) {
+                giveBack(each);
+            }
+            return ExitCode.OK.code();
+        }
+        Lease lease = LiveClaim.find(claim, live);
         Optional<String> runs = force ? byForce(lease) : Optional.empty();
         if (!force) {
             leases.release(lease.claim().id());
@@ -74,6 +87,27 @@ final class GpuRelease implements Callable<Integer> {
         runs.map(what -> warning(lease.claim(), what))
                 .ifPresent(spec.commandLine().getErr()::println);
         return ExitCode.OK.code();
+    }
+
+    private boolean isMeant(AfterStop kept) {
+        return !claim.isEmpty() && (kept.name().equals(claim) || kept.claim().startsWith(claim));
+    }
+
+    private void giveBack(AfterStop kept) throws IOException, RefusedException {
+        String owner = Quote.shown(kept.owner().name());
+        if (!Caller.isRoot(request) && Caller.owner(request).uid() != kept.owner().uid()) {
+            throw new RefusedException(
+                    "the GPUs of " + Quote.shown(kept.name()) + " are kept for " + owner,
+                    "only " + owner + " and root may give them back; contact one of them");
+        }
+        leases.releaseAfterStop(kept.claim());
+        spec.commandLine()
+                .getOut()
+                .println(
+                        "the GPUs of "
+                                + Quote.shown(kept.name())
+                                + " are no longer kept for "
+                                + owner);
     }
 
     /** Returns the programs that still run. */

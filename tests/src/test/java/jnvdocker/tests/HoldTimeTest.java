@@ -92,6 +92,34 @@ class HoldTimeTest extends OneEngineTest {
     }
 
     @Test
+    void gpusOfAStoppedContainerAreKeptForItsOwner() {
+        String run = "run --rm --gpus device=1 --name train plain true";
+        String other = "run --rm --gpus device=1 plain true";
+        lab.as(ALICE, (Object[]) run.split(" ")).run().ok();
+        lab.configure("hold_after_stop = '10m'\n");
+        lab.awaitHolders(Map.of());
+        String kept =
+                "kept for uid 61001 until (\\S+ )?\\d\\d:\\d\\d, since container train has stopped";
+        for (boolean restarted : List.of(false, true)) {
+            if (restarted) {
+                lab.daemon().stop();
+            }
+            String shown = lab.jnvdocker("gpu", "ls").ok().out();
+            assertTrue(shown.lines().anyMatch(line -> line.matches("1 .* FREE .* " + kept)), shown);
+            assertRefused(
+                    "GPU 1 \\(GPU-5c1a1003\\) is " + kept + "; wait with --gpu-wait.*",
+                    lab.as(BOB, (Object[]) other.split(" ")).run());
+        }
+        String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("kept for uid 61001 until "), why);
+        lab.as(ALICE, (Object[]) run.split(" ")).run().ok();
+        lab.awaitHolders(Map.of());
+        String released = lab.as(ALICE, "gpu", "release", "train").run().ok().out();
+        assertTrue(released.contains("the GPUs of train are no longer kept for uid 61001\n"));
+        lab.as(BOB, (Object[]) other.split(" ")).run().ok();
+    }
+
+    @Test
     void containerThatIsMadeAgainKeepsItsTime() {
         hold(ALICE, 0, "train", "--gpu-time=5h").run().ok();
         lab.awaitHolders(Map.of(0, "train"));

@@ -5,6 +5,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -314,7 +315,7 @@ public final class LeaseText {
             List<ClaimedGpu> gpus,
             List<Lease> leases,
             UnmanagedUses unmanaged,
-            Map<String, Ticket> kept) {
+            Map<String, Kept> kept) {
         return String.join(", ", clauses(gpus, leases, unmanaged, kept));
     }
 
@@ -323,7 +324,7 @@ public final class LeaseText {
             List<ClaimedGpu> gpus,
             List<Lease> leases,
             UnmanagedUses unmanaged,
-            Map<String, Ticket> kept) {
+            Map<String, Kept> kept) {
         List<String> clauses = new ArrayList<>(clauses(gpus, leases));
         Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
         for (ClaimedGpu gpu : gpus) {
@@ -331,7 +332,7 @@ public final class LeaseText {
                 unmanaged
                         .first(gpu.uuid())
                         .map(LeaseText::usedBy)
-                        .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(LeaseText::keptFor))
+                        .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(KeptText::of))
                         .ifPresent(
                                 by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
             }
@@ -350,34 +351,6 @@ public final class LeaseText {
     /** One clause for each unmanaged use and its GPUs. */
     static String used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) {
         return taken(gpus, List.of(), unmanaged, Map.of());
-    }
-
-    /**
-     * {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}, or {@code kept for
-     * bob's Mesos task train (pid 4711), which has …}.
-     */
-    public static String keptFor(Ticket ticket) {
-        Optional<String> task = task(ticket.origin());
-        return "kept for "
-                + Quote.shown(ticket.owner().name())
-                + task.map(name -> "'s " + name).orElse("")
-                + " (pid "
-                + ticket.client().pid()
-                + (task.isPresent() ? "), which" : "), who")
-                + " has waited for "
-                + requested(ticket.request())
-                + " since "
-                + time(ticket.since());
-    }
-
-    /** The purpose of a scheduler that waits, rather than a user. */
-    private static Optional<String> task(Origin origin) {
-        return switch (origin) {
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
-                    Optional.empty();
-            case Origin.MesosTask(String name) -> Optional.of(task(name));
-            case Origin.Pod pod -> Optional.of(pod(pod));
-        };
     }
 
     /** The request in words: {@code 2 GPUs}. */

@@ -1,0 +1,57 @@
+package jnvdocker.lease.text;
+
+import jnvdocker.lease.AfterStop;
+import jnvdocker.lease.Kept;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Ticket;
+import jnvdocker.words.Quote;
+
+import java.util.Optional;
+
+/** Describes for whom a GPU is kept that nobody holds. */
+public final class KeptText {
+    private KeptText() {}
+
+    /**
+     * {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}, {@code kept for bob's
+     * Mesos task train (pid 4711), which has …}, or {@code kept for bob until 09:12, since
+     * container train-7 has stopped}.
+     */
+    public static String of(Kept kept) {
+        return switch (kept) {
+            case Ticket ticket -> of(ticket);
+            case AfterStop stop ->
+                    "kept for "
+                            + Quote.shown(stop.owner().name())
+                            + " until "
+                            + LeaseText.time(stop.until())
+                            + ", since container "
+                            + Quote.shown(stop.name())
+                            + " has stopped";
+        };
+    }
+
+    private static String of(Ticket ticket) {
+        Optional<String> task = task(ticket.origin());
+        return "kept for "
+                + Quote.shown(ticket.owner().name())
+                + task.map(name -> "'s " + name).orElse("")
+                + " (pid "
+                + ticket.client().pid()
+                + (task.isPresent() ? "), which" : "), who")
+                + " has waited for "
+                + LeaseText.requested(ticket.request())
+                + " since "
+                + LeaseText.time(ticket.since());
+    }
+
+    /** The purpose of a scheduler that waits, rather than a user. */
+    private static Optional<String> task(Origin origin) {
+        return switch (origin) {
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                    Optional.empty();
+            case Origin.MesosTask(String name) -> Optional.of(LeaseText.task(name));
+            case Origin.Pod pod -> Optional.of(LeaseText.pod(pod));
+        };
+    }
+}
