@@ -7,6 +7,7 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
@@ -268,7 +269,7 @@ final class ClaimStarts {
                                 && claim.gpus().stream()
                                         .map(ClaimedGpu::uuid)
                                         .anyMatch(unmanaged::bars);
-                return barred ? blocked(unmanaged) : goOn(own.get(), leases);
+                return barred ? blocked(unmanaged, Map.of()) : goOn(own.get(), leases);
             }
             List<Lease> others = others(holdings);
             if (!others.isEmpty()) {
@@ -294,7 +295,7 @@ final class ClaimStarts {
                         begin(
                                 leases,
                                 terms.allowances().of(claim.owner()).time(leases.time(claim)));
-                case GpuChoice.Taken _ -> blocked(unmanaged);
+                case GpuChoice.Taken taken -> blocked(unmanaged, taken.kept());
                 case GpuChoice.OverQuota over ->
                         new Grants.Blocked<>(
                                 over.leases(), () -> RemakeAdvice.refusal(claim, over.excess()));
@@ -304,18 +305,23 @@ final class ClaimStarts {
             };
         }
 
-        private Grants.Outcome<Mounted> blocked(UnmanagedUses unmanaged) {
+        /** By what holds no lease, and by what is kept for others. */
+        private Grants.Outcome<Mounted> blocked(UnmanagedUses unmanaged, Map<String, Kept> kept) {
             List<ClaimedGpu> used =
-                    claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
+                    claim.gpus().stream()
+                            .filter(gpu ->
+                                    unmanaged.bars(gpu.uuid()) || kept.containsKey(gpu.uuid()))
+                            .toList();
+            boolean one = used.size() == 1;
+            String ends = one ? "it has ended" : "they have ended";
+            String comesFree = one ? "it is free" : "they are free";
             return new Grants.Blocked<>(
                     List.of(),
                     () ->
                             new RefusedException(
-                                    LeaseText.taken(used, List.of(), unmanaged, Map.of()),
+                                    LeaseText.taken(used, List.of(), unmanaged, kept),
                                     "start this container again when "
-                                            + (used.size() == 1
-                                                    ? "it has ended"
-                                                    : "they have ended")
+                                            + (kept.isEmpty() ? ends : comesFree)
                                             + RemakeAdvice.of(claim)));
         }
 

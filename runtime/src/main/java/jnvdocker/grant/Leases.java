@@ -258,7 +258,7 @@ public final class Leases {
      * The GPUs that a request would be given at a moment.
      *
      * @param gpus none if it would be refused
-     * @param free how many GPUs nobody has, and anybody may be given
+     * @param free how many GPUs nobody has, and are not kept after a stop
      * @param refusal of the request; empty if it would be met
      */
     public record Offer(List<Gpu> gpus, int free, Optional<RefusedException> refusal) {}
@@ -279,6 +279,7 @@ public final class Leases {
                                 .filter(gpu -> gpu.isSound() && holdings.of(gpu).isEmpty())
                                 .filter(gpu -> unmanaged.of(gpu).isEmpty())
                                 .filter(gpu -> choice.cordon(gpu).isEmpty())
+                                .filter(gpu -> choice.stoppedOn(gpu).isEmpty())
                                 .count();
         try {
             return switch (choice.of(request, owner)) {

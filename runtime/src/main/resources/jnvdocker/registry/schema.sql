@@ -119,7 +119,17 @@ BEGIN
     FROM lease_gpu WHERE lease = NEW.id
     ON CONFLICT (uuid) DO UPDATE
       SET idle_since = excluded.idle_since, idle_up = excluded.idle_up, idle_boot = excluded.idle_boot,
-        stopped = excluded.stopped;
+        -- A reservation that came to nothing does not matter.
+        stopped = CASE NEW.holder WHEN 'reserved' THEN gpu.stopped ELSE excluded.stopped END;
+END;
+
+-- What was kept for one user is over when another has the GPU.
+CREATE TRIGGER another_user_has_it AFTER INSERT ON lease_gpu WHEN NEW.live
+BEGIN
+  UPDATE gpu SET stopped = NULL
+  WHERE uuid = NEW.gpu
+    AND (SELECT uid FROM claim WHERE id = gpu.stopped)
+      IS NOT (SELECT uid FROM claim JOIN lease ON lease.claim = claim.id WHERE lease.id = NEW.lease);
 END;
 
 -- Docker's mounts of claim volumes that it has not taken back, each as often as it was mounted.

@@ -6,6 +6,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -125,6 +126,7 @@ final class GrantCheck {
             noUnmanagedUse(gpus, before, world.uses.seen());
         }
         allowed(claim, held);
+        notKeptForAnother(claim);
     }
 
     /** A container was given GPUs by our OCI runtime, which does not query the engine. */
@@ -143,6 +145,31 @@ final class GrantCheck {
             noUnmanagedUse(uuids(claim), before, world.uses.known());
         }
         allowed(claim, held);
+        if (!again) {
+            notKeptForAnother(claim);
+        }
+    }
+
+    /** The last container on these GPUs was of the same user, or has stopped long enough ago. */
+    private void notKeptForAnother(Claim claim) throws IOException {
+        Optional<Duration> hold = world.lab.policy().holdAfterStop();
+        if (hold.isEmpty()) {
+            return;
+        }
+        Instant now = registry().holdings().now();
+        for (ClaimedGpu gpu : claim.gpus()) {
+            for (Lease last : registry().history().pastOf(gpu.uuid(), 1)) {
+                boolean stopped =
+                        last.holder().stage() == Holder.Stage.HELD
+                                && !last.claim().origin().isScheduled()
+                                && !last.end().orElseThrow().evidence().contains("force");
+                boolean kept =
+                        stopped && now.isBefore(last.end().orElseThrow().at().plus(hold.get()));
+                assertTrue(
+                        !kept || last.claim().owner().uid() == claim.owner().uid(),
+                        () -> claim + " has a GPU that is kept after " + last);
+            }
+        }
     }
 
     /** No waiting client has a better right to these GPUs. */
@@ -220,6 +247,7 @@ final class GrantCheck {
             noUnmanagedUse(uuids(lease.claim()), before, world.uses.known());
         }
         if (!before.reserved().contains(lease.id())) {
+            notKeptForAnother(lease.claim());
             allowed(lease.claim(), registry().holdings().held());
         }
     }

@@ -34,7 +34,8 @@ final class RefusalCheck {
                     + "|(held|reserved) by (pod team-a/p[0-9]+|a pod)"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";
     private static final String KEPT =
-            "kept for user[0-2] \\(pid [0-9]+\\), who has waited for .* since ";
+            "kept for (user[0-2] \\(pid [0-9]+\\), who has waited for .* since "
+                    + "|(user[0-2]|uid [0-9]+|somebody) until .*, since container .* has stopped)";
     private static final String USED =
             "used by .*, which (jnvdocker did not start|has no lease on it"
                     + "|has it from another jnvdocker of this host)";
@@ -203,6 +204,10 @@ final class RefusalCheck {
         Set<String> seen = new HashSet<>();
         world.uses.known().forEach(use -> seen.add(use.gpu()));
         Set<String> wished = world.lab.wanted(request.request(), gpus);
+        gpus.stream()
+                .map(Gpu::uuid)
+                .filter(gpu -> world.lab.isKeptFromAfterStop(request.owner(), gpu))
+                .forEach(taken::add);
         taken.addAll(
                 new ModelQueue(world.lab, gpus, held, seen)
                         .kept(queue(), gpu -> wished.contains(gpu) && !taken.contains(gpu)));

@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Limits;
@@ -28,6 +29,7 @@ final class SimulatedLab {
 
     static final String FILE = "/etc/jnvdocker/config.toml";
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
+    private static final Duration HOLD = Duration.ofSeconds(8);
     private static final Owner ROOT = new Owner(0, "root");
 
     private final SimulatedWorld world;
@@ -85,6 +87,22 @@ final class SimulatedLab {
         return cordoned.get();
     }
 
+    /** Whether a GPU that nobody holds is kept for another user, whose container has stopped. */
+    boolean isKeptFromAfterStop(Owner owner, String gpu) {
+        return keptAfterStop(gpu).filter(it -> it.owner().uid() != owner.uid()).isPresent();
+    }
+
+    /** The registry alone knows which container was the last on a GPU. */
+    Optional<AfterStop> keptAfterStop(String gpu) {
+        try {
+            Map<String, AfterStop> kept =
+                    world.daemon.parts().registry().holdings().afterStop(policy.holdAfterStop());
+            return Optional.ofNullable(kept.get(gpu));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     /** The registry is lost. */
     void forget() {
         cordoned = Optional.of(new HashSet<>());
@@ -128,8 +146,15 @@ final class SimulatedLab {
      * @param quota of each user; none when 0
      * @param own that of one user, which comes first; none when 0
      * @param cordon which GPU; none when there are fewer
+     * @param holdsAfterStop whether GPUs are kept for the owners of stopped containers
      */
-    record Wish(int quota, int own, int cordon, boolean limitsWait, boolean allowUnmanaged) {}
+    record Wish(
+            int quota,
+            int own,
+            int cordon,
+            boolean limitsWait,
+            boolean allowUnmanaged,
+            boolean holdsAfterStop) {}
 
     /** Changes the file, and restarts the daemon to read it. */
     boolean configure(Wish wish) throws IOException {
@@ -151,7 +176,7 @@ final class SimulatedLab {
                                 it,
                                 policy.key("limits." + LIMITED + ".gpus"))));
         gpus.addAll(policy.limits().gpus());
-        policy = withLimits(gpus);
+        policy = withLimits(gpus, wish.holdsAfterStop() ? Optional.of(HOLD) : Optional.empty());
         world.daemonSteps.kill();
         return world.daemonSteps.start();
     }
@@ -163,17 +188,17 @@ final class SimulatedLab {
         gpus.removeIf(rule -> rule.subject().equals(Subject.NAMESPACES));
         most.ifPresent(it ->
                 gpus.add(new Rule<>(Subject.NAMESPACES, it, policy.key("max_gpus_per_namespace"))));
-        policy = withLimits(gpus);
+        policy = withLimits(gpus, policy.holdAfterStop());
     }
 
-    private LeasePolicy withLimits(List<Rule<Integer>> gpus) {
+    private LeasePolicy withLimits(List<Rule<Integer>> gpus, Optional<Duration> hold) {
         List<Rule<Duration>> wait = policy.limits().waits();
         return new LeasePolicy(
                 new Limits(gpus, List.of(), List.of(), List.of(), wait, List.of(), List.of()),
                 policy.maxWaitsPerUser(),
                 policy.cordon(),
                 policy.allowUnmanaged(),
-                Optional.empty(),
+                hold,
                 FILE);
     }
 
@@ -220,7 +245,7 @@ final class SimulatedLab {
                         policy.maxWaitsPerUser(),
                         List.of(),
                         policy.allowUnmanaged(),
-                        Optional.empty(),
+                        policy.holdAfterStop(),
                         FILE);
         world.daemonSteps.kill();
         world.daemonSteps.start();
@@ -229,7 +254,7 @@ final class SimulatedLab {
 
     /** Lifts every restriction. */
     void allowAll() throws IOException {
-        configure(new Wish(0, 0, world.gpus.all().size(), false, false));
+        configure(new Wish(0, 0, world.gpus.all().size(), false, false, false));
         uncordon();
     }
 }

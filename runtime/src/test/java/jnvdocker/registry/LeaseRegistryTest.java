@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -28,6 +29,7 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -209,6 +211,38 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertEquals(registry.history().past(9), registry.history().pastOf(A.uuid(), 9));
         assertEquals(List.of(), registry.history().pastOf(B.uuid(), 9));
         assertEquals(1, registry.history().past(1).size());
+    }
+
+    private void assertStopped(Map<Gpu, Claim> last) throws Exception {
+        Map<String, String> expected = new HashMap<>();
+        last.forEach((gpu, claim) -> expected.put(gpu.uuid(), claim.id()));
+        Map<String, String> stopped = new HashMap<>();
+        registry.holdings().stopped().forEach((gpu, its) -> stopped.put(gpu, its.claim()));
+        assertEquals(expected, stopped);
+    }
+
+    @Test
+    void containerThatHadAGpuLastIsKnownUntilAnotherUserHasIt() throws Exception {
+        registry.claims().restore(TWO, true);
+        granted(TWO, "use");
+        assertStopped(Map.of());
+        registry.end(live(TWO), "gone");
+        assertStopped(Map.of(A, TWO, B, TWO));
+        assertEquals(BOB, registry.holdings().stopped().get(A.uuid()).owner());
+        // The same user's reservation comes to nothing.
+        Claim another = claim("333333333333", BOB, B);
+        reserve(another);
+        registry.end(live(another), "gone");
+        assertStopped(Map.of(A, TWO, B, TWO));
+        reserve(ONE);
+        assertStopped(Map.of(B, TWO));
+        registry.end(live(ONE), "gone");
+        assertStopped(Map.of(B, TWO));
+        registry.decide(leases -> {
+            leases.forgetStop(TWO.id());
+            return null;
+        });
+        assertStopped(Map.of());
     }
 
     @Test

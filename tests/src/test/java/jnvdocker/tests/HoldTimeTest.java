@@ -95,6 +95,7 @@ class HoldTimeTest extends OneEngineTest {
     void gpusOfAStoppedContainerAreKeptForItsOwner() {
         String run = "run --rm --gpus device=1 --name train plain true";
         String other = "run --rm --gpus device=1 plain true";
+        lab.as(BOB, "create", "--gpus=device=1", "--name=later", "plain", "true").run().ok();
         lab.as(ALICE, (Object[]) run.split(" ")).run().ok();
         lab.configure("hold_after_stop = '10m'\n");
         lab.awaitHolders(Map.of());
@@ -110,13 +111,23 @@ class HoldTimeTest extends OneEngineTest {
                     "GPU 1 \\(GPU-5c1a1003\\) is " + kept + "; wait with --gpu-wait.*",
                     lab.as(BOB, (Object[]) other.split(" ")).run());
         }
+        Command.Result start = lab.docker("start", "later");
+        assertTrue(
+                start.err()
+                        .replaceAll("\\s+", " ")
+                        .matches(
+                                ".*GPU 1 \\(GPU-5c1a1003\\) is "
+                                        + kept
+                                        + "; start this container again when it is free.*"),
+                start::toString);
         String why = lab.jnvdocker("gpu", "why", "1").ok().out();
         assertTrue(why.contains("kept for uid 61001 until "), why);
         lab.as(ALICE, (Object[]) run.split(" ")).run().ok();
         lab.awaitHolders(Map.of());
         String released = lab.as(ALICE, "gpu", "release", "train").run().ok().out();
         assertTrue(released.contains("the GPUs of train are no longer kept for uid 61001\n"));
-        lab.as(BOB, (Object[]) other.split(" ")).run().ok();
+        lab.docker("start", "later").ok();
+        lab.awaitHolders(Map.of());
     }
 
     @Test
