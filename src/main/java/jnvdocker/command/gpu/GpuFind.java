@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.hosts.HostAnswer;
+import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
@@ -186,7 +187,7 @@ final class GpuFind implements Callable<Integer> {
                     host.gpus().stream()
                             .findFirst()
                             .map(FoundGpu::model)
-                            .map(it -> it.replaceFirst("^NVIDIA ", ""))
+                            .map(HostGpus::model)
                             .orElse(NONE),
                     host.free() == null ? NONE : host.free(),
                     Optional.ofNullable(host.error())

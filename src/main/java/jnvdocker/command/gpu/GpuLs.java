@@ -164,7 +164,7 @@ final class GpuLs implements Callable<Integer> {
                             List.of(
                                     gpu.number(),
                                     gpu.shortUuid(),
-                                    model(gpu.model()),
+                                    HostGpus.model(gpu.model()),
                                     new TextTable.Cell(state, Colour.ofState(state)),
                                     user(status),
                                     container(status),
@@ -178,11 +178,6 @@ final class GpuLs implements Callable<Integer> {
             table.row(cells.toArray());
         }
         return table;
-    }
-
-    /** All are NVIDIA's. */
-    private static String model(String model) {
-        return model.replaceFirst("^NVIDIA ", "");
     }
 
     /** Names the command that shows the queue; empty when the queue is. */

@@ -70,15 +70,18 @@ public final class HostGpus {
         return table.lines(screen);
     }
 
+    /** Returns a model as tables show it: all are NVIDIA's. */
+    public static String model(String model) {
+        return model.replaceFirst("^NVIDIA ", "");
+    }
+
     private static void row(TextTable table, String host, JsonNode gpu, Instant now) {
         String word = HostAnswer.name(gpu, "state").orElse(NONE);
         String state = WORD.matcher(word).matches() ? word.toUpperCase(Locale.ROOT) : NONE;
         table.row(
                 host,
                 number(gpu),
-                HostAnswer.name(gpu, "model")
-                        .map(it -> it.replaceFirst("^NVIDIA ", ""))
-                        .orElse(NONE),
+                HostAnswer.name(gpu, "model").map(HostGpus::model).orElse(NONE),
                 new TextTable.Cell(state, Colour.ofState(state)),
                 HostAnswer.name(gpu, "user").orElse(NONE),
                 Stream.of("container_name", "pod", "command", "image")

@@ -10,6 +10,8 @@ n=0
 for host; do
   n=$((n + 1))
   {
+    # A MiB in blocks: what a host sends as its errors must not fill the disk.
+    ulimit -f 2048
     if [ "$host" = "$own" ]; then
       timeout --foreground -k 1 "$patience" sh -c "$command"
     else

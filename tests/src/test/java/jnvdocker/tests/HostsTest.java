@@ -244,6 +244,11 @@ class HostsTest extends OneHostTest {
         Command.Result endless = query("gpu", "ls", "--on", "rude,there");
         assertEquals(1, endless.exitCode(), endless::toString);
         assertTrue(endless.out().contains("\nthere "), endless::toString);
+        rude("exec yes errors >&2");
+        Command.Result errors = query("gpu", "ls", "--on", "rude");
+        assertEquals(1, errors.exitCode(), errors::toString);
+        assertEquals(2, errors.out().lines().count(), errors::toString);
+        assertFalse(errors.out().contains("no answer within"), errors::toString);
         rude("echo '[{}, {}]'");
         Command.Result found = query("gpu", "find", "--on", "rude");
         assertEquals(1, found.exitCode(), found::toString);
