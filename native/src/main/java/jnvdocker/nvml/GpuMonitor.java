@@ -74,14 +74,18 @@ public final class GpuMonitor implements AutoCloseable {
      * @param idle the period while none does
      * @param patience how long after a request the next one is expected
      * @param links the period of queries for their links, which seldom change
+     * @param silence how old the last answer about a GPU may be before its figures are no longer
+     *     reported: a call that does not return would have them stand for ever
      */
-    public record Pace(Duration watched, Duration idle, Duration patience, Duration links) {
+    public record Pace(
+            Duration watched, Duration idle, Duration patience, Duration links, Duration silence) {
         public static final Pace USUAL =
                 new Pace(
                         Duration.ofSeconds(1),
                         Duration.ofSeconds(10),
                         Duration.ofSeconds(5),
-                        Duration.ofMinutes(10));
+                        Duration.ofMinutes(10),
+                        Duration.ofSeconds(30));
     }
 
     /**
@@ -90,13 +94,28 @@ public final class GpuMonitor implements AutoCloseable {
      * @param at when it came; long ago for a GPU that does not answer
      * @param facts empty as long as they are not known
      * @param figures empty when the GPU does not report them
-     * @param trouble why it does not: NVML's reason, {@code GPU is lost}, or that it sleeps
+     * @param trouble why it does not: NVML's reason, {@code GPU is lost}, or that it sleeps, or
+     *     that the driver has not answered for a while
      */
     public record Reading(
             Instant at,
             Optional<GpuFacts> facts,
             Optional<GpuFigures> figures,
             Optional<String> trouble) {
+
+        private static final String SILENT = "the driver does not answer";
+
+        /** Whether the driver has not answered about it since, for longer than {@link Pace}. */
+        public boolean isSilent() {
+            return trouble.equals(Optional.of(SILENT));
+        }
+
+        /** Returns it without its figures if it is older than that. */
+        public Reading asOf(Instant now, Duration silence) {
+            return figures.isPresent() && at.plus(silence).isBefore(now)
+                    ? new Reading(at, facts, Optional.empty(), Optional.of(SILENT))
+                    : this;
+        }
 
         /** Returns the same; for a MIG instance with its own memory in place of the GPU's. */
         public Reading of(Gpu gpu) {
@@ -147,7 +166,11 @@ public final class GpuMonitor implements AutoCloseable {
      * request.
      */
     public Map<String, Reading> known() {
-        return Map.copyOf(readings);
+        Instant now = Instant.now();
+        return readings.entrySet().stream()
+                .collect(
+                        Collectors.toUnmodifiableMap(
+                                Map.Entry::getKey, it -> it.getValue().asOf(now, pace.silence())));
     }
 
     /** Returns how near GPUs are to each other, of each pair of which it is known by now. */

@@ -1,12 +1,9 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.lease.GpuStatus;
 import jnvdocker.nvml.GpuFigures;
-import jnvdocker.nvml.GpuMonitor.Reading;
 
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -17,9 +14,6 @@ final class FigureText {
     private static final String UNKNOWN = "-";
     private static final double GIB = 1 << 30;
 
-    /** The driver itself takes less of the memory. */
-    private static final double FILLED = 0.1;
-
     private FigureText() {}
 
     /** In the order of the titles; {@code -} for an unknown figure. */
@@ -29,21 +23,6 @@ final class FigureText {
                 figures.flatMap(GpuFigures::memory).map(FigureText::memory).orElse(UNKNOWN),
                 figures.map(it -> text(it.temperature(), " C")).orElse(UNKNOWN),
                 figures.map(it -> power(it.power())).orElse(UNKNOWN));
-    }
-
-    /** Notes on free GPUs that their memory is not free: a process may not be seen, or be gone. */
-    static List<GpuStatus> noting(List<GpuStatus> gpus, Map<String, Reading> readings) {
-        return gpus.stream()
-                .map(status ->
-                        Optional.ofNullable(readings.get(status.gpu().pciAddress()))
-                                .map(reading -> reading.of(status.gpu()))
-                                .flatMap(Reading::figures)
-                                .flatMap(GpuFigures::memory)
-                                .filter(_ -> status.state() == GpuStatus.State.FREE)
-                                .filter(memory -> memory.used() > memory.total() * FILLED)
-                                .map(memory -> status.noting("has " + memory(memory) + " in use"))
-                                .orElse(status))
-                .toList();
     }
 
     /** Returns {@code 95%}. */

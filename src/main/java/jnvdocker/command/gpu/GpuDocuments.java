@@ -49,7 +49,7 @@ public final class GpuDocuments {
 
     /** Returns the document of {@code gpu ls}. */
     public String gpus() throws IOException {
-        IdleNotes notes = notes();
+        GpuNotes notes = notes();
         return Json.text(documents(notes.on(leases.status(all())), notes));
     }
 
@@ -151,7 +151,7 @@ public final class GpuDocuments {
 
     /** Returns what they are now; a host without a driver has no GPUs. */
     public Snapshot snapshot() throws IOException {
-        IdleNotes notes = notes();
+        GpuNotes notes = notes();
         List<GpuStatus> gpus = notes.on(leases.status(allOrNone()));
         List<GpuJson> documents = documents(gpus, notes);
         List<GpuLine> lines = new ArrayList<>();
@@ -181,17 +181,12 @@ public final class GpuDocuments {
         }
     }
 
-    private IdleNotes notes() throws IOException {
-        return new IdleNotes(idle.idle(), Instant.now());
+    private GpuNotes notes() throws IOException {
+        return new GpuNotes(idle.idle(), readings.get(), Instant.now());
     }
 
-    private List<GpuJson> documents(List<GpuStatus> gpus, IdleNotes notes) {
-        Map<String, Reading> read = readings.get();
-        return gpus.stream()
-                .map(gpu ->
-                        GpuJson.of(
-                                gpu, Optional.ofNullable(read.get(gpu.gpu().pciAddress())), notes))
-                .toList();
+    private static List<GpuJson> documents(List<GpuStatus> gpus, GpuNotes notes) {
+        return gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList();
     }
 
     private List<LeaseJson> live() throws IOException {

@@ -133,7 +133,7 @@ final class GpuIdle implements Callable<Integer> {
             long lease,
             String since,
             @JsonUnwrapped HolderJson holder,
-            IdleNotes.IdleJson idle) {
+            GpuNotes.IdleJson idle) {
 
         private static Entry of(IdleHolder holder) {
             return new Entry(
@@ -142,7 +142,7 @@ final class GpuIdle implements Callable<Integer> {
                     holder.lease().id(),
                     holder.lease().since().toString(),
                     HolderJson.of(holder.lease()),
-                    IdleNotes.IdleJson.of(holder));
+                    GpuNotes.IdleJson.of(holder));
         }
     }
 }

@@ -8,7 +8,6 @@ import jnvdocker.host.Part;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuFigures;
-import jnvdocker.nvml.GpuMonitor.Reading;
 
 import java.time.Instant;
 import java.util.Locale;
@@ -33,7 +32,7 @@ record GpuJson(
         boolean overdue,
         @JsonUnwrapped HolderJson holder,
         FiguresJson figures,
-        IdleNotes.IdleJson idle,
+        GpuNotes.IdleJson idle,
         String note) {
 
     /** In percent, bytes, degrees Celsius and watts; null for what the driver does not report. */
@@ -63,11 +62,7 @@ record GpuJson(
         return number.isPresent() ? number.getAsLong() : null;
     }
 
-    /**
-     * @param reading what NVML last reported about it
-     * @param idle of which GPUs are idle
-     */
-    static GpuJson of(GpuStatus status, Optional<Reading> reading, IdleNotes idle) {
+    static GpuJson of(GpuStatus status, GpuNotes notes) {
         Gpu gpu = status.gpu();
         boolean missing = status.state() == GpuStatus.State.MISSING;
         boolean known = gpu.isIdentified();
@@ -87,11 +82,8 @@ record GpuJson(
                 lease.flatMap(Lease::due).map(Instant::toString).orElse(null),
                 lease.filter(it -> it.isOverdue(Instant.now())).isPresent(),
                 holder(status),
-                reading.map(it -> it.of(gpu))
-                        .flatMap(Reading::figures)
-                        .map(FiguresJson::of)
-                        .orElse(null),
-                idle.of(status).map(IdleNotes.IdleJson::of).orElse(null),
+                notes.figures(gpu).map(FiguresJson::of).orElse(null),
+                notes.of(status).map(GpuNotes.IdleJson::of).orElse(null),
                 status.note().isEmpty() ? null : status.note());
     }
 

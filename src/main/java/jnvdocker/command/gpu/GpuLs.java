@@ -86,28 +86,15 @@ final class GpuLs implements Callable<Integer> {
         if (hosts.isRequested()) {
             return ofHosts();
         }
-        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
-        Map<String, Reading> read = readings.get();
-        List<GpuStatus> gpus =
-                FigureText.noting(notes.on(leases.status(HostDriver.read(host).gpus())), read);
+        GpuNotes notes = new GpuNotes(idle.idle(), readings.get(), Instant.now());
+        List<GpuStatus> gpus = notes.on(leases.status(HostDriver.read(host).gpus()));
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(
-                    watch.json(
-                            gpus.stream()
-                                    .map(gpu ->
-                                            GpuJson.of(
-                                                    gpu,
-                                                    Optional.ofNullable(
-                                                            read.get(gpu.gpu().pciAddress())),
-                                                    notes))
-                                    .toList()));
+            out.println(watch.json(gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList()));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
         } else {
             List<Lease> held = gpus.stream().flatMap(gpu -> gpu.lease().stream()).toList();
-            table(gpus, leases.tenures(held), read, Instant.now())
-                    .lines(screen)
-                    .forEach(out::println);
+            table(gpus, leases.tenures(held), notes).lines(screen).forEach(out::println);
             queue(leases.waiting().size()).ifPresent(out::println);
             leases.unwrittenEnd().ifPresent(out::println);
         }
@@ -131,15 +118,11 @@ final class GpuLs implements Callable<Integer> {
 
     /**
      * @param tenures the tenures of their leases, by number
-     * @param readings what NVML last reported about each, by PCI address; without any there are no
-     *     columns for it
+     * @param notes whose figures are columns, if there are any
      */
-    static TextTable table(
-            List<GpuStatus> gpus,
-            Map<Long, Tenure> tenures,
-            Map<String, Reading> readings,
-            Instant now) {
-        boolean figures = readings.values().stream().anyMatch(it -> it.figures().isPresent());
+    static TextTable table(List<GpuStatus> gpus, Map<Long, Tenure> tenures, GpuNotes notes) {
+        boolean figures =
+                notes.readings().values().stream().anyMatch(it -> it.figures().isPresent());
         List<Column> columns =
                 new ArrayList<>(
                         List.of(
@@ -168,11 +151,9 @@ final class GpuLs implements Callable<Integer> {
                                     new TextTable.Cell(state, Colour.ofState(state)),
                                     user(status),
                                     container(status),
-                                    age(tenure.map(Tenure::since), status, now)));
+                                    age(tenure.map(Tenure::since), status, notes.now())));
             if (figures) {
-                Optional<Reading> reading =
-                        Optional.ofNullable(readings.get(gpu.pciAddress())).map(it -> it.of(gpu));
-                cells.addAll(FigureText.cells(reading.flatMap(Reading::figures)));
+                cells.addAll(FigureText.cells(notes.figures(gpu)));
             }
             cells.add(note(tenure, status));
             table.row(cells.toArray());

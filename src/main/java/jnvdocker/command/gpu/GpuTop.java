@@ -95,25 +95,23 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
     @Override
     public Integer call() throws IOException {
         Leases.Activity activity = leases.activity(HostDriver.read(host).gpus());
-        Map<String, Reading> read = readings.get();
-        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
+        GpuNotes notes = new GpuNotes(idle.idle(), readings.get(), Instant.now());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(watch.json(TopJson.of(activity, read, notes)));
+            out.println(watch.json(TopJson.of(activity, notes)));
         } else {
             List<Lease> held =
                     activity.gpus().stream().flatMap(gpu -> gpu.lease().stream()).toList();
-            GpuLs.table(notes.on(activity.gpus()), leases.tenures(held), read, Instant.now())
+            GpuLs.table(notes.on(activity.gpus()), leases.tenures(held), notes)
                     .lines(screen)
                     .forEach(out::println);
             out.println();
-            lines(activity.processes(), read, screen).forEach(out::println);
+            lines(activity.processes(), notes, screen).forEach(out::println);
         }
         return ExitCode.OK.code();
     }
 
-    static List<String> lines(
-            List<GpuProcess> processes, Map<String, Reading> readings, Screen screen) {
+    static List<String> lines(List<GpuProcess> processes, GpuNotes notes, Screen screen) {
         if (processes.isEmpty()) {
             return List.of("no process uses a GPU");
         }
@@ -130,7 +128,7 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
         Comparator<GpuProcess> byGpu = Comparator.comparing(it -> it.use().gpu(), Gpu.ORDER);
         for (GpuProcess process : processes.stream().sorted(byGpu).toList()) {
             GpuUse.User user = process.use().process().orElseThrow();
-            Optional<GpuFigures.GpuProcess> figures = figures(process, readings);
+            Optional<GpuFigures.GpuProcess> figures = notes.process(process);
             table.row(
                     process.use().gpu().number(),
                     user.id().pid(),
@@ -148,15 +146,6 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
 
     private static String container(GpuUse use) {
         return LeaseText.containerId(use).isPresent() ? LeaseText.name(use) : "-";
-    }
-
-    static Optional<GpuFigures.GpuProcess> figures(
-            GpuProcess process, Map<String, Reading> readings) {
-        long pid = process.use().process().orElseThrow().id().pid();
-        return Optional.ofNullable(readings.get(process.use().gpu().pciAddress()))
-                .flatMap(Reading::figures)
-                .flatMap(figures ->
-                        figures.processes().stream().filter(it -> it.pid() == pid).findFirst());
     }
 
     static Instant since(ProcessId process) {

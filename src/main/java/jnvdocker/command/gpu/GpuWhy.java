@@ -109,7 +109,7 @@ final class GpuWhy implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--json explains one GPU, and " + id + " names several");
         }
-        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
+        GpuNotes notes = notes();
         for (int i = 0; i < gpus.size(); i++) {
             if (i > 0) {
                 out.println();
@@ -120,7 +120,7 @@ final class GpuWhy implements Callable<Integer> {
 
     /** Returns the document of the GPU with that UUID; empty when there is none. */
     Optional<String> document(String uuid) throws IOException {
-        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
+        GpuNotes notes = notes();
         Optional<GpuStatus> status =
                 leases.status(HostDriver.read(host).gpus()).stream()
                         .filter(it -> it.gpu().uuid().equals(uuid))
@@ -133,7 +133,7 @@ final class GpuWhy implements Callable<Integer> {
         return Optional.of(Json.text(document(status.get(), sentences, past, notes)));
     }
 
-    private List<String> all(GpuStatus status, List<Lease> past, IdleNotes notes)
+    private List<String> all(GpuStatus status, List<Lease> past, GpuNotes notes)
             throws IOException {
         List<String> sentences = new ArrayList<>(sentences(status, past, notes));
         leases.refusedStarts().stream()
@@ -143,7 +143,7 @@ final class GpuWhy implements Callable<Integer> {
         return sentences;
     }
 
-    private void explain(GpuStatus status, IdleNotes notes, PrintWriter out) throws IOException {
+    private void explain(GpuStatus status, GpuNotes notes, PrintWriter out) throws IOException {
         List<Lease> past = leases.pastOf(status.gpu(), PAST);
         List<String> sentences = all(status, past, notes);
         if (json) {
@@ -233,7 +233,7 @@ final class GpuWhy implements Callable<Integer> {
                         + Holding.gpus(claim)
                         + ", or is refused if another has "
                         + (claim.gpus().size() == 1 ? "it:" : "one of them:"));
-        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
+        GpuNotes notes = notes();
         for (GpuStatus status : all) {
             if (claim.gpus().stream().anyMatch(it -> it.uuid().equals(status.gpu().uuid()))) {
                 out.println(sentences(status, List.of(), notes).getFirst());
@@ -242,6 +242,10 @@ final class GpuWhy implements Callable<Integer> {
         out.println(
                 "To make it again on other GPUs: jnvdocker gpu remake "
                         + Quote.shown(claim.displayName()));
+    }
+
+    private GpuNotes notes() throws IOException {
+        return new GpuNotes(idle.idle(), readings.get(), Instant.now());
     }
 
     private static boolean isOf(RefusedStart refused, Gpu gpu) {
@@ -260,7 +264,7 @@ final class GpuWhy implements Callable<Integer> {
         return all.stream().filter(status -> found.contains(status.gpu())).toList();
     }
 
-    private List<String> sentences(GpuStatus status, List<Lease> past, IdleNotes notes)
+    private List<String> sentences(GpuStatus status, List<Lease> past, GpuNotes notes)
             throws IOException {
         Explanation explanation = new Explanation(status, mayEnd, Instant.now());
         if (status.lease().isEmpty()) {
@@ -275,12 +279,9 @@ final class GpuWhy implements Callable<Integer> {
             @JsonUnwrapped GpuJson gpu, String explanation, List<LeaseJson> pastLeases) {}
 
     private Document document(
-            GpuStatus status, List<String> sentences, List<Lease> past, IdleNotes notes) {
+            GpuStatus status, List<String> sentences, List<Lease> past, GpuNotes notes) {
         return new Document(
-                GpuJson.of(
-                        notes.on(List.of(status)).getFirst(),
-                        Optional.ofNullable(readings.get().get(status.gpu().pciAddress())),
-                        notes),
+                GpuJson.of(notes.on(List.of(status)).getFirst(), notes),
                 String.join(" ", sentences),
                 past.stream().map(LeaseJson::past).toList());
     }

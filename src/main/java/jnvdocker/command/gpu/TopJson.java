@@ -6,12 +6,10 @@ import jnvdocker.grant.Leases.Activity;
 import jnvdocker.grant.Leases.GpuProcess;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuFigures;
-import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.use.GpuUse;
 
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 /** A GPU and the processes that have it open, as {@code top} prints them. */
@@ -30,9 +28,9 @@ record TopJson(@JsonUnwrapped GpuJson gpu, List<ProcessJson> processes) {
             Long memory,
             String since) {
 
-        private static ProcessJson of(GpuProcess process, Map<String, Reading> readings) {
+        private static ProcessJson of(GpuProcess process, GpuNotes notes) {
             GpuUse.User user = process.use().process().orElseThrow();
-            Optional<GpuFigures.GpuProcess> figures = GpuTop.figures(process, readings);
+            Optional<GpuFigures.GpuProcess> figures = notes.process(process);
             HolderJson holder =
                     process.lease()
                             .map(HolderJson::of)
@@ -51,17 +49,14 @@ record TopJson(@JsonUnwrapped GpuJson gpu, List<ProcessJson> processes) {
         }
     }
 
-    static List<TopJson> of(Activity activity, Map<String, Reading> readings, IdleNotes idle) {
-        return idle.on(activity.gpus()).stream()
+    static List<TopJson> of(Activity activity, GpuNotes notes) {
+        return notes.on(activity.gpus()).stream()
                 .map(gpu ->
                         new TopJson(
-                                GpuJson.of(
-                                        gpu,
-                                        Optional.ofNullable(readings.get(gpu.gpu().pciAddress())),
-                                        idle),
+                                GpuJson.of(gpu, notes),
                                 activity.processes().stream()
                                         .filter(it -> it.use().gpu().equals(gpu.gpu()))
-                                        .map(it -> ProcessJson.of(it, readings))
+                                        .map(it -> ProcessJson.of(it, notes))
                                         .toList()))
                 .toList();
     }

@@ -79,7 +79,8 @@ class GpuIdleTest {
         return Samples.taken(gpu, state, lease, note);
     }
 
-    private static final IdleNotes NOTES = new IdleNotes(List.of(BY_NODES, BY_NVML), Samples.NOW);
+    private static final GpuNotes NOTES =
+            new GpuNotes(List.of(BY_NODES, BY_NVML), Map.of(), Samples.NOW);
 
     @Test
     void noteSaysForHowLong() {
@@ -131,11 +132,7 @@ class GpuIdleTest {
     void listOfGpusHasTheNote() {
         List<GpuStatus> noted = NOTES.on(List.of(status(2, TRAIN, GpuStatus.State.HELD, "")));
         String line =
-                GpuLs.table(
-                                noted,
-                                Map.of(1L, new Tenure(Samples.AT_NINE, 0)),
-                                Map.of(),
-                                Samples.NOW)
+                GpuLs.table(noted, Map.of(1L, new Tenure(Samples.AT_NINE, 0)), NOTES)
                         .lines(Screen.NONE)
                         .getLast();
         assertTrue(line.endsWith("   3h    no process has had it open for 3h"), line);

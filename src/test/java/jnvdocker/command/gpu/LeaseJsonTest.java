@@ -124,7 +124,7 @@ class LeaseJsonTest {
     }
 
     private static JsonNode gpu(GpuStatus status) throws IOException {
-        String text = Json.text(List.of(GpuJson.of(status, Optional.empty(), IdleNotes.NONE)));
+        String text = Json.text(List.of(GpuJson.of(status, GpuNotes.NONE)));
         JsonSchemas.check("gpu-ls", text);
         return new ObjectMapper().readTree(text).path(0);
     }

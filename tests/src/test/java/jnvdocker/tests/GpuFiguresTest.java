@@ -49,7 +49,11 @@ class GpuFiguresTest {
     }
 
     private static void await(BooleanSupplier condition) {
-        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        await(condition, Duration.ofSeconds(30));
+    }
+
+    private static void await(BooleanSupplier condition, Duration limit) {
+        long deadline = System.nanoTime() + limit.toNanos();
         while (!condition.getAsBoolean()) {
             assertTrue(System.nanoTime() < deadline, "it does not happen");
             LockSupport.parkNanos(50_000_000);
@@ -68,6 +72,23 @@ class GpuFiguresTest {
         assertEquals(97, json.json().path(1).path("figures").path("utilization").asInt());
         nvml.change(text -> text.replace("utilization 97 41", "utilization 12 5"));
         await(() -> ls().get(2).contains("12%"));
+    }
+
+    /** A call that hangs in the driver would have the last figures stand for ever. */
+    @Test
+    void gpuWhoseDriverDoesNotAnswerHasNoFiguresAndTheNoteSaysSince() {
+        await(() -> ls().get(2).contains("97%"));
+        assertTrue(top().get(2).endsWith("has 36.0/40 GiB in use"), () -> top().toString());
+        nvml.add("0000:0f:00.0", "hang nvmlDeviceGetPowerUsage");
+        await(
+                () -> ls().get(2).matches(".* -  .* driver has not answered since \\d\\d:\\d\\d"),
+                Duration.ofMinutes(2));
+        assertTrue(ls().get(1).contains("97%"), () -> ls().toString());
+        assertEquals(ls().get(2), top().get(2));
+        Command.Result json = daemon.jnvdocker("gpu", "ls", "--json").run().ok();
+        assertTrue(json.json().path(1).path("figures").isNull(), json.out());
+        nvml.change(text -> text.replace("hang nvmlDeviceGetPowerUsage", ""));
+        await(() -> ls().get(2).contains("97%"));
     }
 
     /** A workstation's desktop has its GPU open all day. */

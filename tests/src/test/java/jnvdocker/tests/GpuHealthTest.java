@@ -33,7 +33,8 @@ class GpuHealthTest {
                     Duration.ofMillis(20),
                     Duration.ofMillis(20),
                     Duration.ofSeconds(60),
-                    Duration.ofMinutes(10));
+                    Duration.ofMinutes(10),
+                    Duration.ofSeconds(30));
     private static final Gpu A100 =
             new Gpu(0, "GPU-5c1a0000-61a1-4d0c-9a55-2b6d2c3c0000", 0, "0000:07:00.0", "an A100");
     private static final Gpu OTHER =
