@@ -68,6 +68,14 @@ class DaemonCacheTest {
         return Files.readString(Path.of("/proc/" + pid + "/maps")).contains(archive.toString());
     }
 
+    /** Java maps an archive that was written with others, and loads every class itself. */
+    private List<String> moduleOptions() throws IOException {
+        long pid = daemon.pid().orElseThrow();
+        return Stream.of(Files.readString(Path.of("/proc/" + pid + "/cmdline")).split("\0"))
+                .filter(word -> word.startsWith("--"))
+                .toList();
+    }
+
     /** Java's messages about archives are of no use to users. */
     private void assertOnlyNews() throws IOException {
         List<String> others =
@@ -81,11 +89,13 @@ class DaemonCacheTest {
     void secondStartTakesTheClassesOfTheFirst() throws IOException {
         Files.createDirectories(cache.getParent());
         start();
+        List<String> options = moduleOptions();
         Path archive = stop();
         assertEquals("700\n", Command.of("stat", "-c", "%a", cache).run().ok().out());
         Object made = Files.getLastModifiedTime(archive);
         start();
         assertTrue(uses(archive));
+        assertEquals(options, moduleOptions());
         assertEquals(archive, stop());
         assertEquals(made, Files.getLastModifiedTime(archive));
         assertOnlyNews();
