@@ -113,7 +113,7 @@ final class Reservations {
      * The GPUs that this very process has reserved already: it repeats its request, after a daemon
      * that could no longer answer it.
      */
-    private Optional<Claim> earlier(LeaseRequest request) throws IOException {
+    private Optional<Claim> earlier(LeaseRequest request) throws RefusedException, IOException {
         Optional<Claim> same = Optional.empty();
         if (inherited.isEmpty()) {
             return same;
@@ -179,7 +179,7 @@ final class Reservations {
     }
 
     /** Whether a claim's GPUs have not vanished since they were chosen; it is cancelled if so. */
-    private boolean isThere(Claim claim) throws IOException {
+    private boolean isThere(Claim claim) throws RefusedException, IOException {
         if (supply.has(claim)) {
             write(claim);
             return true;
@@ -207,9 +207,25 @@ final class Reservations {
         };
     }
 
-    private void write(Claim claim) throws IOException {
-        if (claim.origin().isKnownToDocker()) {
-            files.write(claim);
+    /**
+     * Writes the files of a claim that was just made.
+     *
+     * @throws RefusedException when its reservation was ended, and the claim forgotten, meanwhile:
+     *     nothing would delete the files
+     */
+    private void write(Claim claim) throws RefusedException, IOException {
+        if (!claim.origin().isKnownToDocker()) {
+            return;
+        }
+        files.write(claim);
+        if (registry.claims().claim(claim.id()).isEmpty()) {
+            files.delete(claim.id());
+            throw new RefusedException(
+                    "the reservation of claim "
+                            + claim.id()
+                            + " was ended before it could be used (see 'jnvdocker gpu leases"
+                            + " --all')",
+                    "try again");
         }
     }
 
