@@ -24,6 +24,14 @@ import java.util.TreeSet;
  * The configuration as written, in one file or several: the values of its keys, and their lines.
  */
 final class ConfigFile {
+    /** How many known keys a message may list. */
+    private static final int FEW = 8;
+
+    /** How many letters at their beginnings make two keys similar, and how many are named. */
+    private static final int ALIKE = 5;
+
+    private static final int MEANT = 2;
+
     private final List<Part> parts;
 
     /** The prefix of its keys, for messages: {@code runtime.} in the table of that name. */
@@ -138,10 +146,25 @@ final class ConfigFile {
                 if (!known.contains(key)) {
                     throw new StartException(
                             part.place(key) + ": unknown key " + Quote.quoted(prefix + key),
-                            whole.place(key).orElse("known are " + known));
+                            whole.place(key).orElseGet(() -> instead(key)));
                 }
             }
         }
+    }
+
+    /** The keys that may be meant; all of them if they are few. */
+    private String instead(String key) {
+        if (known.size() <= FEW) {
+            return "known are " + known;
+        }
+        List<String> similar =
+                known.stream()
+                        .filter(it -> it.regionMatches(true, 0, key, 0, ALIKE) || it.contains(key))
+                        .limit(MEANT)
+                        .toList();
+        return similar.isEmpty()
+                ? "jnvdocker.toml(5) has the known ones"
+                : "did you mean " + String.join(" or ", similar) + "?";
     }
 
     /** Returns where in the file a key belongs that stands in another part of it. */
