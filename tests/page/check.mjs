@@ -120,6 +120,14 @@ const checks = {
     await text(page, ".legend", "used without a lease");
   },
 
+  async bookingIsShown(page) {
+    await row(page, 3, `booked for ${user} from `);
+    await text(page, ".legend", "booked");
+    await page.click("#chart .choice + .choice button + button");
+    await text(page, ".leases", "booked");
+    await page.click("#chart .choice + .choice button");
+  },
+
   async groupsAndDaysAreChosen(page) {
     await page.click("#users-rows .choice + .choice button + button");
     await page.waitForFunction(() => document.querySelector(".users th")?.innerText === "Group", PATIENCE);

@@ -21,6 +21,8 @@ let chart;
 let gpus = [];
 /** @type {Bar[][]} each row's, the earliest first */
 let rows = [];
+/** @type {Bar[]} */
+let booked = [];
 /** @type {string[]} */
 let labels = [];
 /** @type {Bar|undefined} */
@@ -153,9 +155,23 @@ function prepare() {
       idle: [],
     });
   }
+  for (const [gpu, user, begin, end] of chart.bookings) {
+    next[row[gpu] ?? 0]?.push({
+      row: row[gpu] ?? 0,
+      begin: from + begin * 1000,
+      end: from + end * 1000,
+      live: false,
+      user,
+      colour: 0,
+      name: "",
+      kind: "booked",
+      idle: [],
+    });
+  }
   next.forEach((bars) => bars.sort((one, other) => one.begin - other.begin));
   const before = selected;
   rows = next;
+  booked = rows.flat().filter((bar) => bar.kind === "booked");
   selected = before && rows[before.row]?.find((bar) => bar.begin === before.begin && bar.kind === before.kind);
 }
 
@@ -189,14 +205,16 @@ function showLegend() {
     key("idle", "held but idle"),
     key("unmanaged", "used without a lease"),
     key("out", "cordoned or sick"),
+    (chart?.bookings.length ?? 0) > 0 && key("booked", "booked"),
     chart?.complete === false && el("li", { class: "soon" }, `only the latest ${chart.leases.length} leases`),
   );
 }
 
-/** The beginning and the width of what is shown, in milliseconds. */
+/** The beginning and the width of what is shown, in milliseconds: bookings reach into the future. */
 function range() {
-  const end = now();
-  return { from: end - hours * HOUR, width: hours * HOUR };
+  const past = hours * HOUR;
+  const ahead = Math.max(0, ...booked.map((bar) => bar.end - now()));
+  return { from: now() - past, width: past + Math.min(ahead, past / 2) };
 }
 
 /** How many columns the labels take. */
@@ -237,7 +255,7 @@ function draw() {
   rows.forEach((bars, i) => {
     const y = AXIS + ROW * i + 2;
     let drawn = -1;
-    for (const bar of bars) {
+    for (const bar of bars.filter((each) => each.kind !== "booked")) {
       const x0 = x(bar.begin);
       const x1 = Math.max(x(bar.end), x0 + 1);
       // Several in one column of points cannot be distinguished.
@@ -271,6 +289,25 @@ function draw() {
       }
     }
   });
+  // Around what is held at that time.
+  for (const bar of booked.filter((each) => each.begin < from + time)) {
+    const x0 = x(bar.begin);
+    const x1 = Math.max(x(bar.end), x0 + 4);
+    context.strokeStyle = colour("text");
+    context.lineWidth = 1;
+    context.setLineDash([4, 2]);
+    context.strokeRect(x0 + 1, AXIS + ROW * bar.row + 2.5, x1 - x0 - 2, ROW - 5);
+    context.setLineDash([]);
+    if (bar.begin > now() && x1 - x0 > 44 && bar.user !== null) {
+      const room = Math.floor((x1 - x0 - 8) / 7);
+      context.fillStyle = colour("text");
+      context.fillText(
+        bar.user.length > room ? `${bar.user.slice(0, room - 1)}…` : bar.user,
+        x0 + 5,
+        AXIS + ROW * bar.row + ROW / 2 + 0.5,
+      );
+    }
+  }
   if (selected !== undefined) {
     context.strokeStyle = colour("text");
     context.lineWidth = 2;
@@ -414,6 +451,9 @@ function describe() {
 function words(bar) {
   const gpu = `GPU ${labels[bar.row]}`;
   const time = `${clock(bar.begin)} – ${bar.live ? "now" : clock(bar.end)}, ${span(bar.end - bar.begin)}`;
+  if (bar.kind === "booked") {
+    return `${gpu}: booked${bar.user === null ? "" : ` for ${bar.user}`}: ${time}`;
+  }
   if (bar.kind !== "held") {
     return `${gpu}: ${bar.kind}${bar.user === null ? "" : `, by ${bar.user}`}: ${time}`;
   }

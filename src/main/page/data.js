@@ -26,9 +26,10 @@
  * @typedef {[lease: number, gpu: number, user: number|null, name: number|null, begin: number,
  *   end: number|null, idle: [number, number][]]} Bar
  * @typedef {[gpu: number, state: string, user: string|null, begin: number, end: number]} Trouble
+ * @typedef {[gpu: number, user: string|null, begin: number, end: number]} Booking
  * @typedef {{from: string, until: string, complete: boolean, gpus: string[],
  *   users: {user: string, uid: number|null}[], names: string[], leases: Bar[],
- *   troubles: Trouble[]}} Chart
+ *   troubles: Trouble[], bookings: Booking[]}} Chart
  * @typedef {{host: string, now: string, names: boolean}} Host
  */
 

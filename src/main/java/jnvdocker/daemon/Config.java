@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
@@ -77,6 +78,8 @@ public record Config(
     private static final Span.Limits IDLE = new Span.Limits(Duration.ofMinutes(5), Span.LONGEST);
     private static final Span.Limits HOLD =
             new Span.Limits(Duration.ofMinutes(1), Duration.ofDays(7));
+    private static final Span.Limits BOOKING =
+            new Span.Limits(Duration.ofMinutes(1), Duration.ofDays(90));
     private static final Span.Limits HISTORIES = new Span.Limits(Duration.ofDays(1), Span.LONGEST);
 
     /**
@@ -245,7 +248,26 @@ public record Config(
                 gpuIds(written.at("cordon")),
                 written.at("allow_unmanaged").choice(),
                 span(written.at("hold_after_stop"), HOLD, "or leave the key out"),
+                new BookingRule(
+                        bookings(written.at("bookings")),
+                        span(written.at("max_booking"), BOOKING, "or leave the key out")
+                                .orElse(BookingRule.NONE.longest())),
                 file.toString());
+    }
+
+    private static BookingRule.Kind bookings(ConfigFile.Entry entry) throws StartException {
+        String value = entry.text().orElse("none");
+        return switch (value) {
+            case "none" -> BookingRule.Kind.NONE;
+            case "end" -> BookingRule.Kind.END;
+            case "refuse" -> BookingRule.Kind.REFUSE;
+            default ->
+                    throw entry.refusal(
+                            Refusal.of(
+                                    Quote.quoted(value)
+                                            + " is not a valid value: write none, end or refuse"),
+                            null);
+        };
     }
 
     private static GpuRequest gpus(ConfigFile.Entry entry) throws StartException {

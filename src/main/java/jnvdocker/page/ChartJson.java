@@ -3,6 +3,7 @@ package jnvdocker.page;
 import com.fasterxml.jackson.annotation.JsonFormat;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.LeaseBar;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Trouble;
@@ -30,7 +31,8 @@ public final class ChartJson {
             List<User> users,
             List<String> names,
             List<Bar> leases,
-            List<TroubleBar> troubles) {}
+            List<TroubleBar> troubles,
+            List<BookingBar> bookings) {}
 
     private record User(String user, Long uid) {}
 
@@ -49,6 +51,10 @@ public final class ChartJson {
     @JsonPropertyOrder({"gpu", "state", "user", "begin", "end"})
     private record TroubleBar(int gpu, String state, String user, long begin, long end) {}
 
+    @JsonFormat(shape = JsonFormat.Shape.ARRAY)
+    @JsonPropertyOrder({"gpu", "user", "begin", "end"})
+    private record BookingBar(int gpu, String user, long begin, long end) {}
+
     /** Each value's place in the order in which they came. */
     private static final class Places<T> {
         private final Map<T, Integer> places = new LinkedHashMap<>();
@@ -65,9 +71,10 @@ public final class ChartJson {
     /**
      * Returns the document, without line breaks.
      *
+     * @param bookings that are not over
      * @param named whether it names users and containers
      */
-    public static String of(Chart chart, boolean named) {
+    public static String of(Chart chart, List<Booking> bookings, boolean named) {
         Places<String> gpus = new Places<>();
         Places<Owner> users = new Places<>();
         Places<String> names = new Places<>();
@@ -88,6 +95,13 @@ public final class ChartJson {
                 chart.troubles().stream()
                         .map(it -> trouble(chart, it, gpus.of(it.gpu()), named))
                         .toList();
+        List<BookingBar> booked =
+                bookings.stream()
+                        .flatMap(it ->
+                                it.gpus().stream()
+                                        .sorted()
+                                        .map(gpu -> booking(chart, it, gpus.of(gpu), named)))
+                        .toList();
         return Json.line(
                 new Document(
                         chart.from().toString(),
@@ -97,7 +111,16 @@ public final class ChartJson {
                         named ? users.all().stream().map(ChartJson::user).toList() : List.of(),
                         names.all(),
                         bars,
-                        troubles));
+                        troubles,
+                        booked));
+    }
+
+    private static BookingBar booking(Chart chart, Booking booking, int gpu, boolean named) {
+        return new BookingBar(
+                gpu,
+                named ? booking.owner().name() : null,
+                seconds(chart, booking.from()),
+                seconds(chart, booking.until()));
     }
 
     private static TroubleBar trouble(Chart chart, Trouble trouble, int gpu, boolean named) {

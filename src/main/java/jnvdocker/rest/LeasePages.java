@@ -1,9 +1,9 @@
 package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
+import jnvdocker.grant.Leases;
 import jnvdocker.page.Chart;
 import jnvdocker.page.ChartJson;
-import jnvdocker.registry.Timeline;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebAnswer.Page;
 import jnvdocker.web.WebPages;
@@ -41,7 +41,7 @@ final class LeasePages implements WebPages {
 
     private final GpuDocuments documents;
     private final EventFeed feed;
-    private final Timeline timeline;
+    private final Leases leases;
     private final Supplier<Map<String, List<Integer>>> utilization;
     private final Supplier<Optional<Duration>> kept;
     private final Path socket;
@@ -56,14 +56,14 @@ final class LeasePages implements WebPages {
     LeasePages(
             GpuDocuments documents,
             EventFeed feed,
-            Timeline timeline,
+            Leases leases,
             Supplier<Map<String, List<Integer>>> utilization,
             Supplier<Optional<Duration>> kept,
             Path socket,
             BooleanSupplier labels) {
         this.documents = documents;
         this.feed = feed;
-        this.timeline = timeline;
+        this.leases = leases;
         this.utilization = utilization;
         this.kept = kept;
         this.socket = socket;
@@ -92,11 +92,15 @@ final class LeasePages implements WebPages {
     private Optional<WebAnswer> nameless(String name, WebRequest request, boolean named)
             throws IOException {
         return switch (name) {
-            case "host" -> json(PageDocuments.host(timeline.now(), named));
+            case "host" -> json(PageDocuments.host(leases.timeline().now(), named));
             case "gpus" -> json(named ? documents.gpus() : Nameless.of(documents.gpus()));
             case "utilization" -> json(PageDocuments.utilization(utilization.get()));
             case "chart" ->
-                    json(ChartJson.of(Chart.since(from(request, "hours", 24), timeline), named));
+                    json(
+                            ChartJson.of(
+                                    Chart.since(from(request, "hours", 24), leases.timeline()),
+                                    leases.bookings().all(),
+                                    named));
             default -> Optional.empty();
         };
     }
@@ -134,7 +138,7 @@ final class LeasePages implements WebPages {
     private Instant from(WebRequest request, String parameter, int usual) {
         int hours = parameter.equals("days") ? 24 : 1;
         int number = number(request, parameter, usual, MOST_HOURS / hours);
-        return timeline.now().minus(Duration.ofHours((long) number * hours));
+        return leases.timeline().now().minus(Duration.ofHours((long) number * hours));
     }
 
     private static int number(WebRequest request, String parameter, int usual, int most) {

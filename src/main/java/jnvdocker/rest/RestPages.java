@@ -57,13 +57,7 @@ public final class RestPages implements WebPages, AutoCloseable {
         this.recorder = GpuRecorder.start(host, leases, monitor::known, kept);
         this.leases =
                 new LeasePages(
-                        documents,
-                        feed,
-                        leases.timeline(),
-                        recorder::utilization,
-                        kept,
-                        socket,
-                        labels);
+                        documents, feed, leases, recorder::utilization, kept, socket, labels);
         leases.addListener(feed);
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.LeaseBar;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Trouble;
@@ -20,6 +21,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** A chart in a terminal, and as a document. */
 class ChartTest {
@@ -57,6 +59,9 @@ class ChartTest {
                             trouble(Trouble.Kind.SICK, 14, 16)),
                     true);
 
+    private static final Booking BOOKING =
+            new Booking(1, ALICE, Set.of(GPU.uuid()), hour(30), hour(40));
+
     private static Trouble trouble(Trouble.Kind kind, double from, double until) {
         return new Trouble(GPU.uuid(), kind, Optional.of("eve"), hour(from), hour(until));
     }
@@ -84,13 +89,18 @@ class ChartTest {
 
     @Test
     void documentIsAsItIsDescribed() {
-        OpenApi.checkData("Chart", ChartJson.of(DAY, true));
-        assertTrue(ChartJson.of(DAY, true).contains("[2,0,1,0,72000,null,[[72000,79200]]]"));
+        OpenApi.checkData("Chart", ChartJson.of(DAY, List.of(BOOKING), true));
+        assertTrue(
+                ChartJson.of(DAY, List.of(BOOKING), true)
+                        .contains("[2,0,1,0,72000,null,[[72000,79200]]]"));
+        assertTrue(
+                ChartJson.of(DAY, List.of(BOOKING), true)
+                        .contains("\"bookings\":[[0,\"alice\",108000,144000]]"));
     }
 
     @Test
     void namesAreLeftOut() {
-        String document = ChartJson.of(DAY, false);
+        String document = ChartJson.of(DAY, List.of(BOOKING), false);
         OpenApi.checkData("Chart", document);
         for (String name : List.of("alice", "bob", "eve", "train", "1000")) {
             assertFalse(document.contains(name), document);

@@ -286,7 +286,7 @@ final class ClaimStarts {
             try {
                 choice =
                         terms.choice(leases.holdings(), unmanaged, List.of())
-                                .of(request(claim), claim.owner());
+                                .of(request(claim), claim.owner(), leases.time(claim));
             } catch (RefusedException e) {
                 return new Grants.Refused<>(() -> e);
             }

@@ -167,12 +167,12 @@ final class ClientBid implements Grants.Bid<Claim> {
     /** A choice among those that it had, which met the request, whatever NVML reports. */
     private GpuChoice.Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
             throws RefusedException {
-        return choice.of(new GpuRequest.Count(count.gpus()), request.owner(), had);
+        return choice.of(new GpuRequest.Count(count.gpus()), request.owner(), had, request.time());
     }
 
     private GpuChoice.Outcome outcome(GpuChoice choice, Set<String> candidates)
             throws RefusedException {
-        return choice.of(request.request(), request.owner(), candidates);
+        return choice.of(request.request(), request.owner(), candidates, request.time());
     }
 
     /** The clients that come first, and that free GPUs were kept for at the last decision. */

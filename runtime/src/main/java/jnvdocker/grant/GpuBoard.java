@@ -94,11 +94,17 @@ final class GpuBoard {
                 gpu.hasUuid()
                         ? choice.keptFor(gpu)
                                 .map(Kept.class::cast)
-                                .or(() -> choice.stoppedOn(gpu))
+                                .or(() -> choice.setAside(gpu))
                                 .map(KeptText::of)
+                                .or(() -> booked(gpu))
                                 .orElse(knowsContainers ? "" : UNKNOWN)
                         : "no UUID yet: run nvidia-smi once as root";
         return idle(gpu, GpuStatus.State.FREE, since, note);
+    }
+
+    /** The booking that counts next. */
+    private Optional<String> booked(Gpu gpu) {
+        return choice.bookings(gpu).stream().findFirst().map(KeptText::of);
     }
 
     private GpuStatus idle(Gpu gpu, GpuStatus.State state, Optional<Instant> since, String note) {
@@ -146,7 +152,12 @@ final class GpuBoard {
                 evidence.state(lease, finding),
                 Optional.of(lease),
                 Optional.empty(),
-                notes(trouble(gpu), note, also(uses), cordon.map(LeaseText::cordoned).orElse("")),
+                notes(
+                        trouble(gpu),
+                        note,
+                        also(uses),
+                        cordon.map(LeaseText::cordoned).orElse(""),
+                        booked(gpu).orElse("")),
                 uses,
                 cordon);
     }

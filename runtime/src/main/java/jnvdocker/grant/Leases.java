@@ -6,6 +6,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowance;
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -24,6 +25,7 @@ import jnvdocker.lease.Subject;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
 import jnvdocker.lease.text.TimeText;
@@ -70,6 +72,7 @@ public final class Leases {
     private final UnmanagedScan unmanagedScan;
     private final GpuTroubles troubles;
     private final Supply supply;
+    private final Bookings bookings;
     private final String volumeDriver;
     private final DecisionLog log;
 
@@ -92,6 +95,7 @@ public final class Leases {
         this.unmanagedScan = unmanagedScan;
         this.troubles = troubles;
         this.supply = supply;
+        this.bookings = new Bookings(registry, supply);
         this.volumeDriver = volumeDriver;
         this.log = log;
     }
@@ -279,7 +283,7 @@ public final class Leases {
                                 .filter(gpu -> gpu.isSound() && holdings.of(gpu).isEmpty())
                                 .filter(gpu -> unmanaged.of(gpu).isEmpty())
                                 .filter(gpu -> choice.cordon(gpu).isEmpty())
-                                .filter(gpu -> choice.stoppedOn(gpu).isEmpty())
+                                .filter(gpu -> choice.setAside(gpu).isEmpty())
                                 .count();
         try {
             return switch (choice.of(request, owner)) {
@@ -663,6 +667,19 @@ public final class Leases {
         return supply.rules().limits().subjects();
     }
 
+    /** What users have booked ahead. */
+    public Bookings bookings() {
+        return bookings;
+    }
+
+    /** Books GPUs as {@link Bookings#book} does, when the ends of programs are known. */
+    public Bookings.Made book(
+            GpuRequest request, Owner owner, Instant from, Duration time, boolean byRoot)
+            throws RefusedException, IOException {
+        endReservations();
+        return bookings.book(request, owner, from, time, byRoot);
+    }
+
     /**
      * Gives a lease more time.
      *
@@ -698,6 +715,15 @@ public final class Leases {
                             + TimeText.longestHold(longest),
                     "extend it until "
                             + LeaseText.time(lease.since().plus(longest.limit()))
+                            + " at most; root can extend it further");
+        }
+        Instant due = lease.since().plus(time);
+        Optional<Booking> next = registry.holdings().next(lease.claim());
+        if (!byRoot && next.filter(it -> it.from().isBefore(due)).isPresent()) {
+            throw new RefusedException(
+                    name + " has a GPU that is " + KeptText.of(next.get()),
+                    "extend it until "
+                            + LeaseText.time(next.get().from())
                             + " at most; root can extend it further");
         }
         registry.decide(leases -> {

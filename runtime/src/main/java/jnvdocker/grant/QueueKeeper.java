@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowances;
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
@@ -102,6 +103,7 @@ public final class QueueKeeper {
             Map<String, Lease> held,
             Map<String, Instant> idleSince,
             Map<String, AfterStop> afterStop,
+            List<Booking> booked,
             Map<String, Cordon.ByCommand> cordoned,
             UnmanagedUses unmanaged,
             List<Place> places,
@@ -245,6 +247,7 @@ public final class QueueKeeper {
                         holdings.held(),
                         holdings.idleSince(),
                         holdings.afterStop(terms.rules().holdAfterStop()),
+                        holdings.bookedNow(),
                         holdings.cordoned(),
                         unmanaged,
                         places,

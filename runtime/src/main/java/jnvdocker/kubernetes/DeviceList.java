@@ -104,7 +104,7 @@ final class DeviceList {
                         switch (status.state()) {
                             case FREE ->
                                     choice.keptFor(gpu).isEmpty()
-                                            && choice.stoppedOn(gpu).isEmpty()
+                                            && choice.setAside(gpu).isEmpty()
                                             && gives(gpu);
                             case RESERVED, HELD, STUCK, UNMANAGED, CORDONED, SICK, MISSING -> false;
                         });

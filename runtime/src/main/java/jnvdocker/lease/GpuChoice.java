@@ -6,11 +6,13 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.words.RefusedException;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,11 +31,13 @@ public final class GpuChoice {
     private final UnmanagedUses unmanaged;
     private final Map<String, Ticket> kept;
 
-    /** What is kept for the owners of stopped containers, by UUID. */
-    private final Map<String, AfterStop> stopped;
+    /** What is kept for the owners of stopped containers and of bookings, by UUID. */
+    private final Map<String, Kept> aside;
 
-    /** Those of them that the user at hand cannot have. */
-    private final Map<String, AfterStop> barred;
+    /** Whether a user who may need a GPU until others have booked it does not get it. */
+    private final boolean strict;
+
+    private final Rights rights;
 
     private final Cordons cordons;
     private final Quota quota;
@@ -41,9 +45,24 @@ public final class GpuChoice {
 
     /** Many may wait for the same, which comes to the same until more is kept. */
     private record Requested(
-            GpuRequest request, Set<String> candidates, Optional<Owner> owner, int kept) {}
+            GpuRequest request,
+            Set<String> candidates,
+            Optional<Owner> owner,
+            Optional<Duration> time,
+            int kept) {}
 
     private final Map<Requested, Outcome> outcomes = new HashMap<>();
+
+    /**
+     * What is kept from the user at hand, and what is booked.
+     *
+     * @param barred what the user cannot have, by UUID
+     * @param own the UUIDs of the GPUs that the user has booked for now
+     * @param later the UUIDs of the GPUs that others have booked, and may have later
+     */
+    private record Rights(Map<String, Kept> barred, Set<String> own, Set<String> later) {
+        private static final Rights ALL = new Rights(Map.of(), Set.of(), Set.of());
+    }
 
     /** The GPUs that can be given out at all. */
     private final List<Gpu> usable;
@@ -78,8 +97,9 @@ public final class GpuChoice {
                 holdings,
                 unmanaged,
                 new HashMap<>(),
-                holdings.afterStop(policy.holdAfterStop()),
-                Map.of(),
+                aside(gpus, holdings, policy),
+                policy.bookings().kind() == BookingRule.Kind.REFUSE,
+                Rights.ALL,
                 new Cordons(policy, holdings.cordoned()),
                 new Quota(allowances, holdings.held()));
         waiting.forEach(this::keep);
@@ -91,8 +111,9 @@ public final class GpuChoice {
             Holdings holdings,
             UnmanagedUses unmanaged,
             Map<String, Ticket> kept,
-            Map<String, AfterStop> stopped,
-            Map<String, AfterStop> barred,
+            Map<String, Kept> aside,
+            boolean strict,
+            Rights rights,
             Cordons cordons,
             Quota quota) {
         this.gpus = gpus;
@@ -100,12 +121,25 @@ public final class GpuChoice {
         this.holdings = holdings;
         this.unmanaged = unmanaged;
         this.kept = kept;
-        this.stopped = stopped;
-        this.barred = barred;
+        this.aside = aside;
+        this.strict = strict;
+        this.rights = rights;
         this.cordons = cordons;
         this.quota = quota;
         prospects = new Prospects(gpus, traits, holdings, unmanaged, cordons, quota);
         usable = gpus.stream().filter(gpu -> gpu.isSound() && cordons.of(gpu).isEmpty()).toList();
+    }
+
+    /** A booking counts for more than a stopped container. */
+    private static Map<String, Kept> aside(List<Gpu> gpus, Holdings holdings, LeasePolicy policy) {
+        Map<String, Kept> aside = new HashMap<>(holdings.afterStop(policy.holdAfterStop()));
+        List<Booking> booked = holdings.bookedNow();
+        for (Gpu gpu : gpus) {
+            booked.stream()
+                    .filter(booking -> booking.isOf(gpu))
+                    .forEach(booking -> aside.put(gpu.uuid(), booking));
+        }
+        return aside;
     }
 
     /**
@@ -142,22 +176,56 @@ public final class GpuChoice {
 
     /** A choice among the GPUs that a waiting client may be given. */
     private GpuChoice among(Ticket ticket) {
-        GpuChoice its = among(ticket.candidates()).barring(ticket.owner());
+        GpuChoice its = among(ticket.candidates()).barring(ticket.owner(), ticket.time());
         return its.only(its.allowed(ticket.owner()));
     }
 
-    /** A choice for a user, who cannot have what is kept for the owners of stopped containers. */
-    private GpuChoice barring(Owner owner) {
-        Map<String, AfterStop> others = new HashMap<>(stopped);
-        others.values().removeIf(each -> each.owner().isSameAs(owner));
-        return barring(others);
+    /**
+     * A choice for a user, who cannot have what is kept for others.
+     *
+     * @param time how long the user wants the GPUs; empty for as long as the holder
+     */
+    private GpuChoice barring(Owner owner, Optional<Duration> time) {
+        if (aside.isEmpty() && holdings.booked().isEmpty()) {
+            return this;
+        }
+        Map<String, Kept> barred = new HashMap<>();
+        Set<String> own = new HashSet<>();
+        Set<String> later = new HashSet<>();
+        Optional<Instant> until =
+                quota.allowance(owner).time(time).map(lasts -> holdings.now().plus(lasts));
+        for (Gpu gpu : gpus) {
+            String uuid = gpu.uuid();
+            Optional<Kept> now = Optional.ofNullable(aside.get(uuid));
+            if (now.filter(it -> !it.owner().isSameAs(owner)).isPresent()) {
+                barred.put(uuid, now.get());
+            } else if (now.filter(Booking.class::isInstance).isPresent()) {
+                own.add(uuid);
+            }
+            Optional<Booking> next = nextOf(gpu, owner);
+            if (next.isPresent()) {
+                later.add(uuid);
+                if (strict && until.filter(end -> !end.isAfter(next.get().from())).isEmpty()) {
+                    barred.putIfAbsent(uuid, next.get());
+                }
+            }
+        }
+        return barring(new Rights(barred, own, later));
     }
 
-    private GpuChoice barring(Map<String, AfterStop> others) {
-        return others.equals(barred)
+    private Optional<Booking> nextOf(Gpu gpu, Owner owner) {
+        return holdings.bookings(gpu).stream()
+                .filter(booking -> !booking.isNow(holdings.now()))
+                .filter(booking -> !booking.owner().isSameAs(owner))
+                .findFirst();
+    }
+
+    private GpuChoice barring(Rights others) {
+        return others.equals(rights)
                 ? this
                 : new GpuChoice(
-                        gpus, traits, holdings, unmanaged, kept, stopped, others, cordons, quota);
+                        gpus, traits, holdings, unmanaged, kept, aside, strict, others, cordons,
+                        quota);
     }
 
     /** The GPUs that the configuration lets a user have. */
@@ -176,7 +244,8 @@ public final class GpuChoice {
         return some.size() == gpus.size()
                 ? this
                 : new GpuChoice(
-                        some, traits, holdings, unmanaged, kept, stopped, barred, cordons, quota);
+                        some, traits, holdings, unmanaged, kept, aside, strict, rights, cordons,
+                        quota);
     }
 
     /** The choice as if one more lease had begun. */
@@ -187,8 +256,9 @@ public final class GpuChoice {
                 holdings.with(lease),
                 unmanaged,
                 kept,
-                stopped,
-                barred,
+                aside,
+                strict,
+                rights,
                 cordons,
                 quota);
     }
@@ -203,9 +273,14 @@ public final class GpuChoice {
         return Optional.ofNullable(kept.get(gpu.uuid()));
     }
 
-    /** The stopped container for whose owner a free GPU is kept. */
-    public Optional<AfterStop> stoppedOn(Gpu gpu) {
-        return Optional.ofNullable(stopped.get(gpu.uuid())).filter(_ -> !isHeld(gpu));
+    /** Why a free GPU is kept for one user: a stopped container, or a booking. */
+    public Optional<Kept> setAside(Gpu gpu) {
+        return Optional.ofNullable(aside.get(gpu.uuid())).filter(_ -> !isHeld(gpu));
+    }
+
+    /** The bookings of a GPU that are not over, the first to begin first. */
+    public List<Booking> bookings(Gpu gpu) {
+        return holdings.bookings(gpu);
     }
 
     /** The clients for which anything is kept. */
@@ -307,13 +382,14 @@ public final class GpuChoice {
                 new Requested(
                         ticket.request(),
                         ticket.candidates(),
-                        quota.isLimited() || !stopped.isEmpty()
+                        quota.isLimited() || !aside.isEmpty() || !holdings.booked().isEmpty()
                                 ? Optional.of(ticket.owner())
                                 : Optional.empty(),
+                        ticket.time(),
                         kept.size());
         Outcome known = outcomes.get(requested);
         if (known == null) {
-            known = of(ticket.request(), ticket.owner(), ticket.candidates());
+            known = of(ticket.request(), ticket.owner(), ticket.candidates(), ticket.time());
             outcomes.put(requested, known);
         }
         return known;
@@ -321,20 +397,29 @@ public final class GpuChoice {
 
     /**
      * @param candidates the UUIDs of the only GPUs that may be given; empty when any may
+     * @param time how long they are wanted; empty for as long as the holder
      * @throws RefusedException as for any request
      */
-    public Outcome of(GpuRequest request, Owner owner, Set<String> candidates)
+    public Outcome of(
+            GpuRequest request, Owner owner, Set<String> candidates, Optional<Duration> time)
             throws RefusedException {
-        return among(candidates).of(request, owner);
+        return among(candidates).of(request, owner, time);
+    }
+
+    /** The outcome of a request for as long as its holder. */
+    public Outcome of(GpuRequest request, Owner owner) throws RefusedException {
+        return of(request, owner, Optional.empty());
     }
 
     /**
+     * @param time how long they are wanted; empty for as long as the holder
      * @throws RefusedException when no GPU of this host has an id that is requested
      */
-    public Outcome of(GpuRequest request, Owner owner) throws RefusedException {
-        GpuChoice its = barring(owner);
+    public Outcome of(GpuRequest request, Owner owner, Optional<Duration> time)
+            throws RefusedException {
+        GpuChoice its = barring(owner, time);
         if (its != this) {
-            return its.of(request, owner);
+            return its.of(request, owner, time);
         }
         List<Gpu> allowed = allowed(owner);
         if (allowed.size() < gpus.size()) {
@@ -342,7 +427,7 @@ public final class GpuChoice {
                     ? new NeverAllowed(
                             number(request),
                             new Quota.Elsewhere(quota.allowance(owner).allowed().orElseThrow()))
-                    : only(allowed).of(request, owner);
+                    : only(allowed).of(request, owner, time);
         }
         Outcome outcome =
                 switch (request) {
@@ -410,7 +495,7 @@ public final class GpuChoice {
      * @param its whether a lease is one of the scheduler's
      */
     public Outcome chosenBy(List<Gpu> named, Predicate<Lease> its) {
-        GpuChoice all = barring(stopped);
+        GpuChoice all = barring(ofSchedulers());
         if (all != this) {
             return all.chosenBy(named, its);
         }
@@ -422,6 +507,19 @@ public final class GpuChoice {
                         others,
                         others.stream().filter(this::isBusy).toList());
         return outcome instanceof Chosen ? new Chosen(named) : outcome;
+    }
+
+    /** What is kept for any user is not for a scheduler, which does not say how long. */
+    private Rights ofSchedulers() {
+        Map<String, Kept> barred = new HashMap<>();
+        if (strict) {
+            gpus.forEach(gpu ->
+                    bookings(gpu).stream()
+                            .findFirst()
+                            .ifPresent(booking -> barred.put(gpu.uuid(), booking)));
+        }
+        barred.putAll(aside);
+        return new Rights(barred, Set.of(), Set.of());
     }
 
     /**
@@ -497,12 +595,28 @@ public final class GpuChoice {
     }
 
     /**
+     * The best among those that the user has booked, if these are enough, else among those that
+     * nobody else has booked for later, else among all.
+     *
+     * @param some of the free ones
+     */
+    private List<Gpu> best(List<Gpu> some, int count) {
+        List<Gpu> own = some.stream().filter(gpu -> rights.own().contains(gpu.uuid())).toList();
+        if (own.size() >= count) {
+            return bestOf(own, count);
+        }
+        List<Gpu> unbooked =
+                some.stream().filter(gpu -> !rights.later().contains(gpu.uuid())).toList();
+        return bestOf(unbooked.size() >= count ? unbooked : some, count);
+    }
+
+    /**
      * The best connected, and among equals the ones idle longest, in order of index. MIG instances
      * come after whole GPUs, and those without a UUID, which nobody can hold, are the last.
      *
      * @param some of the free ones
      */
-    private List<Gpu> best(List<Gpu> some, int count) {
+    private List<Gpu> bestOf(List<Gpu> some, int count) {
         List<Gpu> whole =
                 some.stream()
                         .filter(gpu -> gpu.hasUuid() && gpu.part().isEmpty())
@@ -563,7 +677,7 @@ public final class GpuChoice {
     private Taken taken(GpuRequest request, List<Gpu> busy, List<Gpu> free) {
         List<Lease> leases =
                 busy.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
-        Map<String, Kept> reasons = new HashMap<>(barred);
+        Map<String, Kept> reasons = new HashMap<>(rights.barred());
         reasons.putAll(kept);
         return new Taken(
                 request,
@@ -597,7 +711,9 @@ public final class GpuChoice {
 
     /** To a holder, or it is kept for another. */
     private boolean isGivenOut(Gpu gpu) {
-        return isHeld(gpu) || kept.containsKey(gpu.uuid()) || barred.containsKey(gpu.uuid());
+        return isHeld(gpu)
+                || kept.containsKey(gpu.uuid())
+                || rights.barred().containsKey(gpu.uuid());
     }
 
     private boolean isHeld(Gpu gpu) {

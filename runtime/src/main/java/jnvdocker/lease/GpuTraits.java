@@ -19,7 +19,7 @@ public record GpuTraits(Connections connections, Map<String, Long> memory) {
     }
 
     /** The GPUs that meet a condition; one of unknown memory meets none on memory. */
-    List<Gpu> matching(GpuFilter filter, List<Gpu> gpus) {
+    public List<Gpu> matching(GpuFilter filter, List<Gpu> gpus) {
         return gpus.stream()
                 .filter(gpu -> filter.allowsModel(gpu.model()))
                 .filter(gpu -> !lacks(filter, gpu) && !isUnclear(filter, gpu))

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The facts that GPUs are chosen by.
@@ -16,13 +17,15 @@ import java.util.Optional;
  * @param held the live leases, by the UUIDs of their GPUs
  * @param stopped the containers that held the other GPUs last, by UUID
  * @param cordoned by command, by UUID
+ * @param booked the first to begin first, with those that are over
  */
 public record Holdings(
         Instant now,
         Map<String, Lease> held,
         Map<String, Instant> idleSince,
         Map<String, Stopped> stopped,
-        Map<String, Cordon.ByCommand> cordoned) {
+        Map<String, Cordon.ByCommand> cordoned,
+        List<Booking> booked) {
 
     /**
      * A container that has stopped.
@@ -78,23 +81,56 @@ public record Holdings(
         return kept;
     }
 
+    /** The bookings whose time has begun and is not over. */
+    public List<Booking> bookedNow() {
+        return booked.stream().filter(booking -> booking.isNow(now)).toList();
+    }
+
+    /** The bookings of a GPU that are not over, the first to begin first. */
+    public List<Booking> bookings(Gpu gpu) {
+        return booked.stream()
+                .filter(booking -> now.isBefore(booking.until()) && booking.isOf(gpu))
+                .toList();
+    }
+
+    /** The next booking of one of a claim's GPUs by another user that has not begun yet. */
+    public Optional<Booking> next(Claim claim) {
+        return booked.stream()
+                .filter(booking -> now.isBefore(booking.from()))
+                .filter(booking -> !booking.owner().isSameAs(claim.owner()))
+                .filter(booking -> claim.gpus().stream().anyMatch(booking::isOf))
+                .findFirst();
+    }
+
+    /**
+     * How long a lease that begins now may last: its GPUs may be booked.
+     *
+     * @param wanted empty for as long as its holder
+     */
+    public Optional<Duration> time(Claim claim, Optional<Duration> wanted) {
+        Optional<Duration> booked = next(claim).map(it -> Duration.between(now, it.from()));
+        return Stream.concat(wanted.stream(), booked.stream()).min(Comparator.naturalOrder());
+    }
+
     /** Returns the holdings with one more lease. */
     Holdings with(Lease lease) {
         Map<String, Lease> all = new HashMap<>(held);
         lease.claim().gpus().forEach(gpu -> all.put(gpu.uuid(), lease));
-        return new Holdings(now, all, idleSince, stopped, cordoned);
+        return new Holdings(now, all, idleSince, stopped, cordoned, booked);
     }
 
     /** Returns the holdings without one lease. */
     public Holdings without(Lease lease) {
         Map<String, Lease> others = new HashMap<>(held);
         others.values().removeIf(other -> other.id() == lease.id());
-        return new Holdings(now, others, idleSince, stopped, cordoned);
+        return new Holdings(now, others, idleSince, stopped, cordoned, booked);
     }
 
     /** Whether a decision on these would be the same on those. */
     public boolean decidesLike(Holdings other) {
-        return leases().equals(other.leases()) && cordoned.equals(other.cordoned);
+        return leases().equals(other.leases())
+                && cordoned.equals(other.cordoned)
+                && booked.equals(other.booked);
     }
 
     /** Numbers are never used again. */

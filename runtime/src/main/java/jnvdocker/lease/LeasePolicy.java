@@ -16,6 +16,7 @@ import java.util.OptionalInt;
  * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
  * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
  * @param holdAfterStop for how long a stopped container's GPUs are kept for its owner
+ * @param bookings whether users may book GPUs, and what that means for others
  * @param file where this was said, for messages
  */
 public record LeasePolicy(
@@ -24,6 +25,7 @@ public record LeasePolicy(
         List<String> cordon,
         boolean allowUnmanaged,
         Optional<Duration> holdAfterStop,
+        BookingRule bookings,
         String file) {
     /** The default for interactive users; an administrator may set another for programs. */
     public static final int WAITS_PER_USER = 64;
@@ -54,6 +56,7 @@ public record LeasePolicy(
                 cordon,
                 allowUnmanaged,
                 Optional.empty(),
+                BookingRule.NONE,
                 file);
     }
 

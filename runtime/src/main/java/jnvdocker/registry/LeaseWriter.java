@@ -1,11 +1,13 @@
 package jnvdocker.registry;
 
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
@@ -14,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Begins, changes and ends leases, in one transaction: nothing else writes a lease. All that its
@@ -84,10 +87,12 @@ public final class LeaseWriter {
     /**
      * Begins a lease likewise.
      *
-     * @param time how long it may last; nothing when it is overdue already
+     * @param wanted how long it may last, unless its GPUs are booked for another user before that;
+     *     nothing when it is overdue already
      */
-    public Lease begin(Claim claim, Holder holder, Optional<Duration> time) {
-        Lease lease = insert(claim, holder, time.map(it -> it.isNegative() ? Duration.ZERO : it));
+    public Lease begin(Claim claim, Holder holder, Optional<Duration> wanted) {
+        Optional<Duration> lasts = now.time(claim, wanted);
+        Lease lease = insert(claim, holder, lasts.map(it -> it.isNegative() ? Duration.ZERO : it));
         transaction.afterwards(() -> events.granted(lease));
         return lease;
     }
@@ -187,6 +192,20 @@ public final class LeaseWriter {
                         "UPDATE lease SET time = ? WHERE id = ? AND until IS NULL",
                         lasts.toMillis(),
                         lease.id()));
+    }
+
+    /** Books GPUs, none of which is booked for a part of that time. */
+    public Booking book(Owner owner, Set<String> gpus, Instant from, Instant until) {
+        return perform(() -> BookingRows.add(transaction, owner, gpus, from, until, now.now()));
+    }
+
+    /**
+     * Gives back what is booked.
+     *
+     * @return whether there was such a booking
+     */
+    public boolean unbook(long id) {
+        return perform(() -> BookingRows.remove(transaction, id));
     }
 
     /** More is known of the pod that has a lease. */

@@ -1,5 +1,6 @@
 package jnvdocker.registry;
 
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -22,13 +23,15 @@ import java.util.stream.Collectors;
  * @param idleSince when GPUs were given back, by UUID
  * @param stopped the containers that held these GPUs last, by UUID
  * @param cordoned by command, by UUID
+ * @param booked the first to begin first, with those that are over
  */
 record Ledger(
         List<Lease> live,
         Map<String, Lease> held,
         Map<String, Instant> idleSince,
         Map<String, Holdings.Stopped> stopped,
-        Map<String, Cordon.ByCommand> cordoned) {
+        Map<String, Cordon.ByCommand> cordoned,
+        List<Booking> booked) {
     static Ledger read(Transaction transaction) throws SQLException {
         List<Lease> live = LeaseRows.live(transaction);
         Map<String, Lease> held = new HashMap<>();
@@ -44,7 +47,8 @@ record Ledger(
                 Map.copyOf(held),
                 Map.copyOf(idle),
                 stopped(transaction),
-                Map.copyOf(CordonRows.all(transaction)));
+                Map.copyOf(CordonRows.all(transaction)),
+                BookingRows.all(transaction));
     }
 
     private static Map<String, Holdings.Stopped> stopped(Transaction transaction)
@@ -64,7 +68,7 @@ record Ledger(
     }
 
     Holdings holdings(Instant now) {
-        return new Holdings(now, held, idleSince, stopped, cordoned);
+        return new Holdings(now, held, idleSince, stopped, cordoned, booked);
     }
 
     /** Whether a client may get a GPU now that could not before. */
@@ -73,6 +77,7 @@ record Ledger(
         gone.removeAll(ids(this));
         return !gone.isEmpty()
                 || !cordoned.equals(before.cordoned)
+                || !booked.containsAll(before.booked)
                 || !stopped.keySet().containsAll(before.stopped.keySet());
     }
 

@@ -218,6 +218,30 @@ CREATE TABLE ticket (
   UNIQUE (boot, pid, start)
 ) STRICT;
 
+-- GPUs that are one user's between two moments: a row for each. The moments do not move with the clock.
+CREATE TABLE booking (
+  id INTEGER NOT NULL,
+  gpu TEXT NOT NULL,                 -- its UUID
+  uid INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  until INTEGER NOT NULL CHECK (since < until),
+  PRIMARY KEY (id, gpu)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER one_booking BEFORE INSERT ON booking
+BEGIN
+  SELECT RAISE(ABORT, 'the GPU is booked in that time')
+  WHERE EXISTS (SELECT 1 FROM booking WHERE gpu = NEW.gpu AND since < NEW.until AND NEW.since < until);
+END;
+
+-- The number of the last booking: none is used again.
+CREATE TABLE booking_number (
+  last INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO booking_number (last) VALUES (0);
+
 -- GPUs that an administrator has taken out: they get no new lease.
 CREATE TABLE cordon (
   gpu TEXT PRIMARY KEY,              -- its UUID

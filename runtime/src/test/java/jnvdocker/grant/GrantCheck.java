@@ -7,6 +7,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -150,8 +151,37 @@ final class GrantCheck {
         }
     }
 
+    /** No GPU is another's by a booking, and the lease ends before it becomes that. */
+    private void notBookedForAnother(Claim claim) throws IOException {
+        Holdings holdings = registry().holdings();
+        for (Lease lease : registry().liveOf(claim.id()).stream().toList()) {
+            for (ClaimedGpu gpu : claim.gpus()) {
+                world.lab
+                        .bookings(gpu.uuid())
+                        .filter(it -> it.after() < lease.id())
+                        .map(SimulatedLab.Booked::booking)
+                        .filter(it -> it.owner().uid() != claim.owner().uid())
+                        .filter(it -> it.until().isAfter(holdings.now()))
+                        .forEach(it ->
+                                assertTrue(
+                                        lease.due()
+                                                .filter(due -> !due.isAfter(it.from()))
+                                                .isPresent(),
+                                        () -> lease + " is of a GPU of " + it));
+            }
+        }
+    }
+
+    private boolean isBookedFor(Claim claim, ClaimedGpu gpu, Instant now) {
+        return world.lab
+                .bookings(gpu.uuid())
+                .map(SimulatedLab.Booked::booking)
+                .anyMatch(it -> it.isNow(now) && it.owner().uid() == claim.owner().uid());
+    }
+
     /** The last container on these GPUs was of the same user, or has stopped long enough ago. */
     private void notKeptForAnother(Claim claim) throws IOException {
+        notBookedForAnother(claim);
         Optional<Duration> hold = world.lab.policy().holdAfterStop();
         if (hold.isEmpty()) {
             return;
@@ -166,7 +196,9 @@ final class GrantCheck {
                 boolean kept =
                         stopped && now.isBefore(last.end().orElseThrow().at().plus(hold.get()));
                 assertTrue(
-                        !kept || last.claim().owner().uid() == claim.owner().uid(),
+                        !kept
+                                || last.claim().owner().uid() == claim.owner().uid()
+                                || isBookedFor(claim, gpu, now),
                         () -> claim + " has a GPU that is kept after " + last);
             }
         }

@@ -87,7 +87,7 @@ final class ModelQueue {
                 wanted(ticket.request()).stream()
                         .filter(gpu -> !held.containsKey(gpu) && !kept.contains(gpu))
                         .filter(gpu -> !isUsed(gpu, ticket.request()))
-                        .filter(gpu -> !lab.isKeptFromAfterStop(ticket.owner(), gpu))
+                        .filter(gpu -> !lab.isKeptFrom(ticket.owner(), gpu))
                         .sorted(
                                 Comparator.comparing((String gpu) -> !rather.test(gpu))
                                         .thenComparing(named::contains))

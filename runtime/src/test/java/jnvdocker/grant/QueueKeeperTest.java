@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
+import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Connections;
@@ -314,7 +315,14 @@ class QueueKeeperTest {
     void userWaitsSoOftenAndNoOftener() throws Exception {
         parts.close();
         LeasePolicy few =
-                new LeasePolicy(Limits.NONE, 2, List.of(), false, Optional.empty(), "/etc/c");
+                new LeasePolicy(
+                        Limits.NONE,
+                        2,
+                        List.of(),
+                        false,
+                        Optional.empty(),
+                        BookingRule.NONE,
+                        "/etc/c");
         parts = LeaseParts.open(world(few));
         hold(ALL, BOB);
         waiting(ONE, ALICE);

@@ -34,8 +34,9 @@ final class RefusalCheck {
                     + "|(held|reserved) by (pod team-a/p[0-9]+|a pod)"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";
     private static final String KEPT =
-            "kept for (user[0-2] \\(pid [0-9]+\\), who has waited for .* since "
-                    + "|(user[0-2]|uid [0-9]+|somebody) until .*, since container .* has stopped)";
+            "(booked for user[0-2] until .*|kept for (user[0-2] \\(pid [0-9]+\\), who has waited"
+                + " for .* since |(user[0-2]|uid [0-9]+|somebody) until .*, since container .* has"
+                + " stopped))";
     private static final String USED =
             "used by .*, which (jnvdocker did not start|has no lease on it"
                     + "|has it from another jnvdocker of this host)";
@@ -176,6 +177,7 @@ final class RefusalCheck {
         return message.matches(
                         "invalid device: .*|.* GPUs requested, but (this host has|.* in service:)"
                                 + " .*")
+                || message.matches("the reservation of claim \\S+ was ended before .*; try again")
                 || message.matches("(GPU|of GPU) .* (has|some have) just disappeared; .*")
                 || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
                 || message.matches("[1-3] GPUs requested, but " + EACH + "; request fewer");
@@ -206,7 +208,7 @@ final class RefusalCheck {
         Set<String> wished = world.lab.wanted(request.request(), gpus);
         gpus.stream()
                 .map(Gpu::uuid)
-                .filter(gpu -> world.lab.isKeptFromAfterStop(request.owner(), gpu))
+                .filter(gpu -> world.lab.isKeptFrom(request.owner(), gpu))
                 .forEach(taken::add);
         taken.addAll(
                 new ModelQueue(world.lab, gpus, held, seen)

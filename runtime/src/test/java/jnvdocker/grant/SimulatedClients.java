@@ -115,7 +115,11 @@ final class SimulatedClients {
 
     /** The user who has started it. */
     static Owner owner(ProcessId process) {
-        int user = process.pid() % USERS;
+        return user(process.pid());
+    }
+
+    static Owner user(int number) {
+        int user = number % USERS;
         return new Owner(NOBODYS_UID + user, "user" + user);
     }
 

@@ -1,7 +1,13 @@
 package jnvdocker.grant;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.AfterStop;
+import jnvdocker.lease.Booking;
+import jnvdocker.lease.BookingRule;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Limits;
@@ -10,10 +16,13 @@ import jnvdocker.lease.Rule;
 import jnvdocker.lease.Subject;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +30,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The rules of a simulated lab, and its administrator, who changes them. */
 final class SimulatedLab {
@@ -30,6 +40,8 @@ final class SimulatedLab {
     static final String FILE = "/etc/jnvdocker/config.toml";
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
     private static final Duration HOLD = Duration.ofSeconds(8);
+    private static final BookingRule BOOKINGS =
+            new BookingRule(BookingRule.Kind.END, Duration.ofHours(1));
     private static final Owner ROOT = new Owner(0, "root");
 
     private final SimulatedWorld world;
@@ -37,12 +49,16 @@ final class SimulatedLab {
     /** The GPUs cordoned by command. Empty when only the registry can know. */
     private Optional<Set<String>> cordoned = Optional.of(new HashSet<>());
 
+    /** The bookings, and those that are over. Empty when only the registry can know. */
+    private Optional<List<Booked>> booked = Optional.of(new ArrayList<>());
+
     private LeasePolicy policy = TestingLeases.POLICY;
     private OptionalInt quota = OptionalInt.empty();
     private OptionalInt ownQuota = OptionalInt.empty();
 
     SimulatedLab(SimulatedWorld world) {
         this.world = world;
+        policy = withLimits(List.of(), Optional.empty());
     }
 
     LeasePolicy policy() {
@@ -87,30 +103,123 @@ final class SimulatedLab {
         return cordoned.get();
     }
 
-    /** Whether a GPU that nobody holds is kept for another user, whose container has stopped. */
-    boolean isKeptFromAfterStop(Owner owner, String gpu) {
-        return keptAfterStop(gpu).filter(it -> it.owner().uid() != owner.uid()).isPresent();
+    /** Whether a GPU that nobody holds is kept for another user. */
+    boolean isKeptFrom(Owner owner, String gpu) {
+        return setAside(gpu).filter(it -> it.owner().uid() != owner.uid()).isPresent();
     }
 
-    /** The registry alone knows which container was the last on a GPU. */
-    Optional<AfterStop> keptAfterStop(String gpu) {
+    /**
+     * Why a GPU that nobody holds is kept: it is booked, or the registry, which alone knows which
+     * container was the last, keeps it for the owner of that.
+     */
+    Optional<Kept> setAside(String gpu) {
         try {
-            Map<String, AfterStop> kept =
-                    world.daemon.parts().registry().holdings().afterStop(policy.holdAfterStop());
-            return Optional.ofNullable(kept.get(gpu));
+            Holdings holdings = world.daemon.parts().registry().holdings();
+            AfterStop stopped = holdings.afterStop(policy.holdAfterStop()).get(gpu);
+            return bookings(gpu)
+                    .map(Booked::booking)
+                    .filter(booking -> booking.isNow(holdings.now()))
+                    .map(Kept.class::cast)
+                    .findFirst()
+                    .or(() -> Optional.ofNullable(stopped));
         } catch (IOException e) {
             throw new AssertionError(e);
         }
     }
 
+    /**
+     * A booking that was made.
+     *
+     * @param after the number of the last live lease then
+     */
+    record Booked(Booking booking, long after) {}
+
+    /** The bookings of a GPU, and those that are over. */
+    Stream<Booked> bookings(String gpu) {
+        return booked().stream().filter(it -> it.booking().gpus().contains(gpu));
+    }
+
+    private List<Booked> booked() {
+        if (booked.isEmpty()) {
+            try {
+                long last = lastLease();
+                booked =
+                        Optional.of(
+                                new ArrayList<>(
+                                        world.daemon.parts().leases().bookings().all().stream()
+                                                .map(it -> new Booked(it, last))
+                                                .toList()));
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        }
+        return booked.get();
+    }
+
+    private long lastLease() throws IOException {
+        return world.daemon.parts().registry().live().stream().mapToLong(Lease::id).max().orElse(0);
+    }
+
+    /** Books GPUs that nobody has booked for a part of that time. */
+    boolean book(int count, Owner owner, Duration ahead, Duration time) throws IOException {
+        if (!world.daemon.isUp()) {
+            return false;
+        }
+        return world.daemon.perform(
+                "book",
+                () -> {
+                    Instant from = world.daemon.parts().registry().now().plus(ahead);
+                    try {
+                        Booking made =
+                                world.daemon
+                                        .parts()
+                                        .leases()
+                                        .bookings()
+                                        .book(new GpuRequest.Count(count), owner, from, time, true)
+                                        .booking();
+                        // It is there already when only the registry could know. Those that are
+                        // over are deleted, and do not come back with the clock.
+                        Instant now = world.daemon.parts().registry().now();
+                        booked().removeIf(it -> it.booking().id() == made.id());
+                        booked().removeIf(it -> !it.booking().until().isAfter(now));
+                        boolean twice =
+                                booked().stream()
+                                        .map(Booked::booking)
+                                        .filter(it -> it.overlaps(made.from(), made.until()))
+                                        .anyMatch(it ->
+                                                !Collections.disjoint(it.gpus(), made.gpus()));
+                        assertFalse(twice, () -> made + " is booked already: " + booked());
+                        booked().add(new Booked(made, lastLease()));
+                    } catch (RefusedException e) {
+                        // Too few can be booked for that time, or the user may not have as many.
+                    }
+                });
+    }
+
+    /** Cancels a booking. */
+    boolean unbook(int index) throws IOException {
+        if (!world.daemon.isUp() || booked().isEmpty()) {
+            return false;
+        }
+        Booked which = booked().get(index % booked().size());
+        return world.daemon.perform(
+                "unbook",
+                () -> {
+                    world.daemon.parts().leases().bookings().cancel(which.booking());
+                    booked().remove(which);
+                });
+    }
+
     /** The registry is lost. */
     void forget() {
         cordoned = Optional.of(new HashSet<>());
+        booked = Optional.of(new ArrayList<>());
     }
 
     /** The registry may have fallen back to an earlier state. */
     void readNames() {
         cordoned = Optional.empty();
+        booked = Optional.empty();
     }
 
     long heldBy(Owner owner, Map<String, Lease> held) {
@@ -199,6 +308,7 @@ final class SimulatedLab {
                 policy.cordon(),
                 policy.allowUnmanaged(),
                 hold,
+                BOOKINGS,
                 FILE);
     }
 
@@ -246,6 +356,7 @@ final class SimulatedLab {
                         List.of(),
                         policy.allowUnmanaged(),
                         policy.holdAfterStop(),
+                        BOOKINGS,
                         FILE);
         world.daemonSteps.kill();
         world.daemonSteps.start();
@@ -256,5 +367,8 @@ final class SimulatedLab {
     void allowAll() throws IOException {
         configure(new Wish(0, 0, world.gpus.all().size(), false, false, false));
         uncordon();
+        while (unbook(0)) {
+            // Until there is none.
+        }
     }
 }

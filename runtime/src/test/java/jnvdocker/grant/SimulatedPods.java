@@ -112,7 +112,7 @@ final class SimulatedPods {
                                         .isEmpty())
                         .filter(gpu -> !used.contains(gpu.uuid()))
                         .filter(gpu -> !world.lab.isCordoned(gpu.uuid()))
-                        .filter(gpu -> world.lab.keptAfterStop(gpu.uuid()).isEmpty())
+                        .filter(gpu -> world.lab.setAside(gpu.uuid()).isEmpty())
                         .limit(count)
                         .toList();
         if (left.size() < count) {

@@ -103,6 +103,8 @@ final class Steps {
                 Tuple.of(4, which("unmanaged use ends", (world, i) -> world.uses.end(i))),
                 Tuple.of(1, which("cordon", (world, i) -> world.lab.cordon(i))),
                 Tuple.of(1, which("uncordon", (world, i) -> world.lab.uncordon(i))),
+                Tuple.of(1, book()),
+                Tuple.of(1, which("unbook", (world, i) -> world.lab.unbook(i))),
                 Tuple.of(2, which("client dies", (world, i) -> world.clients.die(i))),
                 Tuple.of(1, which("client hangs up", (world, i) -> world.clients.hangUp(i))),
                 Tuple.of(
@@ -266,6 +268,24 @@ final class Steps {
                         new Step(
                                 "create runtime container " + i + " " + wanted,
                                 world -> world.runtime.create(i, wanted)));
+    }
+
+    private static Arbitrary<Step> book() {
+        return Combinators.combine(
+                        WHICH,
+                        Arbitraries.of(1, 2),
+                        Arbitraries.of(0, 1, 4, 30),
+                        Arbitraries.of(2, 8, 60))
+                .as((user, count, ahead, time) ->
+                        new Step(
+                                "book %d for user %d in %d s for %d s"
+                                        .formatted(count, user, ahead, time),
+                                world ->
+                                        world.lab.book(
+                                                count,
+                                                SimulatedClients.user(user),
+                                                Duration.ofSeconds(ahead),
+                                                Duration.ofSeconds(time))));
     }
 
     private static Arbitrary<Step> waitForGpus() {

@@ -101,7 +101,8 @@ final class TestingBoard {
 
     Leases.Board board() {
         Holdings idle = TestingLeases.holdings(leases, Map.of());
-        Holdings holdings = new Holdings(idle.now(), idle.held(), Map.of(), Map.of(), cordoned);
+        Holdings holdings =
+                new Holdings(idle.now(), idle.held(), Map.of(), Map.of(), cordoned, List.of());
         UnmanagedUses uses = new UnmanagedUses(used, false);
         GpuChoice choice =
                 new GpuChoice(

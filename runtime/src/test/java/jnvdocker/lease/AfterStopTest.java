@@ -30,6 +30,7 @@ class AfterStopTest {
                     List.of(),
                     false,
                     Optional.of(Duration.ofMinutes(15)),
+                    BookingRule.NONE,
                     "/etc/jnvdocker/config.toml");
 
     private static GpuChoice choice(LeasePolicy policy, Duration ago, List<Ticket> waiting) {
@@ -39,7 +40,8 @@ class AfterStopTest {
                         Map.of(),
                         Map.of(A.uuid(), NOW.minus(ago)),
                         Map.of(A.uuid(), new Holdings.Stopped("abc", ALICE, "train-7")),
-                        Map.of());
+                        Map.of(),
+                        List.of());
         return new GpuChoice(
                 List.of(A, B), GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, waiting, policy);
     }
@@ -82,7 +84,7 @@ class AfterStopTest {
     void timeEndsAndWithoutTheKeyThereIsNone() throws Exception {
         GpuChoice over = choice(POLICY, Duration.ofMinutes(15), List.of());
         assertEquals(List.of(A, B), chosen(over, count(2), BOB));
-        assertEquals(Optional.empty(), over.stoppedOn(A));
+        assertEquals(Optional.empty(), over.setAside(A));
         GpuChoice without = choice(TestingLeases.POLICY, Duration.ofMinutes(10), List.of());
         assertEquals(List.of(A, B), chosen(without, count(2), BOB));
     }

@@ -44,7 +44,14 @@ class LimitedChoiceTest {
                 TestingLeases.holdings(List.of(held), Map.of()),
                 UnmanagedUses.NONE,
                 List.of(),
-                new LeasePolicy(limits, 1, List.of(), false, Optional.empty(), POLICY.file()),
+                new LeasePolicy(
+                        limits,
+                        1,
+                        List.of(),
+                        false,
+                        Optional.empty(),
+                        BookingRule.NONE,
+                        POLICY.file()),
                 allowances);
     }
 

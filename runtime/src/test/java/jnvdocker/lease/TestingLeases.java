@@ -140,12 +140,13 @@ public final class TestingLeases {
         }
         Map<String, Instant> idle = new HashMap<>();
         idleSince.forEach((gpu, since) -> idle.put(gpu.uuid(), since));
-        return new Holdings(time(12, 0), held, idle, Map.of(), Map.of());
+        return new Holdings(time(12, 0), held, idle, Map.of(), Map.of(), List.of());
     }
 
     /** Holdings without a lease, in which one GPU gets no new holder. */
     public static Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
-        return new Holdings(time(12, 0), Map.of(), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon));
+        return new Holdings(
+                time(12, 0), Map.of(), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon), List.of());
     }
 
     /** Changes the registry in a directory by hand. */

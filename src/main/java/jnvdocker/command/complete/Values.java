@@ -22,7 +22,17 @@ final class Values {
 
     /** Labels of values that only the user knows. */
     static final Set<String> FREE =
-            Set.of("DURATION", "MONTH", "N", "NAME", "NAMES", "PORT", "TEXT", "WHEN");
+            Set.of(
+                    "DURATION",
+                    "MONTH",
+                    "N",
+                    "NAME",
+                    "NAMES",
+                    "NUMBER",
+                    "PORT",
+                    "TEXT",
+                    "TIME",
+                    "WHEN");
 
     private static final String DEVICE = "device=";
 

@@ -211,6 +211,7 @@ public final class GpuCommand {
                         .addSubcommand(successors.remake())
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
+                        .addSubcommand(new GpuBook(host, leases, request, screen))
                         .addSubcommand(new GpuLimits(leases, request, screen))
                         .addSubcommand(new GpuRefusals(leases, request, screen))
                         .addSubcommand(

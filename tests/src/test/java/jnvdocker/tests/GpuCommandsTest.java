@@ -284,6 +284,54 @@ class GpuCommandsTest {
     }
 
     @Test
+    void keptAndBookedGpusAreGivenBackByTheirUserAndRootAlone() {
+        configure("hold_after_stop = '10m'\nbookings = 'end'\n");
+        run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
+        engine.docker("rm", "-f", "train-7").run().ok();
+        String number =
+                as(ALICE, "gpu", "book", "device=1", "--for=1h")
+                        .run()
+                        .ok()
+                        .out()
+                        .replaceAll("(?s)booking (\\d+).*", "$1");
+        await(() -> gpus().path(0).path("note").asText().contains("train-7 has stopped"));
+        assertRefused(
+                "the GPUs of train-7 are kept for uid 23456; only uid 23456 and root may give them"
+                        + " back; contact one of them",
+                as(BOB, "gpu", "release", "train-7").run());
+        assertRefused(
+                "booking "
+                        + number
+                        + " is uid 23456's; only uid 23456 and root may cancel it; contact one of"
+                        + " them",
+                as(BOB, "gpu", "book", "--cancel", number).run());
+        assertRefused(
+                "only root may book GPUs for another user: sudo jnvdocker gpu book 1 --for 1h"
+                        + " --for-user 23456",
+                as(BOB, "gpu", "book", "1", "--for", "1h", "--for-user", "23456").run());
+        assertRefused(
+                "nobody but root may book GPUs for longer than 7d (max_booking in "
+                        + daemon.environment().get("JNVDOCKER_CONFIG")
+                        + "); book them for less time",
+                as(BOB, "gpu", "book", "1", "--for", "8d").run());
+        as(ALICE, "gpu", "release", "train-7").run().ok();
+        as(ALICE, "gpu", "book", "--cancel", number).run().ok();
+        for (int gpu : new int[] {0, 1}) {
+            assertEquals(
+                    0,
+                    as(BOB, "gpu", "run", "--gpus", "device=" + gpu, "--", "true")
+                            .run()
+                            .exitCode());
+        }
+        configure("");
+    }
+
+    private static void configure(String toml) {
+        daemon.config(toml);
+        jnvdocker("gpu", "reload").ok();
+    }
+
+    @Test
     void forcedReleaseIsWrittenDownWithWhoAndWhy() {
         run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
         assertRefused(

@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 
@@ -25,6 +28,9 @@ class HoldTimeTest extends OneEngineTest {
 
     @AfterEach
     void nothingIsLimited() {
+        for (JsonNode booking : lab.jnvdocker("gpu", "book", "--json").json()) {
+            lab.jnvdocker("gpu", "book", "--cancel", booking.path("number").asText()).ok();
+        }
         lab.configure("");
     }
 
@@ -127,6 +133,114 @@ class HoldTimeTest extends OneEngineTest {
         String released = lab.as(ALICE, "gpu", "release", "train").run().ok().out();
         assertTrue(released.contains("the GPUs of train are no longer kept for uid 61001\n"));
         lab.docker("start", "later").ok();
+        lab.awaitHolders(Map.of());
+    }
+
+    private static final String WHEN = "(\\S+ )?\\d\\d:\\d\\d";
+
+    @Test
+    void bookedGpuIsItsUsersFromTheBeginningOn() {
+        assertRefused(
+                "GPUs cannot be booked on this host; an administrator can allow it: bookings in .*",
+                lab.as(ALICE, "gpu", "book", "1", "--for", "1h").run());
+        lab.configure("bookings = 'end'\n");
+        String other = "run --rm --gpus device=1 plain true";
+        lab.as(BOB, "create", "--gpus=device=1", "--name=later", "plain", "true").run().ok();
+        String made = lab.as(ALICE, "gpu", "book", "device=1", "--for", "1h").run().ok().out();
+        EachEngineTest.assertMatches(
+                "booking \\d+: GPU 1 for uid 61001 from " + WHEN + " until " + WHEN + "\n", made);
+        String number = number(made);
+        String booked = "booked for uid 61001 until " + WHEN;
+        for (boolean restarted : List.of(false, true)) {
+            if (restarted) {
+                lab.daemon().stop();
+            }
+            String shown = lab.jnvdocker("gpu", "ls").ok().out();
+            assertTrue(
+                    shown.lines().anyMatch(line -> line.matches("1 .* FREE .* " + booked)), shown);
+            assertRefused(
+                    "GPU 1 \\(GPU-5c1a1003\\) is " + booked + "; wait with --gpu-wait.*",
+                    lab.as(BOB, (Object[]) other.split(" ")).run());
+        }
+        Command.Result start = lab.docker("start", "later");
+        assertTrue(start.err().replaceAll("\\s+", " ").matches(".* is " + booked + "; .*"));
+        hold(ALICE, 1, "own").run().ok();
+        lab.awaitHolders(Map.of(1, "own"));
+        assertEquals(Optional.empty(), lab.timeOf("own"));
+        lab.docker("rm", "-f", "own").ok();
+        lab.awaitHolders(Map.of());
+        assertEquals(
+                "cancelled booking %s of GPU 1\n".formatted(number),
+                lab.jnvdocker("gpu", "book", "--cancel", number).ok().out());
+        lab.docker("start", "later").ok();
+        lab.awaitHolders(Map.of());
+        assertRefused(
+                "there is no booking %s; 'jnvdocker gpu book' lists the bookings".formatted(number),
+                lab.jnvdocker("gpu", "book", "--cancel", number));
+    }
+
+    private static String number(String made) {
+        return made.replaceAll("(?s)booking (\\d+).*", "$1");
+    }
+
+    @Test
+    void leasesOfOthersEndWhenTheBookingBegins() {
+        lab.configure("bookings = 'end'\n");
+        hold(BOB, 1, "old").run().ok();
+        lab.awaitHolders(Map.of(1, "old"));
+        List<Object> book = new ArrayList<>(List.of("gpu", "book", "device=1,2", "--for", "8h"));
+        book.addAll(List.of("--from", "tomorrow 23:59", "--for-user", "61001"));
+        String made = lab.jnvdocker(book.toArray()).ok().out();
+        EachEngineTest.assertMatches(
+                "booking \\d+: GPUs 1,2 for uid 61001 from "
+                        + WHEN
+                        + " until "
+                        + WHEN
+                        + "\n"
+                        + "GPU 1 \\(GPU-5c1a1003\\) is held by uid 61002's container old, which may"
+                        + " go on; contact uid 61002\n",
+                made);
+        String number = number(made);
+        hold(BOB, 2, "next").run().ok();
+        hold(ALICE, 0, "own").run().ok();
+        lab.awaitHolders(Map.of(0, "own", 1, "old", 2, "next"));
+        assertTrue(lab.timeOf("next").orElseThrow().compareTo(Duration.ofDays(2)) <= 0);
+        assertEquals(Optional.empty(), lab.timeOf("old"));
+        assertRefused(
+                "claim \\S+ has a GPU that is booked for uid 61001 from .* until .*; extend it"
+                        + " until .* at most; root can extend it further",
+                lab.as(BOB, "gpu", "extend", "next", "49h").run());
+        assertRefused(
+                "1 GPU requested from .* until .*, but none can be booked for that time: GPU 2"
+                    + " \\(GPU-5c1a2006\\) is booked for uid 61001 from .* until .*; choose another"
+                    + " time, or fewer GPUs; 'jnvdocker gpu book' lists the bookings",
+                lab.as(BOB, "gpu", "book", "device=2", "--from", "tomorrow 23:58", "--for", "2m")
+                        .run());
+        String list = lab.jnvdocker("gpu", "book").ok().out();
+        EachEngineTest.assertMatches(
+                "NUMBER +USER +GPUS +FROM +UNTIL\n" + number + " +uid 61001 +1,2 .*\n", list);
+        JsonSchemas.check("gpu-book", lab.jnvdocker("gpu", "book", "--json").ok().out());
+        lab.docker("rm", "-f", "next", "old").ok();
+        lab.awaitHolders(Map.of(0, "own"));
+        lab.configure("bookings = 'refuse'\n");
+        assertRefused(
+                "GPU 1 \\(GPU-5c1a1003\\) is booked for uid 61001 from .* until .*; wait with"
+                        + " --gpu-wait, or say with --gpu-time that you need less, .*",
+                hold(BOB, 1, "long").run());
+        lab.jnvdocker("gpu", "book", "--cancel", number).ok();
+        hold(BOB, 1, "long").run().ok();
+        lab.awaitHolders(Map.of(0, "own", 1, "long"));
+    }
+
+    @Test
+    void clientThatWaitsIsServedWhenTheBookingIsOver() throws Exception {
+        lab.configure("bookings = 'end'\n");
+        lab.as(ALICE, "gpu", "book", "4", "--for", "3s").run().ok();
+        assertEquals(
+                0,
+                lab.as(BOB, "run", "--rm", "--gpus=1", "--gpu-wait=1m", "plain", "true")
+                        .run()
+                        .exitCode());
         lab.awaitHolders(Map.of());
     }
 

@@ -50,8 +50,12 @@ class PageTest {
         FakeNvml.of(host, "a100x8");
         daemon = new TestDaemon(host);
         port = LoopbackPort.free().getPort();
-        daemon.config("socket_group = \"%s\"\nlisten = \"127.0.0.1:%d\"\n".formatted(MEMBER, port));
+        daemon.config(
+                "socket_group = \"%s\"\nlisten = \"127.0.0.1:%d\"\nbookings = \"end\"\n"
+                        .formatted(MEMBER, port));
         pass(daemon, 8, 7, 420);
+        String book = "gpu book device=3,4 --from 23:59 --for 20h --for-user " + MEMBER;
+        daemon.jnvdocker((Object[]) book.split(" ")).run().ok();
     }
 
     @AfterAll

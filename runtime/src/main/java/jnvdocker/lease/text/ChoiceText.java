@@ -1,6 +1,7 @@
 package jnvdocker.lease.text;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
@@ -14,6 +15,7 @@ import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -151,11 +153,22 @@ public final class ChoiceText {
     private static String instead(GpuChoice.Taken taken) {
         List<Gpu> free = taken.free();
         return switch (taken.request()) {
-            case GpuRequest.Count _ -> free.isEmpty() ? "" : ", or request fewer";
+            case GpuRequest.Count _ -> sooner(taken) + (free.isEmpty() ? "" : ", or request fewer");
             case GpuRequest.Devices _ when taken.busy().size() == 1 ->
-                    elsewhere(free, ", or take another");
-            default -> elsewhere(free, ", or take others");
+                    sooner(taken) + elsewhere(free, ", or take another");
+            default -> sooner(taken) + elsewhere(free, ", or take others");
         };
+    }
+
+    /** A GPU that is booked for later can be had for less time. */
+    private static String sooner(GpuChoice.Taken taken) {
+        boolean later =
+                taken.busy().stream()
+                        .map(gpu -> taken.kept().get(gpu.uuid()))
+                        .anyMatch(kept ->
+                                kept instanceof Booking booking
+                                        && booking.from().isAfter(Instant.now()));
+        return later ? ", or say with --gpu-time that you need less" : "";
     }
 
     private static String elsewhere(List<Gpu> free, String words) {

@@ -1,11 +1,13 @@
 package jnvdocker.lease.text;
 
 import jnvdocker.lease.AfterStop;
+import jnvdocker.lease.Booking;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.words.Quote;
 
+import java.time.Instant;
 import java.util.Optional;
 
 /** Describes for whom a GPU is kept that nobody holds. */
@@ -14,8 +16,8 @@ public final class KeptText {
 
     /**
      * {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}, {@code kept for bob's
-     * Mesos task train (pid 4711), which has …}, or {@code kept for bob until 09:12, since
-     * container train-7 has stopped}.
+     * Mesos task train (pid 4711), which has …}, {@code kept for bob until 09:12, since container
+     * train-7 has stopped}, or as a booking.
      */
     public static String of(Kept kept) {
         return switch (kept) {
@@ -28,7 +30,19 @@ public final class KeptText {
                             + ", since container "
                             + Quote.shown(stop.name())
                             + " has stopped";
+            case Booking booking -> of(booking);
         };
+    }
+
+    /** {@code booked for bob until 09:12}, with its beginning while that is to come. */
+    public static String of(Booking booking) {
+        return "booked for "
+                + Quote.shown(booking.owner().name())
+                + (booking.from().isAfter(Instant.now())
+                        ? " from " + LeaseText.time(booking.from())
+                        : "")
+                + " until "
+                + LeaseText.time(booking.until());
     }
 
     private static String of(Ticket ticket) {
