@@ -131,6 +131,17 @@ public record Config(
         return of(ConfigFile.of(List.of(ConfigFile.parse(text, file))), file);
     }
 
+    /** The keys that the file may have, and the names of its tables. */
+    static Set<String> keys() {
+        ConfigFile empty = ConfigFile.of(List.of());
+        try {
+            of(empty, Path.of("/"));
+        } catch (StartException e) {
+            throw new IllegalStateException(e);
+        }
+        return empty.known();
+    }
+
     private static Config of(ConfigFile written, Path file) throws StartException {
         Config config =
                 new Config(

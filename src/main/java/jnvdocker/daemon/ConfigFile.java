@@ -152,6 +152,11 @@ final class ConfigFile {
         }
     }
 
+    /** The keys and tables that were read, whether they are in the file or not. */
+    Set<String> known() {
+        return Set.copyOf(known);
+    }
+
     /** The keys that may be meant; all of them if they are few. */
     private String instead(String key) {
         if (known.size() <= FEW) {

@@ -72,7 +72,7 @@ class DaemonManPagesTest {
         for (String table : List.of("runtime", "kubernetes", "limits.alice")) {
             known("[" + table + "]\n").forEach(key -> tables.put(key, "[" + table + "]\n"));
         }
-        Set<String> known = known("");
+        Set<String> known = new TreeSet<>(Config.keys());
         known.removeAll(Set.of("runtime", "kubernetes", "limits"));
         known.addAll(tables.keySet());
         Map<String, String> described = new TreeMap<>();
