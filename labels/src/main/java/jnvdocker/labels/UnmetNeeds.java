@@ -5,9 +5,6 @@ import java.util.Optional;
 
 /** Words for unmet needs: the condition, the value of the host, and a value that would do. */
 final class UnmetNeeds {
-    private static final String NO_DRIVER =
-            "no driver known to this version of jnvdocker would do, use another image";
-
     private UnmetNeeds() {}
 
     /** The message begins like that of nvidia-docker 1.0, for which scripts search. */
@@ -60,9 +57,10 @@ final class UnmetNeeds {
     private static String remedy(GpuNeeds needs, DriverFacts facts) {
         String driver =
                 DriverBranches.driverFor(needs, facts)
-                        .map(branch -> branch + " or newer would do, or use an older image")
-                        .orElse(NO_DRIVER);
-        return "driver %s is loaded, %s, or set %s=1 to skip this check"
-                .formatted(facts.driver(), driver, NeedsReader.DISABLE_REQUIRE);
+                        .map(branch ->
+                                "driver %s is loaded, %s or newer would do, or use an older image"
+                                        .formatted(facts.driver(), branch))
+                        .orElse("no known driver would do; use another image");
+        return driver + ", or set " + NeedsReader.DISABLE_REQUIRE + "=1 to skip this check";
     }
 }

@@ -104,6 +104,13 @@ public final class GpuMonitor implements AutoCloseable {
             Optional<String> trouble) {
 
         private static final String SILENT = "the driver does not answer";
+        private static final String FIRST = "the driver has not answered yet";
+
+        /** What is known before the first answer. */
+        private static Reading first() {
+            return new Reading(
+                    Instant.now(), Optional.empty(), Optional.empty(), Optional.of(FIRST));
+        }
 
         /** Whether the driver has not answered about it since, for longer than {@link Pace}. */
         public boolean isSilent() {
@@ -112,7 +119,8 @@ public final class GpuMonitor implements AutoCloseable {
 
         /** Returns it without its figures if it is older than that. */
         public Reading asOf(Instant now, Duration silence) {
-            return figures.isPresent() && at.plus(silence).isBefore(now)
+            boolean due = figures.isPresent() || trouble.equals(Optional.of(FIRST));
+            return due && at.plus(silence).isBefore(now)
                     ? new Reading(at, facts, Optional.empty(), Optional.of(SILENT))
                     : this;
         }
@@ -344,6 +352,7 @@ public final class GpuMonitor implements AutoCloseable {
         }
 
         Watcher start() {
+            readings.put(address, Reading.first());
             PermanentThread.platform("nvml-" + address, this::run).start();
             PermanentThread.platform("nvml-events-" + address, this::listen).start();
             return this;

@@ -1,9 +1,7 @@
 package jnvdocker.grant;
 
-import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
@@ -11,8 +9,6 @@ import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
-import jnvdocker.lease.text.ChoiceText;
-import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -20,7 +16,6 @@ import jnvdocker.registry.LeaseWriter;
 import jnvdocker.registry.RegistryException;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
-import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
@@ -124,6 +119,9 @@ final class ClaimStarts {
 
     private record Guest() implements Mounted {}
 
+    /** The lease of the claim has ended meanwhile, so the terms are needed that were not read. */
+    private record Changed() implements Mounted {}
+
     /**
      * The claim has a lease already: of an earlier start of its container, of one that runs, or of
      * another container that shares the claim.
@@ -142,6 +140,9 @@ final class ClaimStarts {
         /** The lease that the claim has, when that is over or goes on with this mount. */
         private Optional<Lease> own = Optional.empty();
 
+        /** Whether a lease has ended between its reading and the decision. */
+        private boolean changed;
+
         Mounting(Claim claim, String use, ProcessId caller) {
             this.claim = claim;
             this.use = use;
@@ -152,17 +153,19 @@ final class ClaimStarts {
         public Grants.Outcome<Mounted> make() throws RefusedException, IOException {
             for (int attempt = 1; ; attempt++) {
                 Grants.Outcome<Mounted> outcome;
+                // The usual mount is of a lease that goes on: its GPUs are not read again.
+                Optional<Supply.Terms> terms =
+                        changed || Start.needsTerms(claim, registry.holdings())
+                                ? Optional.of(supply.terms(claim.owner(), List.of()))
+                                : Optional.empty();
                 try {
-                    outcome =
-                            grants.decide(
-                                    new Start(
-                                            claim,
-                                            use,
-                                            caller,
-                                            past,
-                                            supply.terms(claim.owner(), List.of())));
+                    outcome = grants.decide(new Start(claim, use, caller, past, terms));
                 } catch (RegistryException e) {
                     return new Grants.Granted<>(new Held(unwritten(e)));
+                }
+                if (outcome instanceof Grants.Granted(Changed _)) {
+                    changed = true;
+                    continue;
                 }
                 if (!(outcome instanceof Grants.Granted(Another(Lease lease, boolean known)))) {
                     return outcome;
@@ -206,9 +209,9 @@ final class ClaimStarts {
         private final String use;
         private final ProcessId caller;
         private final Past past;
-        private final Supply.Terms terms;
+        private final Optional<Supply.Terms> terms;
 
-        Start(Claim claim, String use, ProcessId caller, Past past, Supply.Terms terms) {
+        Start(Claim claim, String use, ProcessId caller, Past past, Optional<Supply.Terms> terms) {
             this.claim = claim;
             this.use = use;
             this.caller = caller;
@@ -216,13 +219,18 @@ final class ClaimStarts {
             this.terms = terms;
         }
 
+        /** Whether the decision depends on more than the lease that the claim has. */
+        static boolean needsTerms(Claim claim, Holdings holdings) {
+            Optional<Lease> own = holdings.ofClaim(claim.id());
+            return own.isEmpty() || own.get().isReservation() && !wasJustMade(own.get(), holdings);
+        }
+
         /** A lease that goes on is not taken back: an unmanaged use there has come later. */
         @Override
         public boolean needsScan(Holdings holdings) {
-            Optional<Lease> own = holdings.ofClaim(claim.id());
-            return own.isPresent()
-                    ? own.get().isReservation() && !wasJustMade(own.get(), holdings)
-                    : others(holdings).isEmpty();
+            return terms.isPresent()
+                    && needsTerms(claim, holdings)
+                    && (holdings.ofClaim(claim.id()).isPresent() || others(holdings).isEmpty());
         }
 
         /**
@@ -243,7 +251,7 @@ final class ClaimStarts {
         @Override
         public List<GpuUse> scan() throws IOException {
             return unmanagedScan.scanWithoutEngine(
-                    terms.gpus().stream()
+                    terms.orElseThrow().gpus().stream()
                             .filter(gpu ->
                                     claim.gpus().stream()
                                             .anyMatch(its -> its.uuid().equals(gpu.uuid())))
@@ -253,7 +261,13 @@ final class ClaimStarts {
         @Override
         public Optional<Grants.Outcome<Mounted>> decide(
                 LeaseWriter leases, Map<String, List<GpuUse>> uses) {
-            return Optional.of(outcome(leases, terms.unmanaged(uses)));
+            if (terms.isEmpty() && needsTerms(claim, leases.holdings())) {
+                return Optional.of(new Grants.Granted<>(new Changed()));
+            }
+            return Optional.of(
+                    outcome(
+                            leases,
+                            terms.map(it -> it.unmanaged(uses)).orElse(UnmanagedUses.NONE)));
         }
 
         /** The claim's lease begins, or goes on, unless others have its GPUs. */
@@ -285,7 +299,8 @@ final class ClaimStarts {
             GpuChoice.Outcome choice;
             try {
                 choice =
-                        terms.choice(leases.holdings(), unmanaged, List.of())
+                        terms.orElseThrow()
+                                .choice(leases.holdings(), unmanaged, List.of())
                                 .of(request(claim), claim.owner(), leases.time(claim));
             } catch (RefusedException e) {
                 return new Grants.Refused<>(() -> e);
@@ -294,14 +309,18 @@ final class ClaimStarts {
                 case GpuChoice.Chosen _ ->
                         begin(
                                 leases,
-                                terms.allowances().of(claim.owner()).time(leases.time(claim)));
+                                terms.orElseThrow()
+                                        .allowances()
+                                        .of(claim.owner())
+                                        .time(leases.time(claim)));
                 case GpuChoice.Taken taken -> blocked(unmanaged, taken.kept());
                 case GpuChoice.OverQuota over ->
                         new Grants.Blocked<>(
                                 over.leases(), () -> RemakeAdvice.refusal(claim, over.excess()));
                 case GpuChoice.NeverAllowed(_, Quota.ForGood excess) ->
                         new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, excess));
-                case GpuChoice.Impossible why -> new Grants.Refused<>(() -> impossible(why));
+                case GpuChoice.Impossible why ->
+                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, why));
             };
         }
 
@@ -312,33 +331,8 @@ final class ClaimStarts {
                             .filter(gpu ->
                                     unmanaged.bars(gpu.uuid()) || kept.containsKey(gpu.uuid()))
                             .toList();
-            boolean one = used.size() == 1;
-            String ends = one ? "it has ended" : "they have ended";
-            String comesFree = one ? "it is free" : "they are free";
             return new Grants.Blocked<>(
-                    List.of(),
-                    () ->
-                            new RefusedException(
-                                    LeaseText.taken(used, List.of(), unmanaged, kept),
-                                    "start this container again when "
-                                            + (kept.isEmpty() ? ends : comesFree)
-                                            + RemakeAdvice.of(claim)));
-        }
-
-        private RefusedException impossible(GpuChoice.Impossible why) {
-            Refusal refusal =
-                    switch (why) {
-                        case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
-                        case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, _) ->
-                                new Refusal(
-                                        LeaseText.name(gpu.number(), gpu.uuid())
-                                                + " is "
-                                                + LeaseText.cordoned(cordon),
-                                        "start this container again when the cordon is lifted");
-                        default -> ChoiceText.refusal(why);
-                    };
-            return new RefusedException(
-                    refusal.what(), refusal.remedy().orElseThrow() + RemakeAdvice.of(claim));
+                    List.of(), () -> RemakeAdvice.refusal(claim, used, unmanaged, kept));
         }
 
         private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {

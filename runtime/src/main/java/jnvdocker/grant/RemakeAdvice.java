@@ -1,11 +1,22 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
+import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
@@ -63,5 +74,39 @@ final class RemakeAdvice {
             case Quota.ForGood ever ->
                     new RefusedException(has + QuotaText.why(ever), QuotaText.remedy(ever));
         };
+    }
+
+    /** Why no GPUs can be given for a start, whichever leases end, and what to do. */
+    static RefusedException refusal(Claim claim, GpuChoice.Impossible why) {
+        Refusal refusal =
+                switch (why) {
+                    case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
+                    case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, _) ->
+                            new Refusal(
+                                    LeaseText.name(gpu.number(), gpu.uuid())
+                                            + " is "
+                                            + LeaseText.cordoned(cordon),
+                                    "start this container again when the cordon is lifted");
+                    default -> ChoiceText.refusal(why);
+                };
+        return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + of(claim));
+    }
+
+    /**
+     * Why a container cannot be started while GPUs are used without a lease, or kept for others.
+     *
+     * @param used its GPUs of which that is so
+     * @param kept the reasons, by UUID
+     */
+    static RefusedException refusal(
+            Claim claim, List<ClaimedGpu> used, UnmanagedUses unmanaged, Map<String, Kept> kept) {
+        boolean one = used.size() == 1;
+        String ends = one ? "it has ended" : "they have ended";
+        String comesFree = one ? "it is free" : "they are free";
+        return new RefusedException(
+                LeaseText.taken(used, List.of(), unmanaged, kept),
+                "start this container again when "
+                        + (kept.isEmpty() ? ends : comesFree)
+                        + of(claim));
     }
 }

@@ -210,15 +210,15 @@ final class Reservations {
     /**
      * Writes the files of a claim that was just made.
      *
-     * @throws RefusedException when its reservation was ended, and the claim forgotten, meanwhile:
-     *     nothing would delete the files
+     * @throws RefusedException when its reservation was ended meanwhile: when its claim was
+     *     forgotten, too, nothing would delete the files
      */
     private void write(Claim claim) throws RefusedException, IOException {
         if (!claim.origin().isKnownToDocker()) {
             return;
         }
         files.write(claim);
-        if (registry.claims().claim(claim.id()).isEmpty()) {
+        if (registry.liveOf(claim.id()).isEmpty()) {
             files.delete(claim.id());
             throw new RefusedException(
                     "the reservation of claim "

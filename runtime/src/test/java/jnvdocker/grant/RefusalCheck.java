@@ -34,9 +34,9 @@ final class RefusalCheck {
                     + "|(held|reserved) by (pod team-a/p[0-9]+|a pod)"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";
     private static final String KEPT =
-            "(booked for user[0-2] until .*|kept for (user[0-2] \\(pid [0-9]+\\), who has waited"
-                + " for .* since |(user[0-2]|uid [0-9]+|somebody) until .*, since container .* has"
-                + " stopped))";
+            "(booked for user[0-2] (from .* )?until .*|kept for (user[0-2] \\(pid [0-9]+\\), who"
+                    + " has waited for .* since |(user[0-2]|uid [0-9]+|somebody) until .*, since"
+                    + " container .* has stopped))";
     private static final String USED =
             "used by .*, which (jnvdocker did not start|has no lease on it"
                     + "|has it from another jnvdocker of this host)";

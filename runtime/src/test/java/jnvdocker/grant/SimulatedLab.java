@@ -42,6 +42,8 @@ final class SimulatedLab {
     private static final Duration HOLD = Duration.ofSeconds(8);
     private static final BookingRule BOOKINGS =
             new BookingRule(BookingRule.Kind.END, Duration.ofHours(1));
+    private static final BookingRule STRICT =
+            new BookingRule(BookingRule.Kind.REFUSE, Duration.ofHours(1));
     private static final Owner ROOT = new Owner(0, "root");
 
     private final SimulatedWorld world;
@@ -58,7 +60,7 @@ final class SimulatedLab {
 
     SimulatedLab(SimulatedWorld world) {
         this.world = world;
-        policy = withLimits(List.of(), Optional.empty());
+        policy = withLimits(List.of(), Optional.empty(), BOOKINGS);
     }
 
     LeasePolicy policy() {
@@ -105,7 +107,20 @@ final class SimulatedLab {
 
     /** Whether a GPU that nobody holds is kept for another user. */
     boolean isKeptFrom(Owner owner, String gpu) {
-        return setAside(gpu).filter(it -> it.owner().uid() != owner.uid()).isPresent();
+        return setAside(gpu).filter(it -> it.owner().uid() != owner.uid()).isPresent()
+                || barredLater(gpu).anyMatch(it -> it.owner().uid() != owner.uid());
+    }
+
+    /** No request of the model says how long it needs a GPU. */
+    Stream<Booking> barredLater(String gpu) {
+        Instant now = now();
+        return policy.bookings().kind() == BookingRule.Kind.REFUSE
+                ? bookings(gpu).map(Booked::booking).filter(it -> it.until().isAfter(now))
+                : Stream.of();
+    }
+
+    private Instant now() {
+        return world.daemon.parts().registry().now();
     }
 
     /**
@@ -146,7 +161,7 @@ final class SimulatedLab {
                 booked =
                         Optional.of(
                                 new ArrayList<>(
-                                        world.daemon.parts().leases().bookings().all().stream()
+                                        world.daemon.parts().registry().holdings().booked().stream()
                                                 .map(it -> new Booked(it, last))
                                                 .toList()));
             } catch (IOException e) {
@@ -168,7 +183,7 @@ final class SimulatedLab {
         return world.daemon.perform(
                 "book",
                 () -> {
-                    Instant from = world.daemon.parts().registry().now().plus(ahead);
+                    Instant from = now().plus(ahead);
                     try {
                         Booking made =
                                 world.daemon
@@ -179,7 +194,7 @@ final class SimulatedLab {
                                         .booking();
                         // It is there already when only the registry could know. Those that are
                         // over are deleted, and do not come back with the clock.
-                        Instant now = world.daemon.parts().registry().now();
+                        Instant now = now();
                         booked().removeIf(it -> it.booking().id() == made.id());
                         booked().removeIf(it -> !it.booking().until().isAfter(now));
                         boolean twice =
@@ -256,6 +271,7 @@ final class SimulatedLab {
      * @param own that of one user, which comes first; none when 0
      * @param cordon which GPU; none when there are fewer
      * @param holdsAfterStop whether GPUs are kept for the owners of stopped containers
+     * @param isStrict whether nobody gets a GPU that is booked for later
      */
     record Wish(
             int quota,
@@ -263,7 +279,8 @@ final class SimulatedLab {
             int cordon,
             boolean limitsWait,
             boolean allowUnmanaged,
-            boolean holdsAfterStop) {}
+            boolean holdsAfterStop,
+            boolean isStrict) {}
 
     /** Changes the file, and restarts the daemon to read it. */
     boolean configure(Wish wish) throws IOException {
@@ -285,7 +302,11 @@ final class SimulatedLab {
                                 it,
                                 policy.key("limits." + LIMITED + ".gpus"))));
         gpus.addAll(policy.limits().gpus());
-        policy = withLimits(gpus, wish.holdsAfterStop() ? Optional.of(HOLD) : Optional.empty());
+        policy =
+                withLimits(
+                        gpus,
+                        wish.holdsAfterStop() ? Optional.of(HOLD) : Optional.empty(),
+                        wish.isStrict() ? STRICT : BOOKINGS);
         world.daemonSteps.kill();
         return world.daemonSteps.start();
     }
@@ -301,6 +322,11 @@ final class SimulatedLab {
     }
 
     private LeasePolicy withLimits(List<Rule<Integer>> gpus, Optional<Duration> hold) {
+        return withLimits(gpus, hold, policy.bookings());
+    }
+
+    private LeasePolicy withLimits(
+            List<Rule<Integer>> gpus, Optional<Duration> hold, BookingRule bookings) {
         List<Rule<Duration>> wait = policy.limits().waits();
         return new LeasePolicy(
                 new Limits(gpus, List.of(), List.of(), List.of(), wait, List.of(), List.of()),
@@ -308,7 +334,7 @@ final class SimulatedLab {
                 policy.cordon(),
                 policy.allowUnmanaged(),
                 hold,
-                BOOKINGS,
+                bookings,
                 FILE);
     }
 
@@ -347,7 +373,13 @@ final class SimulatedLab {
         }
     }
 
-    /** Lifts every cordon. */
+    private void cancelBookings() throws IOException {
+        while (unbook(0)) {
+            // Until there is none.
+        }
+    }
+
+    /** Lifts every cordon, and cancels what is booked. */
     void liftCordons() throws IOException {
         policy =
                 new LeasePolicy(
@@ -356,19 +388,18 @@ final class SimulatedLab {
                         List.of(),
                         policy.allowUnmanaged(),
                         policy.holdAfterStop(),
-                        BOOKINGS,
+                        policy.bookings(),
                         FILE);
         world.daemonSteps.kill();
         world.daemonSteps.start();
         uncordon();
+        cancelBookings();
     }
 
     /** Lifts every restriction. */
     void allowAll() throws IOException {
-        configure(new Wish(0, 0, world.gpus.all().size(), false, false, false));
+        configure(new Wish(0, 0, world.gpus.all().size(), false, false, false, false));
         uncordon();
-        while (unbook(0)) {
-            // Until there is none.
-        }
+        cancelBookings();
     }
 }

@@ -113,6 +113,7 @@ final class SimulatedPods {
                         .filter(gpu -> !used.contains(gpu.uuid()))
                         .filter(gpu -> !world.lab.isCordoned(gpu.uuid()))
                         .filter(gpu -> world.lab.setAside(gpu.uuid()).isEmpty())
+                        .filter(gpu -> world.lab.barredLater(gpu.uuid()).findAny().isEmpty())
                         .limit(count)
                         .toList();
         if (left.size() < count) {

@@ -324,6 +324,7 @@ final class Steps {
                         Arbitraries.integers().between(0, 5),
                         SELDOM,
                         SELDOM,
+                        SELDOM,
                         SELDOM)
                 .as(SimulatedLab.Wish::new)
                 .map(wish -> new Step("configure " + wish, world -> world.lab.configure(wish)));

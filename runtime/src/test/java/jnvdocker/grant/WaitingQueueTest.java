@@ -184,7 +184,7 @@ class WaitingQueueTest {
             world.clients.claim(ALL);
             world.waiters.enter(ALL, Optional.of(Duration.ofSeconds(20)));
             assertEquals(1, world.daemon.parts().registry().tickets().size());
-            world.lab.configure(new SimulatedLab.Wish(0, 0, 3, true, false, false));
+            world.lab.configure(new SimulatedLab.Wish(0, 0, 3, true, false, false, false));
             world.waiters.retry(0);
             world.check.nobodyWaits();
         }

@@ -2,6 +2,7 @@ package jnvdocker.command.gpu;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
+import jnvdocker.command.caller.SpanOption;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.idle.IdleText;
@@ -13,12 +14,10 @@ import jnvdocker.screen.TextTable;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine.TypeConversionException;
 
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -56,14 +55,9 @@ final class GpuIdle implements Callable<Integer> {
 
     @Mixin private final Watch watch = new Watch();
 
-    static final class Least implements ITypeConverter<Duration> {
-        @Override
-        public Duration convert(String value) {
-            try {
-                return Span.parse(value, LIMITS);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage());
-            }
+    static final class Least extends SpanOption {
+        Least() {
+            super(LIMITS);
         }
     }
 

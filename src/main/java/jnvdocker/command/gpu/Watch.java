@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.caller.SpanOption;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.screen.Json;
@@ -8,10 +9,8 @@ import jnvdocker.screen.WatchScreen;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParseResult;
-import picocli.CommandLine.TypeConversionException;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -42,16 +41,15 @@ final class Watch {
                             + " seconds.")
     private Duration interval;
 
-    static final class Interval implements ITypeConverter<Duration> {
+    static final class Interval extends SpanOption {
+        Interval() {
+            super(LIMITS);
+        }
+
         /** Accepts a number of seconds as well, like {@code watch -n}. */
         @Override
         public Duration convert(String value) {
-            String span = SECONDS.matcher(value).matches() ? value + "s" : value;
-            try {
-                return Span.parse(span, LIMITS);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage());
-            }
+            return super.convert(SECONDS.matcher(value).matches() ? value + "s" : value);
         }
     }
 

@@ -169,6 +169,20 @@ class GpuMonitorTest {
         awaitTemperature("0000:07:00.0", 62);
     }
 
+    /** As after a restart of the daemon beside a GPU that is lost. */
+    @Test
+    void gpuThatNeverAnswersIsSilent() {
+        fake = FakeNvml.in(folder, "a100x8");
+        fake.add("0000:07:00.0", "hang nvmlDeviceGetPowerUsage");
+        world.gpus = gpus("0000:07:00.0", "0000:0f:00.0");
+        world.library = Optional.of(fake.library());
+        monitor = GpuMonitor.start(world, QUICK, health());
+        awaitTemperature("0000:0f:00.0", 61);
+        await(() -> reading("0000:07:00.0").filter(Reading::isSilent).isPresent());
+        fake.change(text -> text.replace("hang nvmlDeviceGetPowerUsage", ""));
+        awaitTemperature("0000:07:00.0", 61);
+    }
+
     @Test
     void hangingInitDelaysNobody() {
         fake = FakeNvml.in(folder, "t4");
