@@ -285,8 +285,16 @@ class GpuCommandsTest {
 
     @Test
     void keptAndBookedGpusAreGivenBackByTheirUserAndRootAlone() {
-        configure("hold_after_stop = '10m'\nbookings = 'end'\n");
         run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
+        configure("hold_after_stop = '10m'\nbookings = 'end'\n");
+        try {
+            giveBack();
+        } finally {
+            configure("");
+        }
+    }
+
+    private static void giveBack() {
         engine.docker("rm", "-f", "train-7").run().ok();
         String number =
                 as(ALICE, "gpu", "book", "device=1", "--for=1h")
@@ -323,7 +331,6 @@ class GpuCommandsTest {
                             .run()
                             .exitCode());
         }
-        configure("");
     }
 
     private static void configure(String toml) {
