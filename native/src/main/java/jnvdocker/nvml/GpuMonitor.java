@@ -96,32 +96,58 @@ public final class GpuMonitor implements AutoCloseable {
      * @param figures empty when the GPU does not report them
      * @param trouble why it does not: NVML's reason, {@code GPU is lost}, or that it sleeps, or
      *     that the driver has not answered for a while
+     * @param answer whether it is one, or what stands for one that has not come
      */
     public record Reading(
             Instant at,
             Optional<GpuFacts> facts,
             Optional<GpuFigures> figures,
-            Optional<String> trouble) {
+            Optional<String> trouble,
+            Answer answer) {
 
-        private static final String SILENT = "the driver does not answer";
-        private static final String FIRST = "the driver has not answered yet";
+        /** An answer that has come. */
+        public Reading(
+                Instant at,
+                Optional<GpuFacts> facts,
+                Optional<GpuFigures> figures,
+                Optional<String> trouble) {
+            this(at, facts, figures, trouble, Answer.GIVEN);
+        }
+
+        /** Whether the driver has answered. */
+        public enum Answer {
+            GIVEN,
+            /** Not yet, since the GPU is watched. */
+            AWAITED,
+            /** Not for longer than {@link Pace#silence}. */
+            OVERDUE
+        }
 
         /** What is known before the first answer. */
         private static Reading first() {
             return new Reading(
-                    Instant.now(), Optional.empty(), Optional.empty(), Optional.of(FIRST));
+                    Instant.now(),
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.of("the driver has not answered yet"),
+                    Answer.AWAITED);
         }
 
-        /** Whether the driver has not answered about it since, for longer than {@link Pace}. */
+        /** Whether the driver has not answered about it for longer than {@link Pace#silence}. */
         public boolean isSilent() {
-            return trouble.equals(Optional.of(SILENT));
+            return answer == Answer.OVERDUE;
         }
 
         /** Returns it without its figures if it is older than that. */
         public Reading asOf(Instant now, Duration silence) {
-            boolean due = figures.isPresent() || trouble.equals(Optional.of(FIRST));
+            boolean due = figures.isPresent() || answer == Answer.AWAITED;
             return due && at.plus(silence).isBefore(now)
-                    ? new Reading(at, facts, Optional.empty(), Optional.of(SILENT))
+                    ? new Reading(
+                            at,
+                            facts,
+                            Optional.empty(),
+                            Optional.of("the driver does not answer"),
+                            Answer.OVERDUE)
                     : this;
         }
 
@@ -135,7 +161,7 @@ public final class GpuMonitor implements AutoCloseable {
                     part.flatMap(GpuFigures::memory)
                             .map(it -> OptionalLong.of(it.total()))
                             .orElse(OptionalLong.empty());
-            return new Reading(at, facts.map(it -> it.withMemory(memory)), part, trouble);
+            return new Reading(at, facts.map(it -> it.withMemory(memory)), part, trouble, answer);
         }
     }
 

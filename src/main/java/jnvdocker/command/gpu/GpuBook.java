@@ -137,7 +137,7 @@ final class GpuBook implements Callable<Integer> {
                 "booking "
                         + booking.id()
                         + ": "
-                        + named(booking)
+                        + gpusOf(booking)
                         + " for "
                         + Quote.shown(owner.name())
                         + " from "
@@ -187,7 +187,7 @@ final class GpuBook implements Callable<Integer> {
         leases.bookings().cancel(booking);
         spec.commandLine()
                 .getOut()
-                .println("cancelled booking " + booking.id() + " of " + named(booking));
+                .println("cancelled booking " + booking.id() + " of " + gpusOf(booking));
     }
 
     private void list() throws IOException {
@@ -208,31 +208,35 @@ final class GpuBook implements Callable<Integer> {
                         Column.of("GPUS"),
                         Column.of("FROM"),
                         Column.of("UNTIL"));
+        List<Gpu> present = present();
         for (Booking booking : all) {
             table.row(
                     booking.id(),
                     Quote.shown(booking.owner().name()),
-                    numbers(booking),
+                    numbers(booking, present),
                     LeaseText.time(booking.from()),
                     LeaseText.time(booking.until()));
         }
         table.lines(screen).forEach(out::println);
     }
 
-    private String named(Booking booking) throws IOException {
-        return (booking.gpus().size() == 1 ? "GPU " : "GPUs ") + numbers(booking);
+    private String gpusOf(Booking booking) throws IOException {
+        return (booking.gpus().size() == 1 ? "GPU " : "GPUs ") + numbers(booking, present());
+    }
+
+    /** A host without a driver has no GPUs. */
+    private List<Gpu> present() throws IOException {
+        try {
+            return HostDriver.read(host).gpus();
+        } catch (NoDriverException e) {
+            return List.of();
+        }
     }
 
     /** Their numbers now; the UUID of a GPU that the driver does not show. */
-    private String numbers(Booking booking) throws IOException {
-        List<Gpu> gpusNow;
-        try {
-            gpusNow = HostDriver.read(host).gpus();
-        } catch (NoDriverException e) {
-            gpusNow = List.of();
-        }
+    private static String numbers(Booking booking, List<Gpu> present) {
         List<Gpu> shown =
-                gpusNow.stream().filter(gpu -> booking.gpus().contains(gpu.uuid())).toList();
+                present.stream().filter(gpu -> booking.gpus().contains(gpu.uuid())).toList();
         Stream<String> missing =
                 booking.gpus().stream()
                         .filter(uuid -> shown.stream().noneMatch(gpu -> gpu.uuid().equals(uuid)))
