@@ -7,6 +7,7 @@ import jnvdocker.labels.CudaVersion;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.nvml.GpuMonitor.Reading.Answer;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -141,10 +142,11 @@ public final class MachineHost {
         return monitor;
     }
 
-    /** Knows how near the GPUs that answer are to each other. */
+    /** Has an answer about each GPU, and knows how near those that work are to each other. */
     private static boolean isComplete(GpuMonitor monitor, int gpus) {
         Map<String, Reading> readings = monitor.readings();
-        long answer = readings.values().stream().filter(it -> it.trouble().isEmpty()).count();
-        return readings.size() == gpus && monitor.topologies().size() == answer * (answer - 1) / 2;
+        long given = readings.values().stream().filter(it -> it.answer() == Answer.GIVEN).count();
+        long work = readings.values().stream().filter(it -> it.trouble().isEmpty()).count();
+        return given == gpus && monitor.topologies().size() == work * (work - 1) / 2;
     }
 }
