@@ -59,13 +59,7 @@ public final class Bookings {
 
     /** The bookings that are not over, the first to begin first. */
     public List<Booking> all() throws IOException {
-        return live(registry.holdings());
-    }
-
-    private static List<Booking> live(Holdings holdings) {
-        return holdings.booked().stream()
-                .filter(booking -> booking.until().isAfter(holdings.now()))
-                .toList();
+        return registry.holdings().bookings();
     }
 
     /**
@@ -178,7 +172,7 @@ public final class Bookings {
                     "choose an earlier beginning");
         }
         long own =
-                live(holdings).stream()
+                holdings.bookings().stream()
                         .filter(booking -> booking.owner().uid() == owner.uid())
                         .count();
         if (own >= OF_A_USER) {
@@ -192,7 +186,7 @@ public final class Bookings {
     }
 
     private static void refuseTooMany(Holdings holdings) throws RefusedException {
-        int all = live(holdings).size();
+        int all = holdings.bookings().size();
         if (all >= OF_A_HOST) {
             throw new RefusedException(
                     "this host has " + all + " bookings, and cannot have more",

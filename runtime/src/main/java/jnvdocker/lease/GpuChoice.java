@@ -202,7 +202,7 @@ public final class GpuChoice {
             } else if (now.filter(Booking.class::isInstance).isPresent()) {
                 own.add(uuid);
             }
-            Optional<Booking> next = nextOf(gpu, owner);
+            Optional<Booking> next = holdings.next(owner, gpu);
             if (next.isPresent()) {
                 later.add(uuid);
                 if (strict && until.filter(end -> !end.isAfter(next.get().from())).isEmpty()) {
@@ -211,13 +211,6 @@ public final class GpuChoice {
             }
         }
         return barring(new Rights(barred, own, later));
-    }
-
-    private Optional<Booking> nextOf(Gpu gpu, Owner owner) {
-        return holdings.bookings(gpu).stream()
-                .filter(booking -> !booking.isNow(holdings.now()))
-                .filter(booking -> !booking.owner().isSameAs(owner))
-                .findFirst();
     }
 
     private GpuChoice barring(Rights others) {

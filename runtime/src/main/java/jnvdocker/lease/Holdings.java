@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -86,19 +87,31 @@ public record Holdings(
         return booked.stream().filter(booking -> booking.isNow(now)).toList();
     }
 
+    /** The bookings that are not over, the first to begin first. */
+    public List<Booking> bookings() {
+        return booked.stream().filter(booking -> now.isBefore(booking.until())).toList();
+    }
+
     /** The bookings of a GPU that are not over, the first to begin first. */
     public List<Booking> bookings(Gpu gpu) {
-        return booked.stream()
-                .filter(booking -> now.isBefore(booking.until()) && booking.isOf(gpu))
-                .toList();
+        return bookings().stream().filter(booking -> booking.isOf(gpu)).toList();
     }
 
     /** The next booking of one of a claim's GPUs by another user that has not begun yet. */
     public Optional<Booking> next(Claim claim) {
+        return next(claim.owner(), booking -> claim.gpus().stream().anyMatch(booking::isOf));
+    }
+
+    /** The next booking of a GPU by another user that has not begun yet. */
+    Optional<Booking> next(Owner owner, Gpu gpu) {
+        return next(owner, booking -> booking.isOf(gpu));
+    }
+
+    private Optional<Booking> next(Owner owner, Predicate<Booking> which) {
         return booked.stream()
                 .filter(booking -> now.isBefore(booking.from()))
-                .filter(booking -> !booking.owner().isSameAs(claim.owner()))
-                .filter(booking -> claim.gpus().stream().anyMatch(booking::isOf))
+                .filter(booking -> !booking.owner().isSameAs(owner))
+                .filter(which)
                 .findFirst();
     }
 

@@ -65,10 +65,9 @@ final class GpuBook implements Callable<Integer> {
     @Option(
             names = "--from",
             paramLabel = "TIME",
-            defaultValue = "now",
             description =
                     "The beginning: now, 18:00, \"fri 18:00\", \"tomorrow 9:00\" or"
-                            + " \"2026-12-04 18:00\" (${DEFAULT-VALUE}).")
+                            + " \"2026-12-04 18:00\" (now).")
     private String from;
 
     @Option(names = "--for", paramLabel = "DURATION", description = "For how long (2h, 1d12h).")
@@ -98,7 +97,7 @@ final class GpuBook implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        if (gpus == null && Stream.of(duration, user).anyMatch(it -> it != null)) {
+        if (gpus == null && Stream.of(from, duration, user).anyMatch(it -> it != null)) {
             throw new ParameterException(
                     spec.commandLine(), "say which GPUs to book, as in 'gpu book 2 --for 8h'");
         }
@@ -123,7 +122,8 @@ final class GpuBook implements Callable<Integer> {
         }
         Duration time = HoldTime.of("--for", Optional.of(duration)).orElseThrow();
         GpuRequest wanted = GpuRequest.parseOption(gpus);
-        Instant begin = ComingMoment.parse(from, Instant.now(), request.variable("TZ"));
+        Instant now = Instant.now();
+        Instant begin = from == null ? now : ComingMoment.parse(from, now, request.variable("TZ"));
         if (user != null) {
             Caller.refuseUnlessRoot(request, "book GPUs for another user");
         }

@@ -322,6 +322,12 @@ class GpuCommandsTest {
                         + daemon.environment().get("JNVDOCKER_CONFIG")
                         + "); book them for less time",
                 as(BOB, "gpu", "book", "1", "--for", "8d").run());
+        Command.Result incomplete = as(BOB, "gpu", "book", "--from", "18:00").run();
+        assertEquals(2, incomplete.exitCode(), incomplete::toString);
+        assertEquals(
+                "jnvdocker: say which GPUs to book, as in 'gpu book 2 --for 8h'; see 'jnvdocker gpu"
+                        + " book --help'\n",
+                incomplete.err());
         as(ALICE, "gpu", "release", "train-7").run().ok();
         as(ALICE, "gpu", "book", "--cancel", number).run().ok();
         for (int gpu : new int[] {0, 1}) {
