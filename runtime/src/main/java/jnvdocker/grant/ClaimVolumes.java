@@ -215,12 +215,18 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     private Claim claim(String id) throws IOException, RefusedException {
-        Optional<Claim> known = registry.claims().claim(id);
+        Optional<Claim> known = known(id);
         if (known.isEmpty() && !reconciler.isComplete()) {
             restore(id);
-            known = registry.claims().claim(id);
+            known = known(id);
         }
         return known.orElseThrow(() -> unknown(ClaimNames.volume(id)));
+    }
+
+    /** One with a lease is in memory: it does not have to wait until others have written. */
+    private Optional<Claim> known(String id) throws IOException {
+        Optional<Claim> leased = registry.liveOf(id).map(Lease::claim);
+        return leased.isPresent() ? leased : registry.claims().claim(id);
     }
 
     private void restore(String id) throws RefusedException {
