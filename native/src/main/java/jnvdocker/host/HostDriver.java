@@ -61,6 +61,19 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         return new HostDriver(readVersion(host), readGpus(host));
     }
 
+    /**
+     * Returns the GPUs of a host; none when no driver is loaded.
+     *
+     * @throws IOException when the driver's files cannot be read or understood
+     */
+    public static List<Gpu> gpusIfAny(Host host) throws IOException {
+        try {
+            return read(host).gpus();
+        } catch (NoDriverException e) {
+            return List.of();
+        }
+    }
+
     /** Whether the driver's kernel module is loaded. */
     public static boolean isLoaded(Host host) throws IOException {
         return Files.exists(host.resolve(PROC_VERSION)) || Files.exists(host.resolve(SYS_VERSION));

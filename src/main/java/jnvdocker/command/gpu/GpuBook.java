@@ -7,7 +7,6 @@ import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -208,7 +207,7 @@ final class GpuBook implements Callable<Integer> {
                         Column.of("GPUS"),
                         Column.of("FROM"),
                         Column.of("UNTIL"));
-        List<Gpu> present = present();
+        List<Gpu> present = HostDriver.gpusIfAny(host);
         for (Booking booking : all) {
             table.row(
                     booking.id(),
@@ -221,16 +220,8 @@ final class GpuBook implements Callable<Integer> {
     }
 
     private String gpusOf(Booking booking) throws IOException {
-        return (booking.gpus().size() == 1 ? "GPU " : "GPUs ") + numbers(booking, present());
-    }
-
-    /** A host without a driver has no GPUs. */
-    private List<Gpu> present() throws IOException {
-        try {
-            return HostDriver.read(host).gpus();
-        } catch (NoDriverException e) {
-            return List.of();
-        }
+        return (booking.gpus().size() == 1 ? "GPU " : "GPUs ")
+                + numbers(booking, HostDriver.gpusIfAny(host));
     }
 
     /** Their numbers now; the UUID of a GPU that the driver does not show. */

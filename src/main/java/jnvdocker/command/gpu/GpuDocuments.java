@@ -4,7 +4,6 @@ import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.host.NoDriverException;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
@@ -152,7 +151,7 @@ public final class GpuDocuments {
     /** Returns what they are now; a host without a driver has no GPUs. */
     public Snapshot snapshot() throws IOException {
         GpuNotes notes = notes();
-        List<GpuStatus> gpus = notes.on(leases.status(allOrNone()));
+        List<GpuStatus> gpus = notes.on(leases.status(HostDriver.gpusIfAny(host)));
         List<GpuJson> documents = documents(gpus, notes);
         List<GpuLine> lines = new ArrayList<>();
         for (int i = 0; i < documents.size(); i++) {
@@ -171,14 +170,6 @@ public final class GpuDocuments {
 
     private List<Gpu> all() throws IOException {
         return HostDriver.read(host).gpus();
-    }
-
-    private List<Gpu> allOrNone() throws IOException {
-        try {
-            return all();
-        } catch (NoDriverException e) {
-            return List.of();
-        }
     }
 
     private GpuNotes notes() throws IOException {
