@@ -9,8 +9,12 @@ import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.sql.SQLException;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Claims on disk: which there are, which containers they belong to, and what has become of those. A
@@ -18,11 +22,13 @@ import java.util.Optional;
  */
 public final class ClaimStore {
     private final RegistryDatabase database;
+    private final Ledger.Source ledger;
     private final String boot;
     private final BootTime time;
 
-    ClaimStore(RegistryDatabase database, String boot, BootTime time) {
+    ClaimStore(RegistryDatabase database, Ledger.Source ledger, String boot, BootTime time) {
         this.database = database;
+        this.ledger = ledger;
         this.boot = boot;
         this.time = time;
     }
@@ -106,7 +112,7 @@ public final class ClaimStore {
                 transaction.update("UPDATE claim SET container = NULL WHERE id = ?", claim));
     }
 
-    /** Whether a claim was released by force and has not been started since. */
+    /** Whether a claim, be it forgotten, was released by force and has not been started since. */
     public boolean isReleased(String claim) throws IOException {
         return database.transaction(transaction ->
                 transaction
@@ -177,7 +183,7 @@ public final class ClaimStore {
 
     /** A claim that is not forgotten. */
     public Optional<Claim> claim(String id) throws IOException {
-        return database.transaction(transaction -> LeaseRows.claim(transaction, id));
+        return known(id).map(Ledger.Known::claim);
     }
 
     /** Whether a claim, be it forgotten, is for a GPU, or for any of its parts. */
@@ -217,25 +223,17 @@ public final class ClaimStore {
 
     /** Whether docker was notified of the claim's volume. */
     public boolean hasVolume(String claim) throws IOException {
-        return database.transaction(transaction ->
-                transaction
-                                .first(
-                                        row -> row.getInt(1),
-                                        "SELECT volume FROM claim WHERE id = ? AND forgotten IS"
-                                                + " NULL",
-                                        claim)
-                                .orElse(0)
-                        == 1);
+        return known(claim).filter(Ledger.Known::volume).isPresent();
     }
 
     /** All claims that are not forgotten, the oldest first. */
     public List<Claim> all() throws IOException {
-        return database.transaction(LeaseRows::claims);
+        return listed(_ -> true);
     }
 
     /** The claims that are not forgotten and have a volume that docker was notified of. */
     public List<Claim> withVolume() throws IOException {
-        return database.transaction(LeaseRows::claimsWithVolume);
+        return listed(Ledger.Known::volume);
     }
 
     /** The forgotten claims with a volume that docker was notified of, the latest first. */
@@ -246,7 +244,25 @@ public final class ClaimStore {
 
     /** The claims without a known container and without a lease, which may be obsolete. */
     public List<Claim> unused() throws IOException {
-        return database.transaction(LeaseRows::unused);
+        Ledger present = ledger.present();
+        Set<String> leased =
+                present.live().stream()
+                        .map(lease -> lease.claim().id())
+                        .collect(Collectors.toSet());
+        return listed(known ->
+                known.claim().container().isEmpty() && !leased.contains(known.claim().id()));
+    }
+
+    private Optional<Ledger.Known> known(String claim) throws IOException {
+        return Optional.ofNullable(ledger.present().claims().get(claim));
+    }
+
+    private List<Claim> listed(Predicate<Ledger.Known> which) throws IOException {
+        return ledger.present().claims().values().stream()
+                .filter(which)
+                .map(Ledger.Known::claim)
+                .sorted(Comparator.comparing(Claim::created).thenComparing(Claim::id))
+                .toList();
     }
 
     /** Everything that an engine knows is known here too. */

@@ -49,7 +49,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private LeaseRegistry(RegistryDatabase database, String boot, BootTime time, Ledger ledger) {
         this.database = database;
         this.ledger = ledger;
-        this.claims = new ClaimStore(database, boot, time);
+        this.claims = new ClaimStore(database, this::present, boot, time);
         this.history = new LeaseHistory(database, boot, time);
         this.idle = new IdleStore(database, boot);
         this.timeline = new Timeline(database, time);
@@ -286,8 +286,7 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** All leases that GPUs are held under, the oldest first. */
     public List<Lease> live() throws IOException {
-        check();
-        return ledger.live();
+        return present().live();
     }
 
     /** All leases that GPUs are held under, by the ids of their claims. */
@@ -299,16 +298,16 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** The leases, and since when the other GPUs are idle. */
     public Holdings holdings() throws IOException {
-        check();
-        return holdingsNow();
+        return present().holdings(time.now());
     }
 
-    /** Called before the ledger is read, which needs no transaction. */
-    private void check() throws RegistryException {
+    /** The ledger of this moment, which needs no transaction. */
+    Ledger present() throws RegistryException {
         database.check();
         if (time.hasJumped()) {
             history.followTheClock();
         }
+        return ledger;
     }
 
     private Holdings holdingsNow() {
@@ -326,7 +325,7 @@ public final class LeaseRegistry implements AutoCloseable {
      * become free, or may have.
      */
     private Runnable read(Transaction transaction) throws SQLException {
-        Ledger next = Ledger.read(transaction);
+        Ledger next = ledger.after(transaction);
         return () -> {
             boolean freed = next.frees(ledger);
             ledger = next;

@@ -17,8 +17,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -49,18 +51,6 @@ final class LeaseRows {
                 id);
     }
 
-    static List<Claim> claims(Transaction transaction) throws SQLException {
-        return transaction.list(
-                LeaseRows::claim,
-                "SELECT " + CLAIM + " FROM claim WHERE forgotten IS NULL ORDER BY created, id");
-    }
-
-    static List<Claim> claimsWithVolume(Transaction transaction) throws SQLException {
-        return transaction.list(
-                LeaseRows::claim,
-                "SELECT " + CLAIM + " FROM claim WHERE forgotten IS NULL AND volume ORDER BY id");
-    }
-
     static List<Claim> forgottenWithVolume(Transaction transaction, int limit) throws SQLException {
         return transaction.list(
                 LeaseRows::claim,
@@ -71,30 +61,39 @@ final class LeaseRows {
                 limit);
     }
 
-    static List<Claim> unused(Transaction transaction) throws SQLException {
-        return transaction.list(
-                LeaseRows::claim,
-                "SELECT "
-                        + CLAIM
-                        + " FROM claim WHERE forgotten IS NULL AND container IS NULL"
-                        + " AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.claim = claim.id"
-                        + " AND until IS NULL)");
+    /** The claims that are not forgotten, by their ids. */
+    static Map<String, Ledger.Known> known(Transaction transaction) throws SQLException {
+        return known(transaction, "TRUE");
     }
 
-    static Optional<Lease> liveOf(Transaction transaction, String claim) throws SQLException {
-        return transaction.first(
-                LeaseRows::lease, LEASE + "WHERE lease.claim = ? AND until IS NULL", claim);
+    /** Those of them that were {@link Touched}. */
+    static Map<String, Ledger.Known> touched(Transaction transaction) throws SQLException {
+        return known(transaction, "claim.id " + Touched.IS_TOUCHED);
     }
 
+    private static Map<String, Ledger.Known> known(Transaction transaction, String which)
+            throws SQLException {
+        Map<String, Ledger.Known> known = new HashMap<>();
+        transaction.list(
+                row -> known.put(row.getString("claim_id"), known(row)),
+                "SELECT " + CLAIM + ", volume FROM claim WHERE forgotten IS NULL AND " + which);
+        return known;
+    }
+
+    private static Ledger.Known known(ResultSet row) throws SQLException {
+        return new Ledger.Known(claim(row), row.getBoolean("volume"));
+    }
+
+    /** The live leases, the oldest first. */
     static List<Lease> live(Transaction transaction) throws SQLException {
         return transaction.list(LeaseRows::lease, LEASE + "WHERE until IS NULL ORDER BY lease.id");
     }
 
-    /** The live leases that exclude others from the GPUs of a claim. */
-    static List<Lease> liveOn(Transaction transaction, Claim claim) throws SQLException {
-        return live(transaction).stream()
-                .filter(lease -> claim.gpus().stream().anyMatch(lease::excludes))
-                .toList();
+    /** Those of them whose claims were {@link Touched}. */
+    static List<Lease> touchedLive(Transaction transaction) throws SQLException {
+        return transaction.list(
+                LeaseRows::lease,
+                LEASE + "WHERE until IS NULL AND lease.claim " + Touched.IS_TOUCHED);
     }
 
     /** Ended leases with a number less than {@code before}, the latest first. */

@@ -1,6 +1,7 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.Booking;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -8,32 +9,78 @@ import jnvdocker.lease.Owner;
 
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * All that a choice of GPUs is made on, in memory, as it was committed last. It is read again after
- * each change, so that it cannot differ from what is on disk.
+ * All that a choice of GPUs is made on, and the claims, in memory, as they were committed last.
+ * After each change that which was {@link Touched} is read again.
  *
+ * @param claims by their ids
  * @param live the leases that GPUs are held under, the oldest first
+ * @param held the same, by the UUIDs of their GPUs
  * @param idleSince when GPUs were given back, by UUID
  * @param stopped the containers that held these GPUs last, by UUID
  * @param cordoned by command, by UUID
  * @param booked the first to begin first, with those that are over
  */
 record Ledger(
+        Map<String, Known> claims,
         List<Lease> live,
         Map<String, Lease> held,
         Map<String, Instant> idleSince,
         Map<String, Holdings.Stopped> stopped,
         Map<String, Cordon.ByCommand> cordoned,
         List<Booking> booked) {
+    /**
+     * A claim that is not forgotten.
+     *
+     * @param volume whether docker was notified of its volume
+     */
+    record Known(Claim claim, boolean volume) {}
+
+    /** A ledger that is as the database was when its last transaction was committed. */
+    @FunctionalInterface
+    interface Source {
+        /**
+         * @throws RegistryException when the database is damaged
+         */
+        Ledger present() throws RegistryException;
+    }
+
+    /** Reads the whole ledger. */
     static Ledger read(Transaction transaction) throws SQLException {
-        List<Lease> live = LeaseRows.live(transaction);
+        return of(LeaseRows.known(transaction), LeaseRows.live(transaction), transaction);
+    }
+
+    /** The ledger after a transaction that is about to be committed. */
+    Ledger after(Transaction transaction) throws SQLException {
+        Set<String> touched = Touched.in(transaction);
+        if (touched.isEmpty()) {
+            return this;
+        }
+        Map<String, Known> known = new HashMap<>(claims);
+        known.keySet().removeAll(touched);
+        known.putAll(LeaseRows.touched(transaction));
+        List<Lease> leases =
+                Stream.concat(
+                                live.stream()
+                                        .filter(lease -> !touched.contains(lease.claim().id())),
+                                LeaseRows.touchedLive(transaction).stream())
+                        .sorted(Comparator.comparing(Lease::id))
+                        .toList();
+        return of(known, leases, transaction);
+    }
+
+    private static Ledger of(Map<String, Known> claims, List<Lease> live, Transaction transaction)
+            throws SQLException {
         Map<String, Lease> held = new HashMap<>();
         for (Lease lease : live) {
             lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
@@ -43,6 +90,7 @@ record Ledger(
                 row -> idle.put(row.getString(1), Instant.ofEpochMilli(row.getLong(2))),
                 "SELECT uuid, idle_since FROM gpu");
         return new Ledger(
+                Collections.unmodifiableMap(claims),
                 List.copyOf(live),
                 Map.copyOf(held),
                 Map.copyOf(idle),

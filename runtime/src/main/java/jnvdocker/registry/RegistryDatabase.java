@@ -121,7 +121,8 @@ public final class RegistryDatabase implements AutoCloseable {
     @FunctionalInterface
     interface Follower {
         /**
-         * Reads the state that a transaction is about to commit.
+         * Reads from the state that a transaction is about to commit all that it has {@link
+         * Touched}.
          *
          * @return makes it the present one, once it is on disk; called before the next transaction
          */
@@ -178,6 +179,7 @@ public final class RegistryDatabase implements AutoCloseable {
                                 if (transaction.hasChanged()) {
                                     generation.write(next(transaction, generation));
                                     committed[0] = follower.read(transaction);
+                                    Touched.clear(transaction);
                                 }
                                 after.addAll(transaction.after());
                                 return done;
@@ -307,6 +309,7 @@ public final class RegistryDatabase implements AutoCloseable {
         SQLiteConfig config = new SQLiteConfig();
         config.setJournalMode(SQLiteConfig.JournalMode.WAL);
         config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
+        config.setTempStore(SQLiteConfig.TempStore.MEMORY);
         config.enforceForeignKeys(true);
         config.setBusyTimeout(BUSY_MILLIS);
         Connection connection =
@@ -314,6 +317,7 @@ public final class RegistryDatabase implements AutoCloseable {
         try {
             Statements statements = new Statements(connection);
             int version = prepare(connection, statements, file, damage);
+            Touched.note(connection);
             Generation generation = Generation.open(file.getParent());
             boolean other = isAnother(statements, version, generation);
             return new RegistryDatabase(file, connection, statements, generation, other, damage);

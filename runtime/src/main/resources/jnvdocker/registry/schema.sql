@@ -78,12 +78,13 @@ CREATE INDEX live_gpu ON lease_gpu (gpu) WHERE live;
 CREATE INDEX live_parent ON lease_gpu (parent) WHERE live;
 CREATE INDEX leases_of_gpu ON lease_gpu (gpu, lease);
 
+-- The indexes are named, since SQLite would go through all leases that a GPU ever had.
 CREATE TRIGGER exclusive_or_shared_whole_or_parts BEFORE INSERT ON lease_gpu WHEN NEW.live
 BEGIN
   SELECT RAISE(ABORT, 'the GPU is held in another way')
-  WHERE EXISTS (SELECT 1 FROM lease_gpu WHERE live AND gpu = NEW.gpu AND mode <> NEW.mode)
-    OR EXISTS (SELECT 1 FROM lease_gpu WHERE live AND gpu = NEW.parent)
-    OR EXISTS (SELECT 1 FROM lease_gpu WHERE live AND parent = NEW.gpu);
+  WHERE EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_gpu WHERE live AND gpu = NEW.gpu AND mode <> NEW.mode)
+    OR EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_gpu WHERE live AND gpu = NEW.parent)
+    OR EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_parent WHERE live AND parent = NEW.gpu);
 END;
 
 CREATE TRIGGER live_only_with_its_lease BEFORE INSERT ON lease_gpu

@@ -19,6 +19,7 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LedgerCheck;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeInfo;
 
@@ -135,6 +136,7 @@ final class ModelCheck {
 
     private void registryAgrees() throws IOException {
         LeaseRegistry registry = world.daemon.parts().registry();
+        LedgerCheck.check(registry, world.state);
         List<Lease> live = registry.live();
         gpusHaveOneLease(live);
         leasesGrow(live);

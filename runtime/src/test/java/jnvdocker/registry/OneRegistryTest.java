@@ -25,6 +25,7 @@ abstract class OneRegistryTest {
 
     @AfterEach
     void close() throws IOException {
+        LedgerCheck.check(registry, folder);
         registry.close();
     }
 }
