@@ -5,6 +5,7 @@ import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -37,6 +38,8 @@ public final class LeaseBench {
             for (int clients : new int[] {1, CLIENTS}) {
                 Times of = new Times();
                 Times ofMany = new Times();
+                Duration before = few.daemon.processorTime();
+                Duration beforeMany = more.daemon.processorTime();
                 for (int round = 0; round < ROUNDS; round++) {
                     few.round(clients, of);
                     more.round(clients, ofMany);
@@ -45,6 +48,14 @@ public final class LeaseBench {
                 compare("plan", of.plan, ofMany.plan, many);
                 compare("Mount", of.mount, ofMany.mount, many);
                 compare("Unmount", of.unmount, ofMany.unmount, many);
+                System.out.printf(
+                        Locale.ROOT,
+                        "  the daemon has a processor for %.1f ms a lease with %d containers, for"
+                                + " %.1f ms with %d%n",
+                        few.cost(before),
+                        FEW,
+                        more.cost(beforeMany),
+                        many);
             }
         }
     }
@@ -88,6 +99,11 @@ public final class LeaseBench {
             // Each lease ends a quarter of a second after its unmount, which must not coincide with
             // a plan.
             Thread.sleep(1_500);
+        }
+
+        /** Milliseconds of a processor for each lease of all rounds since then. */
+        double cost(Duration before) {
+            return daemon.processorTime().minus(before).toMillis() / (double) (ROUNDS * GPUS);
         }
 
         private Void lease(Times times) throws IOException {

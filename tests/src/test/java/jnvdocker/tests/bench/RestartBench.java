@@ -8,6 +8,7 @@ import jnvdocker.tests.world.TestEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -23,7 +24,6 @@ public final class RestartBench {
     private static final int PARTS = 8;
     private static final int WARM_UP = 40;
     private static final Pattern USED = Pattern.compile("used (\\d+)K");
-    private static final int TICK_MILLIS = 10; // as on all systems
 
     private RestartBench() {}
 
@@ -42,14 +42,14 @@ public final class RestartBench {
             int done = 0;
             for (int part = 1; part <= PARTS; part++) {
                 int next = restarts * part / PARTS;
-                long before = cpuMillis(pid);
+                Duration before = lab.daemon().processorTime();
                 Samples samples = restart(lab, next - done);
-                long cost = cpuMillis(pid) - before;
+                Duration cost = lab.daemon().processorTime().minus(before);
                 System.out.printf(
                         Locale.ROOT,
                         "%s   the daemon %.1f ms of a processor each%n",
                         samples,
-                        (double) cost / (next - done));
+                        (double) cost.toMillis() / (next - done));
                 done = next;
                 say(done, pid);
             }
@@ -92,11 +92,5 @@ public final class RestartBench {
 
     private static long kilobytes(MatchResult match) {
         return Long.parseLong(match.group(1));
-    }
-
-    private static long cpuMillis(long pid) throws IOException {
-        String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
-        String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
-        return (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * TICK_MILLIS;
     }
 }

@@ -6,6 +6,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -138,6 +139,15 @@ public final class TestDaemon implements AutoCloseable {
         } catch (IOException e) {
             return OptionalLong.empty();
         }
+    }
+
+    /** How long it has had a processor, since it started. */
+    public Duration processorTime() {
+        return ProcessHandle.of(pid().orElseThrow())
+                .orElseThrow()
+                .info()
+                .totalCpuDuration()
+                .orElseThrow();
     }
 
     /** Ends the daemon as systemd does, and waits until it is gone. */
