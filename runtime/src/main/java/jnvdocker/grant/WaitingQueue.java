@@ -11,10 +11,14 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * The clients that wait for GPUs, first come, first served: none takes a GPU that an earlier one
@@ -44,6 +48,9 @@ public final class WaitingQueue {
 
     /** The places in order of their numbers; the list is replaced when a client comes or goes. */
     private volatile List<Place> places;
+
+    /** Those that are to have a place, which is being written. */
+    private final Set<LeaseRequest> entering = Collections.newSetFromMap(new IdentityHashMap<>());
 
     private WaitingQueue(
             LeaseRegistry registry,
@@ -76,9 +83,27 @@ public final class WaitingQueue {
      */
     Place enter(LeaseRequest request, Optional<Duration> limit)
             throws RefusedException, IOException {
+        begin(request);
+        try {
+            return enterCounted(request, limit);
+        } finally {
+            end(request);
+        }
+    }
+
+    /** Counts a client among those that wait, before that is written: many may come at once. */
+    private synchronized void begin(LeaseRequest request) throws RefusedException {
         if (!has(request.client())) {
             refuseTooMany(request);
         }
+        entering.add(request);
+    }
+
+    private synchronized void end(LeaseRequest request) {
+        entering.remove(request);
+    }
+
+    private Place enterCounted(LeaseRequest request, Optional<Duration> limit) throws IOException {
         Ticket ticket = registry.addTicket(request.ticket());
         // It may have waited for the daemon before this one.
         Duration before = Duration.between(ticket.since(), registry.now());
@@ -87,6 +112,7 @@ public final class WaitingQueue {
         Place place = Place.of(ticket, late);
         Optional<Place> replaced;
         synchronized (this) {
+            end(request);
             replaced = remove(ticket.id());
             List<Place> now = new ArrayList<>(places);
             now.add(place);
@@ -99,7 +125,11 @@ public final class WaitingQueue {
     }
 
     private void refuseTooMany(LeaseRequest request) throws RefusedException {
-        List<Place> now = places;
+        List<Ticket> now =
+                Stream.concat(
+                                places.stream().map(Place::ticket),
+                                entering.stream().map(LeaseRequest::ticket))
+                        .toList();
         if (now.size() >= MOST) {
             throw new RefusedException(
                     now.size() + " clients already wait for GPUs, the maximum",
@@ -108,7 +138,6 @@ public final class WaitingQueue {
         int uid = request.owner().uid();
         long waiting =
                 now.stream()
-                        .map(Place::ticket)
                         .filter(ticket -> ticket.owner().uid() == uid && !ticket.isScheduled())
                         .count();
         if (uid != 0

@@ -36,6 +36,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -125,7 +126,8 @@ public final class GpuCommand {
                 new Printout(client, false, screen),
                 screen,
                 new GpuUninstall(uninstall, installation, request),
-                successors(request, client));
+                successors(List.of(), request, client),
+                Optional.empty());
     }
 
     /** What these commands show to every caller. */
@@ -138,7 +140,7 @@ public final class GpuCommand {
      */
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        Successors successors = successors(request, client);
+        Successors successors = successors(arguments, request, client);
         execute(arguments, successors, request, client);
         if (successors.ready().isPresent()) {
             successors.ready().get().start();
@@ -152,9 +154,10 @@ public final class GpuCommand {
         }
     }
 
-    private Successors successors(ClientRequest request, ClientConnection client) {
+    private Successors successors(
+            List<String> arguments, ClientRequest request, ClientConnection client) {
         return new Successors(
-                new GpuRun(inventory, leases, request, client),
+                new GpuRun(arguments, inventory, leases, request, client),
                 new GpuRemake(startContainer, leases, request, client),
                 new GpuPage(settings, request, client));
     }
@@ -170,7 +173,15 @@ public final class GpuCommand {
         Printout out = new Printout(client, mayBeShownAgain, screen);
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
-        CommandLine gpu = commands(request, client, out, screen, departure, successors);
+        CommandLine gpu =
+                commands(
+                        request,
+                        client,
+                        out,
+                        screen,
+                        departure,
+                        successors,
+                        arguments.stream().findFirst());
         gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = gpu.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
@@ -190,63 +201,70 @@ public final class GpuCommand {
         }
     }
 
+    /**
+     * @param word that comes first: if it is a command's name, no other command is made, since the
+     *     model of all takes some 150 KB
+     */
     private CommandLine commands(
             ClientRequest request,
             ClientConnection client,
             Printout out,
             Screen screen,
             GpuUninstall departure,
-            Successors successors) {
-        CommandLine gpu =
-                new CommandLine(new Gpu())
-                        .addSubcommand(
-                                new GpuLs(host, leases, readings, idle, hosts(client), screen))
-                        .addSubcommand(new GpuTop(host, leases, readings, idle, screen))
-                        .addSubcommand(new GpuFind(leases, request, hosts(client), screen))
-                        .addSubcommand(new GpuTopology(host, leases, topologies, screen))
-                        .addSubcommand(
-                                new GpuWhy(host, leases, readings, idle, mayEnd(request), screen))
-                        .addSubcommand(new GpuIdle(idle, screen))
-                        .addSubcommand(new CommandLine(successors.run()).setStopAtPositional(true))
-                        .addSubcommand(successors.remake())
-                        .addSubcommand(new GpuLeases(leases, screen, out))
-                        .addSubcommand(new GpuQueue(leases, screen))
-                        .addSubcommand(new GpuBook(host, leases, request, screen))
-                        .addSubcommand(new GpuLimits(leases, request, screen))
-                        .addSubcommand(new GpuRefusals(leases, request, screen))
-                        .addSubcommand(
-                                new GpuHistory(
-                                        host,
-                                        leases,
-                                        settings.keepHistory().get(),
-                                        request.variable("TZ"),
-                                        hosts(client),
-                                        screen,
-                                        out))
-                        .addSubcommand(successors.page())
-                        .addSubcommand(new GpuExtend(leases, request))
-                        .addSubcommand(new GpuRelease(leases, request))
-                        .addSubcommand(new GpuCordon(host, leases, request))
-                        .addSubcommand(new GpuUncordon(host, leases, request))
-                        .addSubcommand(
-                                new GpuNeedsCommand(
-                                        host,
-                                        cuda,
-                                        new ImageSource(
-                                                engine,
-                                                request,
-                                                client,
-                                                Caller.isRoot(request)
-                                                        ? readingRoots
-                                                        : readingArchives),
-                                        this::facts,
-                                        screen))
-                        .addSubcommand(new GpuVolume(host, volumes, served, prune, request))
-                        .addSubcommand(new GpuDoctor(doctor, screen))
-                        .addSubcommand(new GpuPrune(prune, request))
-                        .addSubcommand(new GpuReload(reload, request))
-                        .addSubcommand(departure);
+            Successors successors,
+            Optional<String> word) {
+        Map<String, Supplier<?>> all = new LinkedHashMap<>();
+        all.put("ls", () -> new GpuLs(host, leases, readings, idle, hosts(client), screen));
+        all.put("top", () -> new GpuTop(host, leases, readings, idle, screen));
+        all.put("find", () -> new GpuFind(leases, request, hosts(client), screen));
+        all.put("topology", () -> new GpuTopology(host, leases, topologies, screen));
+        all.put("why", () -> new GpuWhy(host, leases, readings, idle, mayEnd(request), screen));
+        all.put("idle", () -> new GpuIdle(idle, screen));
+        all.put("run", () -> new CommandLine(successors.run()).setStopAtPositional(true));
+        all.put("remake", successors::remake);
+        all.put("leases", () -> new GpuLeases(leases, screen, out));
+        all.put("queue", () -> new GpuQueue(leases, screen));
+        all.put("book", () -> new GpuBook(host, leases, request, screen));
+        all.put("limits", () -> new GpuLimits(leases, request, screen));
+        all.put("refusals", () -> new GpuRefusals(leases, request, screen));
+        all.put(
+                "history",
+                () ->
+                        new GpuHistory(
+                                host,
+                                leases,
+                                settings.keepHistory().get(),
+                                request.variable("TZ"),
+                                hosts(client),
+                                screen,
+                                out));
+        all.put("page", successors::page);
+        all.put("extend", () -> new GpuExtend(leases, request));
+        all.put("release", () -> new GpuRelease(leases, request));
+        all.put("cordon", () -> new GpuCordon(host, leases, request));
+        all.put("uncordon", () -> new GpuUncordon(host, leases, request));
+        all.put(
+                "needs",
+                () ->
+                        new GpuNeedsCommand(
+                                host, cuda, images(request, client), this::facts, screen));
+        all.put("volume", () -> new GpuVolume(host, volumes, served, prune, request));
+        all.put("doctor", () -> new GpuDoctor(doctor, screen));
+        all.put("prune", () -> new GpuPrune(prune, request));
+        all.put("reload", () -> new GpuReload(reload, request));
+        all.put("uninstall", () -> departure);
+        CommandLine gpu = new CommandLine(new Gpu());
+        word.filter(all::containsKey)
+                .map(all::get)
+                .map(List::<Supplier<?>>of)
+                .orElseGet(() -> List.copyOf(all.values()))
+                .forEach(command -> gpu.addSubcommand(command.get()));
         return CommandGroup.of(gpu, request);
+    }
+
+    private ImageSource images(ClientRequest request, ClientConnection client) {
+        Semaphore turn = Caller.isRoot(request) ? readingRoots : readingArchives;
+        return new ImageSource(engine, request, client, turn);
     }
 
     private HostQuery hosts(ClientConnection client) {

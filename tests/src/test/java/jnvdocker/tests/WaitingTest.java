@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterAll;
@@ -368,5 +369,49 @@ class WaitingTest {
         }
         assertNobodyWaits();
         lab.awaitHolders(Map.of());
+    }
+
+    /** At most 256 may wait; the daemon has memory for those that come all the same. */
+    @Test
+    void aThousandAtOnceWaitOrAreRefused() {
+        Process holder = lab.as(ALICE, "gpu", "run", "--gpus=all", "sleep", "1000").start();
+        started.add(holder);
+        Lab.await(() ->
+                lab.jnvdocker("gpu", "leases", "--json").json().isEmpty()
+                        ? List.of("nothing is held")
+                        : List.of());
+        long daemon = lab.daemon().pid().orElseThrow();
+        String many =
+                "for i in $(seq 1000); do SUDO_UID=$((62000 + i % 50)) \"$0\" gpu run --gpu-wait"
+                        + " --gpus=device=0 true 2> \"$1/$i\" & done; wait";
+        Path said = Folders.make("many");
+        Process all =
+                Command.of(
+                                "setsid",
+                                "sh",
+                                "-c",
+                                many,
+                                Project.tree().resolve("bin/jnvdocker"),
+                                said)
+                        .with(lab.daemon().environment())
+                        .start();
+        try {
+            String count = "cd \"$0\" && cat -- * | grep -c '256 clients already wait' || true";
+            Lab.await(() -> {
+                String refused = Command.of("sh", "-c", count, said).run().ok().out().strip();
+                int waiting = lab.jnvdocker("gpu", "queue", "--json").json().size();
+                return waiting == 256 && refused.equals("744")
+                        ? List.of()
+                        : List.of(waiting + " wait, refused: " + refused);
+            });
+            assertEquals(daemon, lab.daemon().pid().orElseThrow());
+        } finally {
+            Command.of("pkill", "-KILL", "--session", all.pid()).run();
+            Folders.remove(said);
+        }
+        Lab.await(() ->
+                lab.jnvdocker("gpu", "queue", "--json").json().isEmpty()
+                        ? List.of()
+                        : List.of("some wait"));
     }
 }
