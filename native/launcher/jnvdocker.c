@@ -992,7 +992,8 @@ static bool is_for_daemon(const char *variable)
 {
 	static const char *const prefixes[] = {
 		"NV_", "NVIDIA_", "DOCKER_", "JNVDOCKER_", "SUDO_", "HOME=", "PATH=", "LD_LIBRARY_PATH=", "TERM=",
-		"NO_COLOR=", "CUDA_VISIBLE_DEVICES=", "TZ=", "DISPLAY=", "WAYLAND_DISPLAY=", NULL,
+		"NO_COLOR=", "CUDA_VISIBLE_DEVICES=", "SLURM_JOB_GPUS=", "SLURM_STEP_GPUS=", "TZ=", "DISPLAY=",
+		"WAYLAND_DISPLAY=", NULL,
 	};
 
 	for (const char *const *prefix = prefixes; *prefix != NULL; prefix++)

@@ -3,6 +3,7 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.HoldTime;
+import jnvdocker.command.caller.SlurmGpus;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Waiting;
@@ -24,13 +25,13 @@ import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.Stack;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -51,6 +52,7 @@ final class GpuRun implements Callable<Integer>, Successor {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
     private static final String WAIT = "--gpu-wait";
 
+    private final List<String> typed;
     private final GpuInventory inventory;
     private final Leases leases;
     private final ClientRequest request;
@@ -58,8 +60,6 @@ final class GpuRun implements Callable<Integer>, Successor {
     private Optional<GpuRequest> wanted = Optional.empty();
     private Optional<Waiting> waiting = Optional.empty();
     private Optional<Duration> time = Optional.empty();
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--gpus",
@@ -92,7 +92,17 @@ final class GpuRun implements Callable<Integer>, Successor {
             description = "The program and its arguments.")
     private List<String> command;
 
-    GpuRun(GpuInventory inventory, Leases leases, ClientRequest request, ClientConnection client) {
+    /**
+     * @param typed the words after {@code gpu}; picocli would say them, too, and keep the whole
+     *     model of the commands in memory as long as the client waits
+     */
+    GpuRun(
+            List<String> typed,
+            GpuInventory inventory,
+            Leases leases,
+            ClientRequest request,
+            ClientConnection client) {
+        this.typed = List.copyOf(typed);
         this.inventory = inventory;
         this.leases = leases;
         this.request = request;
@@ -127,7 +137,6 @@ final class GpuRun implements Callable<Integer>, Successor {
 
     /** Whether the command follows {@code --gpu-wait} directly. */
     private boolean isBehindWait() {
-        List<String> typed = spec.commandLine().getParseResult().originalArgs();
         int before = typed.size() - command.size() - 1;
         return before >= 0 && typed.get(before).equals(WAIT);
     }
@@ -138,7 +147,8 @@ final class GpuRun implements Callable<Integer>, Successor {
         }
         Optional<GpuRequest> variable = GpuRequest.parseVariable(request.variable("NV_GPU"));
         String visible = request.variable(VARIABLE);
-        if (variable.isEmpty() && !visible.isBlank()) {
+        // Slurm sets it in each job, and counts from 0 there.
+        if (variable.isEmpty() && !visible.isBlank() && !SlurmGpus.areNamed(request)) {
             client.message(
                     VARIABLE
                             + "="
@@ -171,10 +181,15 @@ final class GpuRun implements Callable<Integer>, Successor {
 
     private void become() throws IOException, RefusedException {
         ProcessId process = Caller.process(request);
+        Set<String> candidates =
+                SlurmGpus.of(request, wanted.orElseThrow(), inventory)
+                        .map(SlurmGpus::uuids)
+                        .orElse(Set.of());
         Optional<Claim> claim =
                 leases.claim(
                         new LeaseRequest(
                                         wanted.orElseThrow(),
+                                        candidates,
                                         Caller.owner(request),
                                         process,
                                         new Origin.HostProcess(name(command.getFirst())),

@@ -3,6 +3,7 @@ package jnvdocker.command.start;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.HoldTime;
+import jnvdocker.command.caller.SlurmGpus;
 import jnvdocker.command.caller.UserEngine;
 import jnvdocker.command.caller.UserVariables;
 import jnvdocker.container.Allocation;
@@ -256,8 +257,9 @@ public final class StartContainer {
                 () ->
                         Optional.of(CompatLibraries.areNamed(environment))
                                 .filter(_ -> ours.isEmpty());
+        Optional<SlurmGpus> job = SlurmGpus.of(request, wanted.get().request(), inventory);
         Set<String> candidates =
-                needsCheck.check(checked, wanted.get().request(), driver, compat, client);
+                candidates(checked, wanted.get().request(), driver, job, compat, client);
         if (ours.isPresent()) {
             proof.refuseWithoutRuntime(run, ours.get());
             LeaseRequest wish =
@@ -289,7 +291,7 @@ public final class StartContainer {
             // The client may have waited for days.
             HostDriver now = inventory.read();
             if (!now.version().equals(driver.version())) {
-                needsCheck.check(checked, wanted.get().request(), now, compat, client);
+                candidates(checked, wanted.get().request(), now, job, compat, client);
                 volumes.build(host, now.version());
             }
             Allocation allocation =
@@ -319,6 +321,23 @@ public final class StartContainer {
             }
             throw e;
         }
+    }
+
+    /**
+     * The UUIDs of the only GPUs that a container may be given, by its image and the Slurm job that
+     * it is started in; empty when it may any.
+     */
+    private Set<String> candidates(
+            GpuNeeds needs,
+            GpuRequest request,
+            HostDriver driver,
+            Optional<SlurmGpus> job,
+            Supplier<Optional<Boolean>> compat,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        HostDriver its = job.map(it -> it.only(driver)).orElse(driver);
+        Set<String> suited = needsCheck.check(needs, request, its, compat, client);
+        return suited.isEmpty() ? job.map(SlurmGpus::uuids).orElse(suited) : suited;
     }
 
     /**

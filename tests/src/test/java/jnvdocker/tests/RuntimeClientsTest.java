@@ -223,6 +223,36 @@ class RuntimeClientsTest {
         awaitNumbers(Map.of("alice", 1, "bob", 1));
     }
 
+    /**
+     * The calls that OpenStack Zun's Docker driver makes of docker-py for {@code openstack
+     * appcontainer create --runtime nvidia}, with a label or a variable; its network is Neutron's.
+     */
+    @Test
+    void zunsContainersHaveAGpuEach() {
+        String script =
+                """
+                import docker
+                client = docker.from_env().api
+                def create(name, **words):
+                    host = client.create_host_config(privileged=False, runtime='nvidia', binds={},
+                        mem_limit='512M', cpu_shares=1024, network_mode='none',
+                        restart_policy={'Name': 'no', 'MaximumRetryCount': 0})
+                    made = client.create_container('plain', name=name, command=['sleep', '1000'],
+                        working_dir=None, tty=False, stdin_open=False, hostname=None, entrypoint=None,
+                        volumes=[], host_config=host, **words)
+                    client.start(made['Id'])
+                create('zun-1', labels={'jnvdocker.gpus': '2'}, environment={})
+                create('zunb-1', labels={}, environment={'NVIDIA_VISIBLE_DEVICES': '3'})
+                try:
+                    create('zunc-1', labels={'jnvdocker.gpus': '2'}, environment={})
+                except docker.errors.APIError as refused:
+                    print(refused)
+                """;
+        String out = Client.DOCKER_PY.command(lab, "-c", script).run().ok().out();
+        awaitNumbers(Map.of("zun", 2, "zunb", 1));
+        assertTrue(out.contains("held by somebody's container zun"), out);
+    }
+
     @Test
     void containerdsOwnClientGetsFreeOnesByAnAnnotation() {
         importForCtr();
