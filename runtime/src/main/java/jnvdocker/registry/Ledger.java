@@ -74,7 +74,7 @@ record Ledger(
                                 live.stream()
                                         .filter(lease -> !touched.contains(lease.claim().id())),
                                 LeaseRows.touchedLive(transaction).stream())
-                        .sorted(Comparator.comparing(Lease::id))
+                        .sorted(Comparator.comparingLong(Lease::id))
                         .toList();
         return of(known, leases, transaction);
     }
