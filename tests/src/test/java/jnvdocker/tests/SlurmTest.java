@@ -133,7 +133,16 @@ class SlurmTest extends OneEngineTest {
         assertEquals("", example("prolog", "1,3").ok().err());
         Command.Result other = lab.as(BOB, "run", "--rm", "--gpus=device=1", "plain", "true").run();
         assertTrue(other.err().contains("is booked for uid 61001 until"), other::toString);
-        lab.as(ALICE, "run", "-d", "--gpus=all", "--name=job", "plain", "sleep", "1000")
+        lab.as(
+                        ALICE,
+                        "run",
+                        "-d",
+                        "--gpus=all",
+                        "--name=job",
+                        "--stop-signal=KILL",
+                        "plain",
+                        "sleep",
+                        "1000")
                 .with("SLURM_JOB_GPUS", "1,3")
                 .run()
                 .ok();
