@@ -215,18 +215,12 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     private Claim claim(String id) throws IOException, RefusedException {
-        Optional<Claim> known = known(id);
+        Optional<Claim> known = registry.claims().claim(id);
         if (known.isEmpty() && !reconciler.isComplete()) {
             restore(id);
-            known = known(id);
+            known = registry.claims().claim(id);
         }
         return known.orElseThrow(() -> unknown(ClaimNames.volume(id)));
-    }
-
-    /** One with a lease is in memory: it does not have to wait until others have written. */
-    private Optional<Claim> known(String id) throws IOException {
-        Optional<Claim> leased = registry.liveOf(id).map(Lease::claim);
-        return leased.isPresent() ? leased : registry.claims().claim(id);
     }
 
     private void restore(String id) throws RefusedException {
