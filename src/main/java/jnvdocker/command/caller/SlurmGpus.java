@@ -125,6 +125,13 @@ public record SlurmGpus(String variable, List<Gpu> gpus) {
         return new HostDriver(driver.version(), gpus);
     }
 
+    /** A request that means the same to those who know nothing of the job. */
+    public GpuRequest named(GpuRequest wanted) {
+        return wanted instanceof GpuRequest.All
+                ? new GpuRequest.Devices(gpus.stream().map(Gpu::id).toList())
+                : wanted;
+    }
+
     /** Their UUIDs. */
     public Set<String> uuids() {
         return gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());

@@ -262,9 +262,10 @@ public final class StartContainer {
                 candidates(checked, wanted.get().request(), driver, job, compat, client);
         if (ours.isPresent()) {
             proof.refuseWithoutRuntime(run, ours.get());
+            GpuRequest named = wanted.get().request();
             LeaseRequest wish =
                     new LeaseRequest(
-                            wanted.get().request(),
+                            job.map(it -> it.named(named)).orElse(named),
                             candidates,
                             Caller.owner(request),
                             Caller.process(request),

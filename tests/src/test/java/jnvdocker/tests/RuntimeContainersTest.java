@@ -495,6 +495,18 @@ class RuntimeContainersTest {
         assertTrue(lab.jnvdocker("gpu", "ls").ok().out().matches("(?s).*HELD +root +train .*"));
     }
 
+    /** The runtime knows nothing of the job. */
+    @Test
+    void jnvdockerRunInASlurmJobGivesItTheJobsGpus() {
+        lab.daemon()
+                .jnvdocker("run", "-d", "--name=job", "--gpus=all", "plain", "sleep", "1000")
+                .with("SLURM_JOB_GPUS", "1,3")
+                .run()
+                .ok();
+        awaitNumbers(Map.of("job", 2));
+        assertEquals(Map.of(1, "job", 3, "job"), lab.registry().holders());
+    }
+
     /** Docker does not know that such a container uses it. */
     @Test
     void driverVolumeStaysAsLongAsAContainerHasIt() {
