@@ -95,8 +95,8 @@ public final class WaitingQueue {
     private synchronized void begin(LeaseRequest request) throws RefusedException {
         if (!has(request.client())) {
             refuseTooMany(request);
+            entering.add(request);
         }
-        entering.add(request);
     }
 
     private synchronized void end(LeaseRequest request) {
