@@ -17,8 +17,9 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Claims on disk: which there are, which containers they belong to, and what has become of those. A
- * claim without a lease is here alone.
+ * Claims on disk: which there are, which containers they belong to, and what has become of those.
+ * Those that are not forgotten are read from the {@link Ledger}. A claim without a lease is here
+ * alone.
  */
 public final class ClaimStore {
     private final RegistryDatabase database;

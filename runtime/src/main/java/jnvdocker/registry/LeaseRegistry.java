@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The present and past holders of GPUs, on disk. Each method is one transaction; that a GPU has one
+ * The present and past holders of GPUs, on disk. Each change is one transaction; that a GPU has one
  * holder is the database's own rule. Nothing here inspects processes or engines: what callers
  * report is taken as true.
  */

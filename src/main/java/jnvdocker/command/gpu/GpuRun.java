@@ -93,8 +93,8 @@ final class GpuRun implements Callable<Integer>, Successor {
     private List<String> command;
 
     /**
-     * @param typed the words after {@code gpu}; picocli would say them, too, and keep the whole
-     *     model of the commands in memory as long as the client waits
+     * @param typed the words after {@code gpu}; picocli has them, too, but its model of the
+     *     commands would stay in memory as long as the client waits
      */
     GpuRun(
             List<String> typed,

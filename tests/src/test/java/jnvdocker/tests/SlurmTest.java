@@ -118,7 +118,6 @@ class SlurmTest extends OneEngineTest {
         return Command.of(EXAMPLES.resolve(name))
                 .with(lab.daemon().environment())
                 .with("PATH", programs + ":" + System.getenv("PATH"))
-                .with("SLURM_JOB_ID", "17")
                 .with("SLURM_JOB_UID", Integer.toString(ALICE))
                 .with("SLURM_JOB_GPUS", gpus)
                 .run();

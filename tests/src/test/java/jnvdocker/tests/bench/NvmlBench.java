@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -24,7 +25,6 @@ public final class NvmlBench {
     private static final int ROUNDS = 10;
     private static final int GPUS = 8;
     private static final long WATCHED_MILLIS = 20_000;
-    private static final double TICKS = 100; // per second, as on all systems
 
     private NvmlBench() {}
 
@@ -74,7 +74,7 @@ public final class NvmlBench {
         private final List<Double> shares = new ArrayList<>();
         private final Samples runs = new Samples(1000);
         private Process watch;
-        private long ticks;
+        private Duration before;
         private long began;
 
         Subject(String name) {
@@ -94,20 +94,16 @@ public final class NvmlBench {
                             .start();
         }
 
-        void begin() throws IOException {
-            ticks = ticks();
+        void begin() {
+            before = daemon.processorTime();
             began = System.nanoTime();
         }
 
-        void end() throws IOException {
-            shares.add(100 * (ticks() - ticks) / TICKS / ((System.nanoTime() - began) / 1e9));
-        }
-
-        /** The daemon's processor time so far. */
-        private long ticks() throws IOException {
-            String stat = Files.readString(Path.of("/proc/" + daemon.pid().getAsLong() + "/stat"));
-            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
-            return Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
+        void end() {
+            shares.add(
+                    100.0
+                            * daemon.processorTime().minus(before).toNanos()
+                            / (System.nanoTime() - began));
         }
 
         private long residentKilobytes() {

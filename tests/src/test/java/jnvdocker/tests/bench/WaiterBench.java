@@ -6,6 +6,7 @@ import jnvdocker.tests.world.TestDaemon;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +21,6 @@ public final class WaiterBench {
     private static final int GPUS = 8;
     private static final int ROUNDS = 20;
     private static final long WATCHED_NANOS = 10_000_000_000L;
-    private static final long TICKS = 100; // per second, as on all systems
 
     private WaiterBench() {}
 
@@ -75,13 +75,13 @@ public final class WaiterBench {
         say("%s", when);
         say("  gpu run, free GPU  %s", runs);
         say("  gpu queue          %s", queues);
-        long ticks = clients.ticks();
+        Duration before = daemon.processorTime();
         long start = System.nanoTime();
         Thread.sleep(WATCHED_NANOS / 1_000_000);
         double seconds = (System.nanoTime() - start) / 1e9;
         say(
                 "  the daemon takes %.1f %% of a core",
-                100.0 * (clients.ticks() - ticks) / TICKS / seconds);
+                daemon.processorTime().minus(before).toMillis() / 10.0 / seconds);
     }
 
     private static void say(String format, Object... values) {
@@ -135,13 +135,6 @@ public final class WaiterBench {
             while (!daemon.jnvdocker("gpu", "leases").run().ok().out().contains("sleep")) {
                 Thread.sleep(100);
             }
-        }
-
-        /** The daemon's processor time so far. */
-        long ticks() throws IOException {
-            String stat = Files.readString(Path.of("/proc/" + daemon.pid().getAsLong() + "/stat"));
-            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
-            return Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
         }
 
         void end() throws Exception {
