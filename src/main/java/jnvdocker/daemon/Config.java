@@ -227,7 +227,7 @@ public record Config(
         GpuRequest means = gpus(entry);
         return switch (means) {
             case GpuRequest.All _, GpuRequest.Count _ -> means;
-            case GpuRequest.None _, GpuRequest.Devices _ ->
+            case GpuRequest.None _, GpuRequest.Devices _, GpuRequest.With _ ->
                     throw entry.refusal(
                             Refusal.of(
                                     Quote.quoted(means.toString())

@@ -213,6 +213,10 @@ public final class Bookings {
         List<Gpu> wanted =
                 switch (request) {
                     case GpuRequest.None _ -> List.of();
+                    case GpuRequest.With _ ->
+                            throw new RefusedException(
+                                    request + " names GPUs that are held, and books none",
+                                    "write a number or device=<ids>");
                     case GpuRequest.All _ -> usable;
                     case GpuRequest.Count(_, var filter) -> terms.traits().matching(filter, usable);
                     case GpuRequest.Devices(List<String> ids) ->

@@ -243,9 +243,7 @@ final class ClaimStarts {
         }
 
         private List<Lease> others(Holdings holdings) {
-            return holdings.on(claim).stream()
-                    .filter(lease -> !lease.claim().id().equals(claim.id()))
-                    .toList();
+            return holdings.on(claim);
         }
 
         @Override
@@ -300,7 +298,11 @@ final class ClaimStarts {
             try {
                 choice =
                         terms.orElseThrow()
-                                .choice(leases.holdings(), unmanaged, List.of())
+                                .choice(
+                                        leases.holdings()
+                                                .without(lease -> lease.claim().isBeside(claim)),
+                                        unmanaged,
+                                        List.of())
                                 .of(request(claim), claim.owner(), leases.time(claim));
             } catch (RefusedException e) {
                 return new Grants.Refused<>(() -> e);

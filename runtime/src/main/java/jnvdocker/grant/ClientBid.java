@@ -92,7 +92,7 @@ final class ClientBid implements Grants.Bid<Claim> {
             return refused(e);
         }
         return switch (outcome) {
-            case GpuChoice.Chosen(List<Gpu> gpus) -> begin(gpus, leases);
+            case GpuChoice.Chosen chosen -> begin(chosen, leases);
             case GpuChoice.Busy busy ->
                     Optional.of(
                             new Grants.Blocked<>(
@@ -121,7 +121,13 @@ final class ClientBid implements Grants.Bid<Claim> {
             throws RefusedException {
         UnmanagedUses unmanaged = terms.unmanaged(uses);
         Optional<Lease> earlier = earlier(all).map(LeaseRequest.Over::lease);
-        Holdings holdings = earlier.map(all::without).orElse(all);
+        Holdings holdings =
+                earlier.map(past ->
+                                all.without(lease ->
+                                        lease.id() == past.id()
+                                                || isOwn(past)
+                                                        && lease.claim().isBeside(past.claim())))
+                        .orElse(all);
         if (earlier.isPresent()) {
             // Not for waiting clients: these were not given back.
             GpuChoice first = terms.ofRestart().choice(holdings, unmanaged, List.of());
@@ -155,9 +161,18 @@ final class ClientBid implements Grants.Bid<Claim> {
         Set<String> its =
                 lease.claim().gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.toSet());
         GpuChoice.Outcome outcome =
-                request.request() instanceof GpuRequest.Count count
-                        ? outcome(choice, count, its)
-                        : outcome(choice, request.candidates());
+                switch (request.request()) {
+                    case GpuRequest.Count count -> outcome(choice, count, its);
+                    // Whatever has become of the one whose GPUs these were first.
+                    case GpuRequest.With _ ->
+                            choice.of(
+                                    ClaimStarts.request(lease.claim()),
+                                    request.owner(),
+                                    request.candidates(),
+                                    request.time());
+                    case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _ ->
+                            outcome(choice, request.candidates());
+                };
         return outcome instanceof GpuChoice.Chosen chosen
                         && chosen.gpus().stream().allMatch(gpu -> its.contains(gpu.uuid()))
                 ? Optional.of(chosen)
@@ -181,7 +196,7 @@ final class ClientBid implements Grants.Bid<Claim> {
     }
 
     /** Empty when the lease that is to end has become another since it was seen. */
-    private Optional<Grants.Outcome<Claim>> begin(List<Gpu> chosen, LeaseWriter leases) {
+    private Optional<Grants.Outcome<Claim>> begin(GpuChoice.Chosen chosen, LeaseWriter leases) {
         Optional<LeaseRequest.Over> earlier = earlier(leases.holdings());
         if (earlier.isPresent() && !leases.end(earlier.get().lease(), earlier.get().evidence())) {
             return Optional.empty();
@@ -191,10 +206,22 @@ final class ClientBid implements Grants.Bid<Claim> {
                         Grants.begin(
                                 leases,
                                 request.ticket(),
-                                chosen,
+                                chosen.gpus(),
+                                earlier.map(LeaseRequest.Over::lease)
+                                        .filter(past -> isOwn(past) && isJoined(past, leases))
+                                        .or(chosen::beside),
                                 request.creation().map(LeaseRequest.Creation::container),
                                 request.holder(),
                                 time(earlier, leases.holdings()))));
+    }
+
+    /** A container that is started again may be known to be another user's by then. */
+    private boolean isOwn(Lease past) {
+        return past.claim().owner().isSameAs(request.owner());
+    }
+
+    private static boolean isJoined(Lease past, LeaseWriter leases) {
+        return !leases.holdings().beside(past.claim()).isEmpty();
     }
 
     /** How long the lease may last: a restart goes on with the time of its last start. */
@@ -209,7 +236,8 @@ final class ClientBid implements Grants.Bid<Claim> {
         return request.creation()
                 .flatMap(LeaseRequest.Creation::earlier)
                 .filter(over ->
-                        holdings.held().values().stream()
-                                .anyMatch(lease -> lease.id() == over.lease().id()));
+                        holdings.ofClaim(over.lease().claim().id())
+                                .filter(lease -> lease.id() == over.lease().id())
+                                .isPresent());
     }
 }

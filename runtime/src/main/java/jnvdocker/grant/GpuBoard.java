@@ -13,13 +13,13 @@ import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -61,11 +61,12 @@ final class GpuBoard {
             gpu.part().ifPresent(part -> shown.add(part.parent()));
             all.add(holdings.of(gpu).map(lease -> held(gpu, lease)).orElseGet(() -> free(gpu)));
         }
-        for (Map.Entry<String, Lease> held : holdings.held().entrySet()) {
-            if (!shown.contains(held.getKey())) {
-                all.add(missing(held.getKey(), held.getValue()));
-            }
-        }
+        holdings.held()
+                .forEach((uuid, leases) -> {
+                    if (!shown.contains(uuid)) {
+                        all.add(missing(uuid, leases.getFirst()));
+                    }
+                });
         return all;
     }
 
@@ -155,11 +156,26 @@ final class GpuBoard {
                 notes(
                         trouble(gpu),
                         note,
+                        beside(holdings.allOf(gpu.uuid()), lease),
                         also(uses),
                         cordon.map(LeaseText::cordoned).orElse(""),
                         booked(gpu).orElse("")),
                 uses,
                 cordon);
+    }
+
+    /** {@code train-8 has it, too}: what the owner has given the same GPU to. */
+    private static String beside(List<Lease> all, Lease shown) {
+        List<String> others =
+                all.stream()
+                        .filter(lease -> lease.id() != shown.id())
+                        .map(lease -> Quote.shown(lease.claim().displayName()))
+                        .toList();
+        return switch (others.size()) {
+            case 0 -> "";
+            case 1 -> others.getFirst() + " has it, too";
+            default -> others.getFirst() + " and " + (others.size() - 1) + " more have it, too";
+        };
     }
 
     private static String also(List<GpuUse> uses) {

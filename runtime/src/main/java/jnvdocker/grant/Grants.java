@@ -146,6 +146,7 @@ public final class Grants {
      * Begins the lease of a request that GPUs were chosen for.
      *
      * @param ticket the request
+     * @param beside a lease whose party the claim is to be of
      * @param container that it is for, if that is known
      * @param time how long the lease may last
      */
@@ -153,17 +154,20 @@ public final class Grants {
             LeaseWriter leases,
             Ticket ticket,
             List<Gpu> gpus,
+            Optional<Lease> beside,
             Optional<Claim.ContainerRef> container,
             Holder holder,
             Optional<Duration> time) {
+        String id = Claim.newId();
         Claim claim =
                 new Claim(
-                        Claim.newId(),
+                        id,
                         ticket.origin(),
                         ticket.owner(),
                         gpus.stream().map(ClaimedGpu::of).toList(),
                         leases.holdings().now(),
-                        container);
+                        container,
+                        beside.map(lease -> lease.claim().party()).orElse(id));
         leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()), ticket.time());
         leases.begin(claim, holder, time);
         return claim;

@@ -287,7 +287,7 @@ public final class Leases {
                                 .count();
         try {
             return switch (choice.of(request, owner)) {
-                case GpuChoice.Chosen(List<Gpu> chosen) ->
+                case GpuChoice.Chosen(List<Gpu> chosen, _) ->
                         new Offer(chosen, free, Optional.empty());
                 case GpuChoice.Busy busy ->
                         throw UnavailableException.of(busy, false, keeper.remark(busy.leases()));
@@ -718,6 +718,9 @@ public final class Leases {
                             + " at most; root can extend it further");
         }
         Instant due = lease.since().plus(time);
+        if (!byRoot) {
+            refuseBeyond(lease, due);
+        }
         Optional<Booking> next = registry.holdings().next(lease.claim());
         if (!byRoot && next.filter(it -> it.from().isBefore(due)).isPresent()) {
             throw new RefusedException(
@@ -731,6 +734,33 @@ public final class Leases {
             return null;
         });
         return lease(lease.claim().id());
+    }
+
+    /**
+     * A container that was given another's GPUs lasts no longer than that one may: else each of two
+     * could take them over from the other for ever.
+     */
+    private void refuseBeyond(Lease lease, Instant due) throws RefusedException, IOException {
+        if (!registry.decide(leases -> leases.isJoined(lease))) {
+            return;
+        }
+        List<Lease> others = beside(lease);
+        boolean inTime =
+                others.stream().anyMatch(other -> other.due().filter(due::isAfter).isEmpty());
+        if (!inTime) {
+            throw new RefusedException(
+                    "claim "
+                            + lease.claim().id()
+                            + " was given the GPUs of another container, and ends with its time",
+                    others.isEmpty()
+                            ? "root can extend it"
+                            : "extend claim " + others.getFirst().claim().id() + " first");
+        }
+    }
+
+    /** The leases under which others of a lease's party hold some of its GPUs, too. */
+    public List<Lease> beside(Lease lease) throws IOException {
+        return registry.holdings().beside(lease.claim());
     }
 
     /** The live lease of a claim. */

@@ -100,7 +100,7 @@ public final class QueueKeeper {
     /** All that decides which client is served. As long as it is the same, so is the outcome. */
     private record Sight(
             Supply.Terms terms,
-            Map<String, Lease> held,
+            Map<String, List<Lease>> held,
             Map<String, Instant> idleSince,
             Map<String, AfterStop> afterStop,
             List<Booking> booked,
@@ -266,7 +266,7 @@ public final class QueueKeeper {
             }
             try {
                 switch (choice.of(place.ticket())) {
-                    case GpuChoice.Chosen(List<Gpu> chosen) -> {
+                    case GpuChoice.Chosen(List<Gpu> chosen, _) -> {
                         if (place.isPresent() && !fresh) {
                             return Walk.BLIND;
                         }
@@ -326,6 +326,7 @@ public final class QueueKeeper {
                                                 leases,
                                                 ticket,
                                                 gpus,
+                                                Optional.empty(),
                                                 Optional.empty(),
                                                 Holder.reserved(ticket.client()),
                                                 allowances.of(ticket.owner()).time(ticket.time())))

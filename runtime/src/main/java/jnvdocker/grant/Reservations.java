@@ -101,7 +101,8 @@ final class Reservations {
             reconciler.learnOfRunning(ENGINE_LIMIT);
         }
         Optional<Claim> earlier = earlier(request);
-        if (request.waiting().isEmpty()) {
+        // For what another holds there is nothing to wait for.
+        if (request.waiting().isEmpty() || request.request() instanceof GpuRequest.With) {
             return Optional.of(earlier.isPresent() ? earlier.get() : now(request));
         }
         Waiting waiting = request.waiting().get();

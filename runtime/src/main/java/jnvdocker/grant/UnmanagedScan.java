@@ -148,7 +148,7 @@ public final class UnmanagedScan {
          * holds the GPU itself.
          */
         public boolean isOf(Holdings now) {
-            return now.held().values().stream()
+            return now.leases().stream()
                     .map(Lease::id)
                     .collect(Collectors.toSet())
                     .containsAll(leases);
@@ -175,8 +175,7 @@ public final class UnmanagedScan {
 
     /** The GPUs that they use, according to a scan before the leases were read. */
     UnmanagedUses unmanaged(List<GpuUse> seen, Holdings holdings, LeasePolicy policy) {
-        return new UnmanagedUses(
-                assign(seen, holdings.held().values()).uses(), policy.allowUnmanaged());
+        return new UnmanagedUses(assign(seen, holdings.leases()).uses(), policy.allowUnmanaged());
     }
 
     private Optional<Lease> lease(GpuUse use, Collection<Lease> live) {

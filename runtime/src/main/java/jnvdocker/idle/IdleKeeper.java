@@ -253,13 +253,13 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     /**
      * Returns the live leases of containers and programs that have started, by the UUIDs of their
-     * GPUs.
+     * GPUs; of a party, the oldest one, which counts for all.
      */
     private Map<String, Lease> startedLeases() throws IOException {
         Map<String, Lease> leases = new HashMap<>();
         for (Lease lease : registry.live()) {
             if (hasStarted(lease)) {
-                lease.claim().gpus().forEach(gpu -> leases.put(gpu.uuid(), lease));
+                lease.claim().gpus().forEach(gpu -> leases.putIfAbsent(gpu.uuid(), lease));
             }
         }
         return leases;

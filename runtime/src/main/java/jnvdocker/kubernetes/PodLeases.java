@@ -372,8 +372,8 @@ public final class PodLeases implements PodGrants {
          * count: each of two pods could keep the other from starting.
          */
         private Optional<Bar> excess(Holdings holdings) {
-            Map<String, Lease> others = new HashMap<>(holdings.held());
-            others.values().removeIf(lease -> !hasStarted(lease));
+            Map<String, List<Lease>> others = new HashMap<>(holdings.held());
+            others.values().removeIf(leases -> !hasStarted(leases.getFirst()));
             start.gpus().forEach(gpu -> others.remove(gpu.uuid()));
             int wanted = start.gpus().size();
             return new Quota(rules.terms().allowances(), others)

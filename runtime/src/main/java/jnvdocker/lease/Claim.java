@@ -15,6 +15,8 @@ import java.util.regex.Pattern;
  * @param origin the container, process or task that it belongs to
  * @param gpus in order of index
  * @param container empty until the engine has reported it
+ * @param party the claims of this party, all of one user, may have the same GPUs at one time: the
+ *     id of the first of them, be it this one
  */
 public record Claim(
         String id,
@@ -22,12 +24,28 @@ public record Claim(
         Owner owner,
         List<ClaimedGpu> gpus,
         Instant created,
-        Optional<ContainerRef> container) {
+        Optional<ContainerRef> container,
+        String party) {
     private static final Pattern ID = Pattern.compile("[0-9a-f]{12}");
+
+    /** As many digits of a container's id as docker shows. */
+    private static final int SHORT_ID = 12;
+
     private static final SecureRandom RANDOM = new SecureRandom();
 
     public Claim {
         gpus = List.copyOf(gpus);
+    }
+
+    /** A claim whose GPUs nobody else may have. */
+    public Claim(
+            String id,
+            Origin origin,
+            Owner owner,
+            List<ClaimedGpu> gpus,
+            Instant created,
+            Optional<ContainerRef> container) {
+        this(id, origin, owner, gpus, created, container, id);
     }
 
     /**
@@ -53,9 +71,24 @@ public record Claim(
         return container.filter(own -> own.id().equals(containerId)).isPresent();
     }
 
+    /** Whether a user may mean it by a word: the name or id of its container, or its own id. */
+    boolean isNamed(String word) {
+        return id.equals(word)
+                || container
+                        .filter(its ->
+                                its.name().equals(word)
+                                        || word.length() >= SHORT_ID && its.id().startsWith(word))
+                        .isPresent();
+    }
+
+    /** Whether both may have the same GPUs at one time. */
+    public boolean isBeside(Claim other) {
+        return party.equals(other.party);
+    }
+
     /** A copy with another pod, of which more is known, and its owner. */
     public Claim of(Origin.Pod known) {
-        return new Claim(id, known, known.owner(), gpus, created, container);
+        return new Claim(id, known, known.owner(), gpus, created, container, party);
     }
 
     /** The name of its container, or its id until it has a name; or the process's program. */

@@ -289,8 +289,18 @@ public final class GpuChoice {
     /** The outcome of a request. */
     public sealed interface Outcome {}
 
-    /** In order of index. */
-    public record Chosen(List<Gpu> gpus) implements Outcome {}
+    /**
+     * The GPUs of a request.
+     *
+     * @param gpus in order of index
+     * @param beside the lease under which they are held already, if the request was for those
+     */
+    public record Chosen(List<Gpu> gpus, Optional<Lease> beside) implements Outcome {
+        /** Free GPUs. */
+        public Chosen(List<Gpu> gpus) {
+            this(gpus, Optional.empty());
+        }
+    }
 
     /** Others have GPUs that are needed, or the user has: that may change. */
     public sealed interface Busy extends Outcome {
@@ -327,6 +337,15 @@ public final class GpuChoice {
 
     /** The user's limits never allow so many GPUs, or these. */
     public record NeverAllowed(int requested, Quota.ForGood excess) implements Impossible {}
+
+    /**
+     * The user holds nothing, or not one thing, of that name whose GPUs could be given again.
+     *
+     * @param holders the leases of that name; empty when there are none
+     * @param several whether more than one is the user's own
+     */
+    public record NotBeside(String name, List<Lease> holders, boolean several)
+            implements Impossible {}
 
     /** The host has none. */
     public record NoGpu() implements Impossible {}
@@ -415,7 +434,7 @@ public final class GpuChoice {
             return its.of(request, owner, time);
         }
         List<Gpu> allowed = allowed(owner);
-        if (allowed.size() < gpus.size()) {
+        if (allowed.size() < gpus.size() && !(request instanceof GpuRequest.With)) {
             return isForOthers(request, allowed)
                     ? new NeverAllowed(
                             number(request),
@@ -429,6 +448,7 @@ public final class GpuChoice {
                     case GpuRequest.Count count -> count(count);
                     case GpuRequest.Devices(List<String> ids) ->
                             named(request, GpuResolver.resolve(ids, gpus));
+                    case GpuRequest.With(String name) -> with(name, owner);
                 };
         return outcome instanceof Impossible
                 ? outcome
@@ -450,7 +470,7 @@ public final class GpuChoice {
     /** Whether a request is for GPUs that are not among those. */
     private boolean isForOthers(GpuRequest request, List<Gpu> allowed) throws RefusedException {
         return switch (request) {
-            case GpuRequest.None _ -> false;
+            case GpuRequest.None _, GpuRequest.With _ -> false;
             case GpuRequest.All _ -> allowed.isEmpty();
             case GpuRequest.Count(int count, GpuFilter filter) ->
                     count > traits.matching(filter, allowed).size()
@@ -462,11 +482,48 @@ public final class GpuChoice {
 
     private int number(GpuRequest request) {
         return switch (request) {
-            case GpuRequest.None _ -> 0;
+            // The user has those of another holder already.
+            case GpuRequest.None _, GpuRequest.With _ -> 0;
             case GpuRequest.All _ -> usable.size();
             case GpuRequest.Count(int count, _) -> count;
             case GpuRequest.Devices(List<String> ids) -> ids.size();
         };
+    }
+
+    /** The GPUs that the user holds already: they count for no limit once more. */
+    private Outcome with(String name, Owner owner) {
+        List<Lease> named =
+                holdings.leases().stream().filter(lease -> lease.claim().isNamed(name)).toList();
+        List<Lease> own =
+                named.stream().filter(lease -> lease.claim().owner().isSameAs(owner)).toList();
+        if (owner.isUnknown() || own.size() != 1) {
+            return new NotBeside(name, named, own.size() > 1);
+        }
+        Lease lease = own.getFirst();
+        List<Gpu> its = gpus.stream().filter(gpu -> lease.isOf(gpu.uuid())).toList();
+        if (lease.claim().origin().isScheduled() || its.size() < lease.claim().gpus().size()) {
+            return new NotBeside(name, own, false);
+        }
+        List<ClaimedGpu> barred =
+                its.stream()
+                        .filter(gpu ->
+                                unmanaged.bars(gpu.uuid())
+                                        || rights.barred().containsKey(gpu.uuid()))
+                        .map(ClaimedGpu::of)
+                        .toList();
+        return nameless(its)
+                .or(() -> its.stream().flatMap(gpu -> cordoned(gpu).stream()).findFirst())
+                .map(Outcome.class::cast)
+                .orElseGet(() ->
+                        barred.isEmpty()
+                                ? new Chosen(its, Optional.of(lease))
+                                : new Taken(
+                                        new GpuRequest.With(name),
+                                        barred,
+                                        List.of(),
+                                        unmanaged,
+                                        rights.barred(),
+                                        List.of()));
     }
 
     private Outcome all(GpuRequest request) {

@@ -29,6 +29,11 @@ public record GpuStatus(
         unmanaged = List.copyOf(unmanaged);
     }
 
+    /** A copy for another lease under which the GPU is held, too. */
+    public GpuStatus under(Lease other) {
+        return new GpuStatus(gpu, state, Optional.of(other), idleSince, note, unmanaged, cordon);
+    }
+
     /** A copy with one more note. */
     public GpuStatus noting(String more) {
         String both = note.isEmpty() ? more : note + "; " + more;

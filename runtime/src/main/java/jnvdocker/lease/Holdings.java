@@ -4,25 +4,30 @@ import jnvdocker.host.Gpu;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
  * The facts that GPUs are chosen by.
  *
- * @param held the live leases, by the UUIDs of their GPUs
+ * @param held the live leases, by the UUIDs of their GPUs, the oldest first; those of one GPU are
+ *     of one party
  * @param stopped the containers that held the other GPUs last, by UUID
  * @param cordoned by command, by UUID
  * @param booked the first to begin first, with those that are over
  */
 public record Holdings(
         Instant now,
-        Map<String, Lease> held,
+        Map<String, List<Lease>> held,
         Map<String, Instant> idleSince,
         Map<String, Stopped> stopped,
         Map<String, Cordon.ByCommand> cordoned,
@@ -36,9 +41,20 @@ public record Holdings(
      */
     public record Stopped(String claim, Owner owner, String name) {}
 
+    /** The leases of GPUs by their UUIDs, in the order in which they come. */
+    public static Map<String, List<Lease>> byGpu(Collection<Lease> leases) {
+        Map<String, List<Lease>> held = new HashMap<>();
+        for (Lease lease : leases) {
+            for (ClaimedGpu gpu : lease.claim().gpus()) {
+                held.computeIfAbsent(gpu.uuid(), _ -> new ArrayList<>(1)).add(lease);
+            }
+        }
+        return Collections.unmodifiableMap(held);
+    }
+
     /**
      * The lease for which nobody else may have a GPU now: its own, or that of the GPU that it is a
-     * part of, or of a part of it.
+     * part of, or of a part of it. If there are several, of one party, it is the oldest.
      */
     public Optional<Lease> of(Gpu gpu) {
         return of(ClaimedGpu.of(gpu));
@@ -46,22 +62,50 @@ public record Holdings(
 
     /** The lease of a claimed GPU, or of one that excludes it. */
     public Optional<Lease> of(ClaimedGpu gpu) {
-        return Optional.ofNullable(held.get(gpu.uuid()))
-                .or(() -> held.values().stream().filter(lease -> lease.excludes(gpu)).findFirst());
+        List<Lease> own = held.get(gpu.uuid());
+        return own == null
+                ? all().filter(lease -> lease.excludes(gpu)).findFirst()
+                : Optional.of(own.getFirst());
+    }
+
+    /** The leases of a GPU's, the oldest first. */
+    public List<Lease> allOf(String uuid) {
+        return held.getOrDefault(uuid, List.of());
     }
 
     /** The lease that a claim has. */
     public Optional<Lease> ofClaim(String claim) {
-        return held.values().stream().filter(lease -> lease.claim().id().equals(claim)).findFirst();
+        return all().filter(lease -> lease.claim().id().equals(claim)).findFirst();
     }
 
-    /** The leases for which nobody else may have the GPUs of a claim, the oldest first. */
+    /** The live leases, each once for each of its GPUs. */
+    private Stream<Lease> all() {
+        return held.values().stream().flatMap(List::stream);
+    }
+
+    /** The live leases, the oldest first. */
+    public List<Lease> leases() {
+        return sorted(_ -> true);
+    }
+
+    private List<Lease> sorted(Predicate<Lease> which) {
+        Map<Long, Lease> leases = new TreeMap<>();
+        all().filter(which).forEach(lease -> leases.put(lease.id(), lease));
+        return List.copyOf(leases.values());
+    }
+
+    /** The leases on account of which a claim may not have its GPUs, the oldest first. */
     public List<Lease> on(Claim claim) {
-        return held.values().stream()
-                .distinct()
-                .filter(lease -> claim.gpus().stream().anyMatch(lease::excludes))
-                .sorted(Comparator.comparingLong(Lease::id))
-                .toList();
+        return sorted(lease ->
+                !lease.claim().isBeside(claim) && claim.gpus().stream().anyMatch(lease::excludes));
+    }
+
+    /** The other leases of a claim's party that have some of its GPUs, the oldest first. */
+    public List<Lease> beside(Claim claim) {
+        return sorted(lease ->
+                lease.claim().isBeside(claim)
+                        && !lease.claim().id().equals(claim.id())
+                        && claim.gpus().stream().anyMatch(gpu -> lease.isOf(gpu.uuid())));
     }
 
     /**
@@ -116,40 +160,44 @@ public record Holdings(
     }
 
     /**
-     * How long a lease that begins now may last: its GPUs may be booked.
+     * How long a lease that begins now may last: its GPUs may be booked, and beside another lease
+     * it lasts no longer than that one may.
      *
      * @param wanted empty for as long as its holder
      */
     public Optional<Duration> time(Claim claim, Optional<Duration> wanted) {
         Optional<Duration> booked = next(claim).map(it -> Duration.between(now, it.from()));
-        return Stream.concat(wanted.stream(), booked.stream()).min(Comparator.naturalOrder());
+        return Stream.concat(
+                        Stream.concat(wanted.stream(), booked.stream()),
+                        beside(claim).stream().flatMap(lease -> lease.left(now).stream()))
+                .min(Comparator.naturalOrder());
     }
 
     /** Returns the holdings with one more lease. */
     Holdings with(Lease lease) {
-        Map<String, Lease> all = new HashMap<>(held);
-        lease.claim().gpus().forEach(gpu -> all.put(gpu.uuid(), lease));
-        return new Holdings(now, all, idleSince, stopped, cordoned, booked);
+        List<Lease> all = new ArrayList<>(leases());
+        all.add(lease);
+        return with(all);
     }
 
-    /** Returns the holdings without one lease. */
-    public Holdings without(Lease lease) {
-        Map<String, Lease> others = new HashMap<>(held);
-        others.values().removeIf(other -> other.id() == lease.id());
-        return new Holdings(now, others, idleSince, stopped, cordoned, booked);
+    /** Returns the holdings without some leases. */
+    public Holdings without(Predicate<Lease> which) {
+        return with(sorted(which.negate()));
+    }
+
+    private Holdings with(List<Lease> leases) {
+        return new Holdings(now, byGpu(leases), idleSince, stopped, cordoned, booked);
     }
 
     /** Whether a decision on these would be the same on those. */
     public boolean decidesLike(Holdings other) {
-        return leases().equals(other.leases())
+        return ids().equals(other.ids())
                 && cordoned.equals(other.cordoned)
                 && booked.equals(other.booked);
     }
 
     /** Numbers are never used again. */
-    private Map<String, Long> leases() {
-        Map<String, Long> leases = new HashMap<>();
-        held.forEach((gpu, lease) -> leases.put(gpu, lease.id()));
-        return leases;
+    private List<Long> ids() {
+        return leases().stream().map(Lease::id).toList();
     }
 }

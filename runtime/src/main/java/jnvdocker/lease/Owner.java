@@ -38,7 +38,7 @@ public record Owner(int uid, String name) {
     }
 
     /** Whether GPUs of the other count as this one's: those of all unknown owners do. */
-    boolean isSameAs(Owner other) {
+    public boolean isSameAs(Owner other) {
         return isKubernetes() ? equals(other) : uid == other.uid() && !other.isKubernetes();
     }
 

@@ -69,7 +69,8 @@ final class Prospects {
 
     private List<Gpu> find(GpuRequest request) {
         return switch (request) {
-            case GpuRequest.None _ -> List.of();
+            // Such a request does not wait.
+            case GpuRequest.None _, GpuRequest.With _ -> List.of();
             case GpuRequest.All _ -> gpus.stream().filter(usable::contains).toList();
             case GpuRequest.Count count -> traits.matching(count.filter(), gpus);
             case GpuRequest.Devices(List<String> ids) -> {
@@ -85,7 +86,7 @@ final class Prospects {
     /** How many of those; never 0, so that a request for all of no GPUs is not served. */
     private static int needed(GpuRequest request, List<Gpu> wanted) {
         return switch (request) {
-            case GpuRequest.None _ -> 0;
+            case GpuRequest.None _, GpuRequest.With _ -> 0;
             case GpuRequest.All _ -> Math.max(1, wanted.size());
             case GpuRequest.Count(int count, _) -> count;
             case GpuRequest.Devices(List<String> ids) -> ids.size();

@@ -2,12 +2,10 @@ package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
 
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * What each user may have, and has. The pods of a namespace of Kubernetes are one user's, with a
@@ -15,12 +13,12 @@ import java.util.Set;
  */
 public final class Quota {
     private final Allowances allowances;
-    private final Map<String, Lease> held;
+    private final Map<String, List<Lease>> held;
 
     /**
-     * @param held the live leases, by the UUIDs of their GPUs
+     * @param held the live leases, by the UUIDs of their GPUs; those of one GPU are of one party
      */
-    public Quota(Allowances allowances, Map<String, Lease> held) {
+    public Quota(Allowances allowances, Map<String, List<Lease>> held) {
         this.allowances = allowances;
         this.held = held;
     }
@@ -104,22 +102,19 @@ public final class Quota {
 
     /** The leases of a user's, in order of their numbers. */
     private List<Lease> leases(Owner owner) {
-        List<Lease> leases = new ArrayList<>();
-        Set<Long> seen = new HashSet<>();
-        for (Lease lease : held.values()) {
-            if (lease.claim().owner().isSameAs(owner) && seen.add(lease.id())) {
-                leases.add(lease);
-            }
-        }
-        leases.sort((one, other) -> Long.compare(one.id(), other.id()));
-        return leases;
+        Map<Long, Lease> leases = new TreeMap<>();
+        held.values().stream()
+                .flatMap(List::stream)
+                .filter(lease -> lease.claim().owner().isSameAs(owner))
+                .forEach(lease -> leases.put(lease.id(), lease));
+        return List.copyOf(leases.values());
     }
 
     /** How many GPUs a user has now. */
     public int has(Owner owner) {
         return (int)
                 held.values().stream()
-                        .filter(lease -> lease.claim().owner().isSameAs(owner))
+                        .filter(leases -> leases.getFirst().claim().owner().isSameAs(owner))
                         .count();
     }
 }

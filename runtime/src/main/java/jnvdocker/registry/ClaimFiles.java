@@ -112,6 +112,7 @@ public final class ClaimFiles {
         root.put("owner", claim.owner().name());
         origin.image().ifPresent(image -> root.put("image", image));
         root.put("created", claim.created().toEpochMilli());
+        root.put("party", claim.party());
         claim.container()
                 .ifPresent(container -> {
                     root.put("container", container.id());
@@ -210,7 +211,8 @@ public final class ClaimFiles {
                 Instant.ofEpochMilli(root.path("created").asLong()),
                 text(root, "container")
                         .map(container ->
-                                new Claim.ContainerRef(container, root.path("name").asText("?"))));
+                                new Claim.ContainerRef(container, root.path("name").asText("?"))),
+                text(root, "party").filter(Claim::isId).orElse(id));
     }
 
     private static Origin origin(JsonNode root) throws IOException {

@@ -21,6 +21,17 @@ final class HistoryRows {
     /** In milliseconds. */
     private static final long HOUR = 3_600_000;
 
+    /**
+     * When a lease has a GPU for itself: what others of its party that began before it have it for
+     * is theirs. They may live on, as far as the window goes.
+     */
+    private static final String ALONE =
+            "iif(joined, ifnull((SELECT max(ifnull(earlier.until, ?2)) FROM lease_gpu its"
+                    + " JOIN lease earlier ON earlier.id = its.lease"
+                    + " JOIN claim theirs ON theirs.id = earlier.claim"
+                    + " WHERE its.gpu = lease_gpu.gpu AND its.lease < lease.id"
+                    + " AND theirs.party = claim.party), 0), 0)";
+
     private HistoryRows() {}
 
     /**
@@ -49,8 +60,13 @@ final class HistoryRows {
                         + owner
                         + ", iif(holder = 'reserved', NULL, lease.id) AS id, iif(holder <>"
                         + " 'reserved' AND engine IS NOT NULL, lease.claim, NULL) AS container,"
-                        + " max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2) AS last_ms, 0"
-                        + " AS millis, 0 AS idle, until IS NULL OR until > ?2 AS live FROM lease"
+                        + " max(since, ?1, "
+                        + ALONE
+                        + ") AS first_ms, min(ifnull(until, ?2), ?2) AS last_ms, 0"
+                        + " AS millis, 0 AS idle, (until IS NULL OR until > ?2)"
+                        + " AND (NOT joined OR "
+                        + ALONE
+                        + " < ?2) AS live FROM lease"
                         + " JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON"
                         + " lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
                         + begun

@@ -30,6 +30,7 @@ final class LeaseRows {
     /** A claim's GPUs come as one text, so that a list takes one query and not one more a claim. */
     private static final String CLAIM =
             "claim.id AS claim_id, origin, engine, image, uid, owner, created, container, name,"
+                    + " party,"
                     + " (SELECT group_concat(gpu || ' ' || position || ' ' || minor"
                     + " || coalesce(' ' || part, ''), ',')"
                     + " FROM (SELECT * FROM claim_gpu WHERE claim = claim.id ORDER BY position))"
@@ -192,7 +193,8 @@ final class LeaseRows {
                 new Owner(row.getInt("uid"), row.getString("owner")),
                 gpus(row.getString("gpus")),
                 Instant.ofEpochMilli(row.getLong("created")),
-                container(row));
+                container(row),
+                row.getString("party"));
     }
 
     /** Reads the origin of a claim, or of a place in the queue; empty if it is unknown. */
@@ -315,7 +317,7 @@ final class LeaseRows {
         transaction.update(
                 "INSERT INTO claim"
                         + " (id, origin, engine, image, uid, owner, request, time, created,"
-                        + " container, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        + " container, name, beside) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 claim.id(),
                 origin.kind().word(),
                 origin.engine().orElse(null),
@@ -326,7 +328,8 @@ final class LeaseRows {
                 millis(time),
                 claim.created().toEpochMilli(),
                 claim.container().map(Claim.ContainerRef::id).orElse(null),
-                claim.container().map(Claim.ContainerRef::name).orElse(null));
+                claim.container().map(Claim.ContainerRef::name).orElse(null),
+                claim.party().equals(claim.id()) ? null : claim.party());
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update(
                     "INSERT INTO claim_gpu (claim, gpu, position, minor, parent, part)"

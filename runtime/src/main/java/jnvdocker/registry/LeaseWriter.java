@@ -127,8 +127,8 @@ public final class LeaseWriter {
                         .first(
                                 row -> row.getLong(1),
                                 "INSERT INTO lease (claim, holder, boot, pid, start, init_pid,"
-                                        + " init_start, cgroup, details, since, since_up, time)"
-                                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                                        + " init_start, cgroup, details, since, since_up, time,"
+                                        + " joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                                         + " RETURNING id",
                                 claim.id(),
                                 LeaseRows.word(holder.stage()),
@@ -141,7 +141,8 @@ public final class LeaseWriter {
                                 LeaseRows.details(holder),
                                 time.at(up).toEpochMilli(),
                                 up,
-                                LeaseRows.millis(lasts))
+                                LeaseRows.millis(lasts),
+                                now.beside(claim).isEmpty() ? 0 : 1)
                         .orElseThrow();
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update(
@@ -183,6 +184,17 @@ public final class LeaseWriter {
                 transaction
                         .first(LeaseRows::time, "SELECT time FROM claim WHERE id = ?", claim.id())
                         .flatMap(lasts -> lasts));
+    }
+
+    /** Whether a lease began while others of its party had its GPUs. */
+    public boolean isJoined(Lease lease) {
+        return perform(() ->
+                transaction
+                        .first(
+                                row -> row.getBoolean(1),
+                                "SELECT joined FROM lease WHERE id = ?",
+                                lease.id())
+                        .orElse(false));
     }
 
     /** A live lease may last so long from its beginning on. */

@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  *
  * @param claims by their ids
  * @param live the leases that GPUs are held under, the oldest first
- * @param held the same, by the UUIDs of their GPUs
+ * @param held the same, by the UUIDs of their GPUs; those of one GPU are of one party
  * @param idleSince when GPUs were given back, by UUID
  * @param stopped the containers that held these GPUs last, by UUID
  * @param cordoned by command, by UUID
@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 record Ledger(
         Map<String, Known> claims,
         List<Lease> live,
-        Map<String, Lease> held,
+        Map<String, List<Lease>> held,
         Map<String, Instant> idleSince,
         Map<String, Holdings.Stopped> stopped,
         Map<String, Cordon.ByCommand> cordoned,
@@ -81,10 +81,6 @@ record Ledger(
 
     private static Ledger of(Map<String, Known> claims, List<Lease> live, Transaction transaction)
             throws SQLException {
-        Map<String, Lease> held = new HashMap<>();
-        for (Lease lease : live) {
-            lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
-        }
         Map<String, Instant> idle = new HashMap<>();
         transaction.list(
                 row -> idle.put(row.getString(1), Instant.ofEpochMilli(row.getLong(2))),
@@ -92,7 +88,7 @@ record Ledger(
         return new Ledger(
                 Collections.unmodifiableMap(claims),
                 List.copyOf(live),
-                Map.copyOf(held),
+                Holdings.byGpu(live),
                 Map.copyOf(idle),
                 stopped(transaction),
                 Map.copyOf(CordonRows.all(transaction)),

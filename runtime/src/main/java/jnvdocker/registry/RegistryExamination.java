@@ -35,12 +35,9 @@ final class RegistryExamination {
                     List.of(
                             "SELECT lease || gpu FROM lease_gpu NOT INDEXED WHERE live ORDER BY 1",
                             "SELECT lease || gpu FROM lease_gpu INDEXED BY live_gpu WHERE live"
-                                    + " ORDER BY 1"),
-                    List.of(
-                            "SELECT lease || gpu FROM lease_gpu NOT INDEXED"
-                                    + " WHERE live AND mode = 'exclusive' ORDER BY 1",
-                            "SELECT lease || gpu FROM lease_gpu INDEXED BY one_holder"
-                                    + " WHERE live AND mode = 'exclusive' ORDER BY 1"));
+                                    + " ORDER BY 1",
+                            "SELECT lease || gpu FROM lease_gpu INDEXED BY live_parent WHERE live"
+                                    + " ORDER BY 1"));
 
     private RegistryExamination() {}
 

@@ -26,6 +26,7 @@ final class GpuOption {
     private String count;
     private Optional<MemorySize> memory = Optional.empty();
     private Optional<String> model = Optional.empty();
+    private Optional<String> with = Optional.empty();
 
     GpuOption(String value) {
         this.value = value;
@@ -86,9 +87,10 @@ final class GpuOption {
             case "options" -> {} // for NVIDIA's runtime hook, which has no options either
             case "memory" -> memory = Optional.of(memory(text));
             case "model" -> model = Optional.of(model(text));
+            case "with" -> with = Optional.of(holder(text));
             default ->
                     throw wrong(
-                            "unknown key %s, not one of count, memory, model, device, capabilities, driver, options"
+                            "unknown key %s, not one of count, memory, model, device, with, capabilities, driver, options"
                                     .formatted(Quote.quoted(key)));
         }
     }
@@ -136,8 +138,26 @@ final class GpuOption {
         return model;
     }
 
+    private static String holder(String text) throws InvalidGpuRequestException {
+        String holder = text.strip();
+        if (!GpuRequest.With.isName(holder)) {
+            throw wrong(
+                    "with=%s is not the name of a container: write one that 'jnvdocker gpu ls' shows as a holder, as in with=train-7"
+                            .formatted(Quote.quoted(text)));
+        }
+        return holder;
+    }
+
     private GpuRequest decided() throws InvalidGpuRequestException {
         GpuFilter filter = new GpuFilter(memory, model);
+        if (with.isPresent()) {
+            if (count != null || keys.contains("device") || !filter.isAny()) {
+                throw wrong(
+                        "with in %s means all GPUs of that container: leave out count, device, memory and model"
+                                .formatted(Quote.quoted(value)));
+            }
+            return new GpuRequest.With(with.get());
+        }
         if (!keys.contains("device")) {
             GpuRequest request = count == null ? new GpuRequest.Count(1) : counted(count);
             return filter.isAny() ? request : filtered(request, filter);
@@ -159,7 +179,7 @@ final class GpuOption {
             throws InvalidGpuRequestException {
         return switch (request) {
             case GpuRequest.Count(int number, _) -> new GpuRequest.Count(number, filter);
-            case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _ ->
+            case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _, GpuRequest.With _ ->
                     throw wrong(
                             "memory and model in %s need a number of GPUs: write it, as in --gpus count=2,memory=40G"
                                     .formatted(Quote.quoted(value)));

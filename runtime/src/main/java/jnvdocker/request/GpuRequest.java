@@ -135,6 +135,31 @@ public sealed interface GpuRequest {
     }
 
     /**
+     * The GPUs that another container or process of the same user holds, beside it.
+     *
+     * @param holder its container's name or id, or the id of its claim
+     */
+    record With(String holder) implements GpuRequest {
+        /** A name of a container as docker takes it. */
+        private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,127}");
+
+        public With {
+            if (!isName(holder)) {
+                throw new IllegalArgumentException("not a name of a container: " + holder);
+            }
+        }
+
+        static boolean isName(String text) {
+            return NAME.matcher(text).matches();
+        }
+
+        @Override
+        public String toString() {
+            return "with=" + holder;
+        }
+    }
+
+    /**
      * These GPUs, each named by its index, its UUID or the beginning of it, or its PCI address; a
      * MIG instance by {@code 0:1} or its UUID.
      *

@@ -1,5 +1,5 @@
 -- The GPUs' holders, now and in the past. Times are milliseconds since 1970, except where a column says otherwise. The rules
--- that must hold whatever the code does are here: the index one_holder and the triggers are the lock.
+-- that must hold whatever the code does are here: the triggers are the lock.
 
 -- The right of a container, process, task or pod to request certain GPUs.
 CREATE TABLE claim (
@@ -15,6 +15,8 @@ CREATE TABLE claim (
   volume INTEGER NOT NULL DEFAULT 0, -- whether its volume was reported to docker
   container TEXT,                    -- its id and name, as soon as they are known
   name TEXT,
+  beside TEXT,                       -- the claim whose GPUs it was given, too; NULL if it was given free ones
+  party TEXT NOT NULL AS (coalesce(beside, id)), -- the claims of one party, all of one user, may have the same GPUs at one time
   released INTEGER NOT NULL DEFAULT 0, -- by force: what runs now does not count until it is started again
   forgotten INTEGER,                 -- when its container and volume were gone
   stopped INTEGER NOT NULL DEFAULT 0, -- whether the engine said that the container had ended, when its last lease did
@@ -23,8 +25,20 @@ CREATE TABLE claim (
 ) STRICT;
 
 CREATE INDEX claim_of_container ON claim (container);
+CREATE INDEX claim_of_party ON claim (party);
 CREATE INDEX claim_alive ON claim (id) WHERE forgotten IS NULL;
 CREATE INDEX claim_forgotten ON claim (forgotten) WHERE forgotten IS NOT NULL;
+
+CREATE TRIGGER one_user_a_party BEFORE INSERT ON claim WHEN NEW.beside IS NOT NULL
+BEGIN
+  SELECT RAISE(ABORT, 'a party is of one user')
+  WHERE EXISTS (SELECT 1 FROM claim WHERE party = NEW.beside AND uid <> NEW.uid);
+END;
+
+CREATE TRIGGER a_party_stays BEFORE UPDATE OF beside ON claim
+BEGIN
+  SELECT RAISE(ABORT, 'a claim stays in its party');
+END;
 
 CREATE TABLE claim_gpu (
   claim TEXT NOT NULL REFERENCES claim,
@@ -52,6 +66,7 @@ CREATE TABLE lease (
   since INTEGER NOT NULL,
   since_up INTEGER,                  -- the same in milliseconds since the boot that the lease is of: moves with the clock
   time INTEGER,                      -- how long it may last, in milliseconds; NULL for as long as its holder
+  joined INTEGER NOT NULL DEFAULT 0 CHECK (joined IN (0, 1)), -- whether others of its party had its GPUs when it began
   until INTEGER,
   until_up INTEGER,                  -- the same in milliseconds since the boot until_boot,
   until_boot TEXT,                   -- which is another where the host has restarted
@@ -68,21 +83,21 @@ CREATE TABLE lease_gpu (
   lease INTEGER NOT NULL REFERENCES lease,
   gpu TEXT NOT NULL,
   parent TEXT,                       -- the GPU that a MIG instance is a part of
-  mode TEXT NOT NULL DEFAULT 'exclusive' CHECK (mode IN ('exclusive', 'shared')),
   live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
   PRIMARY KEY (lease, gpu)
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX one_holder ON lease_gpu (gpu) WHERE live AND mode = 'exclusive';
 CREATE INDEX live_gpu ON lease_gpu (gpu) WHERE live;
 CREATE INDEX live_parent ON lease_gpu (parent) WHERE live;
 CREATE INDEX leases_of_gpu ON lease_gpu (gpu, lease);
 
 -- The indexes are named, since SQLite would go through all leases that a GPU ever had.
-CREATE TRIGGER exclusive_or_shared_whole_or_parts BEFORE INSERT ON lease_gpu WHEN NEW.live
+CREATE TRIGGER one_party_whole_or_parts BEFORE INSERT ON lease_gpu WHEN NEW.live
 BEGIN
-  SELECT RAISE(ABORT, 'the GPU is held in another way')
-  WHERE EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_gpu WHERE live AND gpu = NEW.gpu AND mode <> NEW.mode)
+  SELECT RAISE(ABORT, 'the GPU has another holder')
+  WHERE EXISTS (SELECT 1 FROM lease_gpu held INDEXED BY live_gpu WHERE live AND gpu = NEW.gpu
+      AND (SELECT party FROM lease JOIN claim ON claim.id = lease.claim WHERE lease.id = held.lease)
+        IS NOT (SELECT party FROM lease JOIN claim ON claim.id = lease.claim WHERE lease.id = NEW.lease))
     OR EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_gpu WHERE live AND gpu = NEW.parent)
     OR EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_parent WHERE live AND parent = NEW.gpu);
 END;
@@ -94,7 +109,7 @@ BEGIN
 END;
 
 CREATE TRIGGER what_is_held_stays_as_it_is BEFORE UPDATE ON lease_gpu
-WHEN (NEW.lease, NEW.gpu, NEW.parent, NEW.mode) IS NOT (OLD.lease, OLD.gpu, OLD.parent, OLD.mode)
+WHEN (NEW.lease, NEW.gpu, NEW.parent) IS NOT (OLD.lease, OLD.gpu, OLD.parent)
   OR NEW.live <> (SELECT until IS NULL FROM lease WHERE id = OLD.lease)
 BEGIN
   SELECT RAISE(ABORT, 'a GPU is held as long as its lease');

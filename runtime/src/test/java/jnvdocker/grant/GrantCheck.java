@@ -62,6 +62,7 @@ final class GrantCheck {
             Set<SimulatedUses.Use> unmanaged,
             Set<String> used,
             Map<String, Lease> leases,
+            List<Lease> all,
             Instant at,
             Set<Long> held,
             Set<Long> reserved) {}
@@ -81,7 +82,8 @@ final class GrantCheck {
                 world.gpus(),
                 unmanagedScan,
                 world.uses.used(),
-                registry().holdings().held(),
+                ModelCheck.first(registry().holdings()),
+                registry().live(),
                 registry().now(),
                 held,
                 reserved);
@@ -119,34 +121,51 @@ final class GrantCheck {
             // The client sends its request again, since it never got the answer.
             return;
         }
+        world.given(claim);
         Set<String> gpus = uuids(claim);
-        Map<String, Lease> held = registry().holdings().held();
+        Map<String, Lease> held = ModelCheck.first(registry().holdings());
         inTurn(request, claim, before, held);
-        boolean named = request.request() instanceof GpuRequest.Devices;
-        if (!named || !world.lab.policy().allowUnmanaged()) {
+        if (!isNamed(request) || !world.lab.policy().allowUnmanaged()) {
             noUnmanagedUse(gpus, before, world.uses.seen());
         }
-        allowed(claim, held);
+        beside(request, claim, held);
         notKeptForAnother(claim);
+    }
+
+    /** Whoever names the GPUs, or their holder, may take them from unmanaged uses. */
+    private static boolean isNamed(LeaseRequest request) {
+        return request.request() instanceof GpuRequest.Devices
+                || request.request() instanceof GpuRequest.With;
+    }
+
+    /** What the user has already counts for no limit. */
+    private void beside(LeaseRequest request, Claim claim, Map<String, Lease> held) {
+        if (request.request() instanceof GpuRequest.With) {
+            assertTrue(world.wasGivenBefore(claim), () -> claim + " is beside nobody");
+        } else {
+            allowed(claim, held);
+        }
     }
 
     /** A container was given GPUs by our OCI runtime, which does not query the engine. */
     void created(LeaseRequest request, Claim claim, Before before) throws IOException {
-        Map<String, Lease> held = registry().holdings().held();
+        Map<String, Lease> held = ModelCheck.first(registry().holdings());
+        world.given(claim);
         boolean again =
-                before.leases().values().stream()
+                before.all().stream()
                         .map(Lease::claim)
                         .filter(it -> it.container().equals(claim.container()))
                         .anyMatch(it -> uuids(it).containsAll(uuids(claim)));
         if (!again) {
             inTurn(request, claim, before, held);
         }
-        boolean named = request.request() instanceof GpuRequest.Devices;
-        if (!named || !world.lab.policy().allowUnmanaged()) {
+        if (!isNamed(request) || !world.lab.policy().allowUnmanaged()) {
             noUnmanagedUse(uuids(claim), before, world.uses.known());
         }
-        allowed(claim, held);
-        if (!again) {
+        if (again) {
+            allowed(claim, held);
+        } else {
+            beside(request, claim, held);
             notKeptForAnother(claim);
         }
     }
@@ -280,7 +299,7 @@ final class GrantCheck {
         }
         if (!before.reserved().contains(lease.id())) {
             notKeptForAnother(lease.claim());
-            allowed(lease.claim(), registry().holdings().held());
+            allowed(lease.claim(), ModelCheck.first(registry().holdings()));
         }
     }
 

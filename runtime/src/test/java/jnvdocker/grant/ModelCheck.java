@@ -25,6 +25,7 @@ import jnvdocker.volume.plugin.VolumeInfo;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -65,7 +66,11 @@ final class ModelCheck {
         try {
             for (Lease lease : world.daemon.parts().registry().live()) {
                 for (String gpu : container.gpus().keySet()) {
-                    assertTrue(!lease.isOf(gpu), () -> container + " is started beside " + lease);
+                    assertTrue(
+                            !lease.isOf(gpu)
+                                    || container.claim().map(world::party).stream()
+                                            .anyMatch(lease.claim().party()::equals),
+                            () -> container + " is started beside " + lease);
                 }
             }
         } catch (IOException e) {
@@ -78,7 +83,7 @@ final class ModelCheck {
      */
     void nobodyIsLeftDown() throws IOException {
         LeaseRegistry registry = world.daemon.parts().registry();
-        Map<String, Lease> held = registry.holdings().held();
+        Map<String, Lease> held = first(registry.holdings());
         if (!registry.tickets().isEmpty()) {
             return;
         }
@@ -103,6 +108,12 @@ final class ModelCheck {
         }
     }
 
+    /** The leases by the UUIDs of their GPUs; of a party, the oldest one. */
+    static Map<String, Lease> first(Holdings holdings) {
+        return holdings.held().entrySet().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, it -> it.getValue().getFirst()));
+    }
+
     /** Nothing is known of earlier leases any more. */
     void registryLost() {
         before = List.of();
@@ -121,14 +132,18 @@ final class ModelCheck {
     }
 
     private void noGpuHasTwoContainers() {
-        Map<String, Object> users = world.runtime.users();
+        Map<String, SimulatedWorld.User> users = world.runtime.users();
         world.pods.addUsers(users);
         for (SimulatedContainer container : world.allContainers()) {
             if (container.usesGpus(world.machine) && !container.released) {
+                String party = container.claim().map(world::party).orElse(container.id);
+                var user = new SimulatedWorld.User(container, party);
                 for (int minor : container.settings.minors()) {
                     String gpu = world.gpus.of(minor);
-                    Object other = users.put(gpu, container);
-                    assertTrue(other == null, () -> gpu + " has " + other + " and " + container);
+                    var other = users.put(gpu, user);
+                    assertTrue(
+                            other == null || other.party().equals(party),
+                            () -> gpu + " has " + other + " and " + user);
                 }
             }
         }
@@ -138,7 +153,7 @@ final class ModelCheck {
         LeaseRegistry registry = world.daemon.parts().registry();
         LedgerCheck.check(registry, world.state);
         List<Lease> live = registry.live();
-        gpusHaveOneLease(live);
+        gpusHaveOneParty(live);
         leasesGrow(live);
         endsHaveEvidence(registry, live);
         whatLivesHasALease(live);
@@ -149,11 +164,16 @@ final class ModelCheck {
         before = live;
     }
 
-    private static void gpusHaveOneLease(List<Lease> live) {
-        Set<String> held = new HashSet<>();
+    private static void gpusHaveOneParty(List<Lease> live) {
+        Map<String, Claim> held = new HashMap<>();
         for (Lease lease : live) {
             for (ClaimedGpu gpu : lease.claim().gpus()) {
-                assertTrue(held.add(gpu.uuid()), () -> gpu.uuid() + " has two leases: " + live);
+                Claim other = held.put(gpu.uuid(), lease.claim());
+                assertTrue(
+                        other == null
+                                || other.party().equals(lease.claim().party())
+                                        && other.owner().uid() == lease.claim().owner().uid(),
+                        () -> gpu.uuid() + " has two holders: " + live);
             }
         }
     }
@@ -259,9 +279,7 @@ final class ModelCheck {
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
                         unmanagedScan
-                                .assign(
-                                        unmanagedScan.scanWithoutEngine(gpus),
-                                        holdings.held().values())
+                                .assign(unmanagedScan.scanWithoutEngine(gpus), holdings.leases())
                                 .uses(),
                         false);
         GpuChoice choice =

@@ -80,9 +80,10 @@ final class RefusalCheck {
      */
     void client(LeaseRequest request, String message, boolean alone) throws IOException {
         assertTrue(
-                !alone || !isToBeHad(request, registry().holdings().held()),
+                !alone || !isToBeHad(request, ModelCheck.first(registry().holdings())),
                 () -> "refused though it is free: " + message);
-        boolean taken = message.matches(TAKEN + "; wait with --gpu-wait.*");
+        boolean taken =
+                message.matches(TAKEN + "; wait with --gpu-wait.*") || isBeside(request, message);
         boolean mine =
                 message.matches("[1-3] GPUs? requested, but " + MINE + "; wait with --gpu-wait.*");
         assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
@@ -102,14 +103,14 @@ final class RefusalCheck {
             assertTrue(message.matches(ITSELF), message);
             return;
         }
-        Map<String, Lease> others = new HashMap<>(registry().holdings().held());
+        Map<String, Lease> others = new HashMap<>(ModelCheck.first(registry().holdings()));
         others.values()
                 .removeIf(it ->
                         it.claim().container().filter(of -> of.id().equals(container)).isPresent());
         assertTrue(
                 !alone || !isToBeHad(request, others),
                 () -> "refused though it is free: " + message);
-        boolean taken = message.matches(TAKEN + LATER);
+        boolean taken = message.matches(TAKEN + LATER) || isBeside(request, message);
         boolean mine = message.matches("[1-3] GPUs? requested, but " + MINE + LATER);
         assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
     }
@@ -154,7 +155,7 @@ final class RefusalCheck {
                             + "; make it again with fewer: jnvdocker gpu remake \\S+ --gpus \\d";
             assertTrue(message.matches(mine) || message.matches(never), message);
             Claim claim = claim(volume);
-            long has = world.lab.heldBy(claim.owner(), registry().holdings().held());
+            long has = world.lab.heldBy(claim.owner(), ModelCheck.first(registry().holdings()));
             assertTrue(
                     has + claim.gpus().size() > world.lab.quota(claim.owner()),
                     () -> "refused though it may have more: " + message);
@@ -181,6 +182,16 @@ final class RefusalCheck {
                 || message.matches("(GPU|of GPU) .* (has|some have) just disappeared; .*")
                 || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
                 || message.matches("[1-3] GPUs requested, but " + EACH + "; request fewer");
+    }
+
+    /** A refusal of GPUs that another holds. */
+    private static boolean isBeside(LeaseRequest request, String message) {
+        return request.request() instanceof GpuRequest.With with
+                && (message.matches(TAKEN + "; start it again when that is over")
+                        || message.matches(
+                                "--gpus " + with + ": no container or process of that name .*")
+                        || message.matches(
+                                "--gpus " + with + ": " + GPUS + HELD + ".*, and cannot be .*"));
     }
 
     /** The clients for whom GPUs may be kept, including one that is sending its request. */
@@ -225,6 +236,8 @@ final class RefusalCheck {
                         yield wanted.size() == ids.size() && free.containsAll(wanted);
                     }
                     case GpuRequest.None _ -> true;
+                    // It depends on another holder, and on no free GPU.
+                    case GpuRequest.With _ -> false;
                 };
         long has = world.lab.heldBy(request.owner(), held);
         return enough

@@ -243,7 +243,7 @@ final class SimulatedLab {
 
     int number(GpuRequest request, List<Gpu> gpus) {
         return switch (request) {
-            case GpuRequest.None _ -> 0;
+            case GpuRequest.None _, GpuRequest.With _ -> 0;
             case GpuRequest.All _ ->
                     (int) gpus.stream().filter(gpu -> !isCordoned(gpu.uuid())).count();
             case GpuRequest.Count(int count, _) -> count;
@@ -253,6 +253,9 @@ final class SimulatedLab {
 
     /** The UUIDs of the GPUs that must not be given to others, so that a request is served. */
     Set<String> wanted(GpuRequest request, List<Gpu> gpus) {
+        if (request instanceof GpuRequest.With) {
+            return new HashSet<>();
+        }
         if (!(request instanceof GpuRequest.Devices(List<String> ids))) {
             return gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
         }

@@ -292,11 +292,12 @@ final class SimulatedPods {
     }
 
     /** Notes the GPUs that containers of pods use, by UUID. */
-    void addUsers(Map<String, Object> users) {
+    void addUsers(Map<String, SimulatedWorld.User> users) {
         all().filter(pod -> pod.main.filter(world.machine::lives).isPresent())
                 .forEach(pod ->
                         pod.gpus.forEach(gpu -> {
-                            Object other = users.put(gpu.uuid(), pod);
+                            var other =
+                                    users.put(gpu.uuid(), new SimulatedWorld.User(pod, "a pod"));
                             assertTrue(
                                     other == null,
                                     () -> gpu.uuid() + " has " + other + " and " + pod);

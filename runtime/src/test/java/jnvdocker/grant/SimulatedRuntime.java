@@ -309,13 +309,16 @@ final class SimulatedRuntime {
     }
 
     /** The GPUs in use, by UUID. */
-    Map<String, Object> users() {
-        Map<String, Object> users = new HashMap<>();
+    Map<String, SimulatedWorld.User> users() {
+        Map<String, SimulatedWorld.User> users = new HashMap<>();
         for (Container it : containers) {
             if (it.lives() && !it.released && it.claim.isPresent()) {
+                var user = new SimulatedWorld.User(it, it.claim.get().party());
                 for (ClaimedGpu gpu : it.claim.get().gpus()) {
-                    Object other = users.put(gpu.uuid(), it);
-                    assertTrue(other == null, () -> gpu + " has " + other + " and " + it);
+                    var other = users.put(gpu.uuid(), user);
+                    assertTrue(
+                            other == null || other.party().equals(user.party()),
+                            () -> gpu + " has " + other + " and " + user);
                 }
             }
         }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.grant.SimulatedClients.RunOptions;
 import jnvdocker.grant.SimulatedContainer.State;
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
@@ -18,6 +19,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -40,6 +42,9 @@ final class SimulatedWorld
 
     /** Claims that a daemon that has lost its state cannot know before an engine reports them. */
     final List<String> unknownClaims = new ArrayList<>();
+
+    /** The parties of claims by the claims' ids, as they were given. */
+    private final Map<String, Claim> given = new HashMap<>();
 
     final Course course = new Course(this);
     final SimulatedClients clients = new SimulatedClients(this);
@@ -70,6 +75,29 @@ final class SimulatedWorld
         daemon.start();
         engine.begin(true);
         daemon.watch();
+    }
+
+    /** Whoever has GPUs, and the party for which the holder has them. */
+    record User(Object holder, String party) {}
+
+    /** A claim was given its GPUs. */
+    void given(Claim claim) {
+        given.put(claim.id(), claim);
+    }
+
+    /** The party of a claim. */
+    String party(String claim) {
+        return given.containsKey(claim) ? given.get(claim).party() : claim;
+    }
+
+    /** Whether another claim to the same GPUs, of the same party and user, was given before. */
+    boolean wasGivenBefore(Claim claim) {
+        return given.values().stream()
+                .filter(other -> !other.id().equals(claim.id()))
+                .anyMatch(other ->
+                        other.party().equals(claim.party())
+                                && other.owner().equals(claim.owner())
+                                && other.gpus().equals(claim.gpus()));
     }
 
     @Override

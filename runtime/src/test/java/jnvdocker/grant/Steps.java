@@ -207,7 +207,10 @@ final class Steps {
                         Tuple.of(2, new GpuRequest.Count(2)),
                         Tuple.of(1, new GpuRequest.All()),
                         Tuple.of(1, new GpuRequest.Devices(List.of("1"))),
-                        Tuple.of(1, new GpuRequest.Devices(List.of("0", "2"))));
+                        Tuple.of(1, new GpuRequest.Devices(List.of("0", "2"))),
+                        Tuple.of(1, new GpuRequest.With("c0")),
+                        Tuple.of(1, new GpuRequest.With("c1")),
+                        Tuple.of(1, new GpuRequest.With("00")));
         return Combinators.combine(request, SELDOM, MAYBE, SELDOM, SELDOM)
                 .as((wanted, createOnly, detached, always, remove) ->
                         new RunOptions(wanted, createOnly, detached, always, remove && !always))
@@ -262,7 +265,10 @@ final class Steps {
                         Tuple.of(6, new GpuRequest.Count(1)),
                         Tuple.of(2, new GpuRequest.Count(2)),
                         Tuple.of(1, new GpuRequest.All()),
-                        Tuple.of(1, new GpuRequest.Devices(List.of("1"))));
+                        Tuple.of(1, new GpuRequest.Devices(List.of("1"))),
+                        Tuple.of(1, new GpuRequest.With("00")),
+                        Tuple.of(1, new GpuRequest.With("01")),
+                        Tuple.of(1, new GpuRequest.With("c0")));
         return Combinators.combine(WHICH, request)
                 .as((i, wanted) ->
                         new Step(

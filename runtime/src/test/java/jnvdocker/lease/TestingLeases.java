@@ -134,13 +134,10 @@ public final class TestingLeases {
     }
 
     public static Holdings holdings(List<Lease> leases, Map<Gpu, Instant> idleSince) {
-        Map<String, Lease> held = new HashMap<>();
-        for (Lease lease : leases) {
-            lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
-        }
         Map<String, Instant> idle = new HashMap<>();
         idleSince.forEach((gpu, since) -> idle.put(gpu.uuid(), since));
-        return new Holdings(time(12, 0), held, idle, Map.of(), Map.of(), List.of());
+        return new Holdings(
+                time(12, 0), Holdings.byGpu(leases), idle, Map.of(), Map.of(), List.of());
     }
 
     /** Holdings without a lease, in which one GPU gets no new holder. */

@@ -95,6 +95,46 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(List.of(use(ALICE, 6, 1, 1, 0, 4)), since(0).users());
     }
 
+    /** Each hour of a GPU is counted once, whoever of a party ends first. */
+    @Test
+    void aPartyHasItsGpusOnce() throws Exception {
+        Lease first = mounted(0, ALICE, A, B);
+        Lease second = beside(first, 1);
+        assertEquals(List.of(use(ALICE, 2, 2, 2, 2, 1)), since(0).users());
+        at(3);
+        registry.end(first, "seen");
+        Lease third = beside(second, 4);
+        at(6);
+        registry.end(second, "seen");
+        at(7);
+        assertEquals(List.of(use(ALICE, 14, 3, 3, 2, 7)), since(0).users());
+        registry.end(third, "seen");
+        at(9);
+        assertEquals(List.of(use(ALICE, 14, 3, 3, 0, 7)), since(0).users());
+        assertEquals(Duration.ofHours(8), since(3).total());
+        assertEquals(Duration.ofHours(7), of(A, 0).total());
+    }
+
+    /** Another container of the user's, on the same GPUs. */
+    private Lease beside(Lease other, int hour) throws Exception {
+        at(hour);
+        Claim its = other.claim();
+        Claim claim =
+                new Claim(
+                        Claim.newId(),
+                        its.origin(),
+                        its.owner(),
+                        its.gpus(),
+                        its.created(),
+                        Optional.empty(),
+                        its.party());
+        registry.decide(leases -> {
+            leases.add(claim, Optional.empty());
+            return null;
+        });
+        return TestingLeases.mount(registry, claim, "use", DOCKERD);
+    }
+
     @Test
     void windowMayEndBeforeNow() throws Exception {
         lease(0, 4, ALICE, A);

@@ -18,6 +18,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
@@ -51,7 +52,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertEquals(TWO, lease.claim());
         assertEquals(now, lease.since());
         assertEquals("boot", lease.boot());
-        assertEquals(Map.of(A.uuid(), lease, B.uuid(), lease), registry.holdings().held());
+        assertEquals(Holdings.byGpu(List.of(lease)), registry.holdings().held());
     }
 
     @Test

@@ -151,10 +151,10 @@ class RegistryDatabaseTest {
     void anIndexThatIsOlderThanItsTableIsNoticed() throws Exception {
         filled(folder, 2).close();
         hold(1, "GPU-a");
-        byte[] older = page(rootOf("one_holder"));
+        byte[] older = page(rootOf("live_gpu"));
         sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
         hold(2, "GPU-b");
-        overwrite(rootOf("one_holder"), older);
+        overwrite(rootOf("live_gpu"), older);
         assertReplaced(Files.readAllBytes(file));
     }
 
@@ -294,7 +294,7 @@ class RegistryDatabaseTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"one_holder", "live_gpu", "one_lease"})
+    @ValueSource(strings = {"live_gpu", "live_parent", "one_lease"})
     void anIndexThatDecidesAndIsOlderThanItsTableIsNoticedAtOnce(String index) throws Exception {
         filled(folder, 6000).close();
         hold(1, "GPU-a");

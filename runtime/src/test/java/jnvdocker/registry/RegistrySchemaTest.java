@@ -17,7 +17,7 @@ import java.util.List;
 /** The rules that the database itself enforces: plain SQL, as a faulty program would send. */
 class RegistrySchemaTest {
     private static final String UNIQUE = "UNIQUE constraint failed";
-    private static final String OTHERWISE = "the GPU is held in another way";
+    private static final String ANOTHER = "the GPU has another holder";
     private static final String WITH_ITS_LEASE = "a GPU is held as long as its lease";
 
     @TempDir Path folder;
@@ -27,14 +27,7 @@ class RegistrySchemaTest {
     void openWithThreeLeases() throws Exception {
         database = RegistryDatabase.open(folder);
         for (int id = 1; id <= 3; id++) {
-            sql(
-                    "INSERT INTO claim (id, origin, engine, uid, owner, created)"
-                            + " VALUES ('claim%d', 'engine', 'e', 0, 'root', 0)",
-                    id);
-            sql(
-                    "INSERT INTO lease (id, claim, holder, boot, pid, start, since)"
-                            + " VALUES (%d, 'claim%d', 'reserved', 'b', 1, 1, 0)",
-                    id, id);
+            claim(id, null);
         }
     }
 
@@ -46,7 +39,7 @@ class RegistrySchemaTest {
     @Test
     void aGpuHasOneHolder() throws Exception {
         hold(1, "GPU-a");
-        assertRefused(UNIQUE, () -> hold(2, "GPU-a"));
+        assertRefused(ANOTHER, () -> hold(2, "GPU-a"));
         hold(2, "GPU-b");
     }
 
@@ -55,51 +48,84 @@ class RegistrySchemaTest {
         hold(1, "GPU-a");
         end(1);
         hold(2, "GPU-a");
-        assertRefused(UNIQUE, () -> hold(3, "GPU-a"));
+        assertRefused(ANOTHER, () -> hold(3, "GPU-a"));
     }
 
     @Test
-    void sharersAreManyAndNoneOfThemIsExclusive() throws Exception {
-        hold(1, "GPU-a", "shared");
-        hold(2, "GPU-a", "shared");
-        assertRefused(OTHERWISE, () -> hold(3, "GPU-a", "exclusive"));
+    void claimsOfOnePartyHaveTheSameGpu() throws Exception {
+        claim(4, "claim1");
+        hold(1, "GPU-a");
+        hold(4, "GPU-a");
+        assertRefused(ANOTHER, () -> hold(2, "GPU-a"));
         end(1);
-        assertRefused(OTHERWISE, () -> hold(3, "GPU-a", "exclusive"));
-        end(2);
-        hold(3, "GPU-a", "exclusive");
+        // It is free when the last of them has ended, and the first may come back before.
+        assertRefused(ANOTHER, () -> hold(2, "GPU-a"));
+        begin(5, "claim1");
+        hold(5, "GPU-a");
+        end(4);
+        end(5);
+        hold(2, "GPU-a");
     }
 
     @Test
-    void exclusiveGpuIsNotShared() throws Exception {
-        hold(1, "GPU-a", "exclusive");
-        assertRefused(OTHERWISE, () -> hold(2, "GPU-a", "shared"));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"exclusive", "shared"})
-    void partsOfAGpuThatIsHeldAreRefused(String mode) throws Exception {
-        hold(1, "GPU-a", mode);
-        assertRefused(OTHERWISE, () -> holdPart(2, "MIG-1", "GPU-a", "exclusive"));
-        assertRefused(OTHERWISE, () -> holdPart(2, "MIG-1", "GPU-a", "shared"));
+    void aPartyOutlivesItsFirstClaim() throws Exception {
+        claim(4, "claim1");
+        hold(4, "GPU-a");
         end(1);
-        holdPart(2, "MIG-1", "GPU-a", "exclusive");
+        sql("DELETE FROM lease WHERE id = 1");
+        sql("DELETE FROM claim WHERE id = 'claim1'");
+        claim(5, "claim1");
+        hold(5, "GPU-a");
+        assertRefused(ANOTHER, () -> hold(2, "GPU-a"));
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"exclusive", "shared"})
-    void aGpuOfWhichAPartIsHeldIsRefused(String mode) throws Exception {
-        holdPart(1, "MIG-1", "GPU-a", mode);
-        assertRefused(OTHERWISE, () -> hold(2, "GPU-a", "exclusive"));
-        assertRefused(OTHERWISE, () -> hold(2, "GPU-a", "shared"));
+    @Test
+    void aPartyIsOfOneUserAndForGood() throws Exception {
+        claim(4, "claim1");
+        assertRefused(
+                "a party is of one user",
+                () ->
+                        sql(
+                                "INSERT INTO claim (id, origin, engine, uid, owner, created,"
+                                        + " beside) VALUES ('claim5', 'engine', 'e', 1, 'eve', 0,"
+                                        + " 'claim1')"));
+        assertRefused(
+                "a claim stays in its party",
+                () -> sql("UPDATE claim SET beside = 'claim1' WHERE id = 'claim2'"));
+        assertRefused(
+                "a claim stays in its party",
+                () -> sql("UPDATE claim SET beside = NULL WHERE id = 'claim4'"));
+    }
+
+    @Test
+    void aPartyHasNoPartsOfItsGpu() throws Exception {
+        claim(4, "claim1");
+        hold(1, "GPU-a");
+        assertRefused(ANOTHER, () -> holdPart(4, "MIG-1", "GPU-a"));
+        hold(4, "GPU-a");
+    }
+
+    @Test
+    void partsOfAGpuThatIsHeldAreRefused() throws Exception {
+        hold(1, "GPU-a");
+        assertRefused(ANOTHER, () -> holdPart(2, "MIG-1", "GPU-a"));
+        end(1);
+        holdPart(2, "MIG-1", "GPU-a");
+    }
+
+    @Test
+    void aGpuOfWhichAPartIsHeldIsRefused() throws Exception {
+        holdPart(1, "MIG-1", "GPU-a");
+        assertRefused(ANOTHER, () -> hold(2, "GPU-a"));
         end(1);
         hold(2, "GPU-a");
     }
 
     @Test
     void partsOfOneGpuHaveTheirOwnHolders() throws Exception {
-        holdPart(1, "MIG-1", "GPU-a", "exclusive");
-        holdPart(2, "MIG-2", "GPU-a", "exclusive");
-        assertRefused(UNIQUE, () -> holdPart(3, "MIG-2", "GPU-a", "exclusive"));
+        holdPart(1, "MIG-1", "GPU-a");
+        holdPart(2, "MIG-2", "GPU-a");
+        assertRefused(ANOTHER, () -> holdPart(3, "MIG-2", "GPU-a"));
     }
 
     @Test
@@ -141,7 +167,7 @@ class RegistrySchemaTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'", "mode, 'shared'"})
+    @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'"})
     void heldGpuCannotBeExchanged(String column, String value) throws Exception {
         hold(1, "GPU-a");
         String literal = column.equals("lease") ? value : "'" + value + "'";
@@ -202,7 +228,7 @@ class RegistrySchemaTest {
     void aRefusedTransactionLeavesNothingBehind() throws Exception {
         hold(1, "GPU-b");
         assertRefused(
-                UNIQUE,
+                ANOTHER,
                 () ->
                         database.transaction(transaction -> {
                             String insert = "INSERT INTO lease_gpu (lease, gpu) VALUES (2, ?)";
@@ -212,19 +238,34 @@ class RegistrySchemaTest {
         assertEquals(List.of("1 GPU-b"), column("SELECT lease || ' ' || gpu FROM lease_gpu"));
     }
 
-    private void hold(int lease, String gpu) throws RegistryException {
-        hold(lease, gpu, "exclusive");
-    }
-
-    private void hold(int lease, String gpu, String mode) throws RegistryException {
-        sql("INSERT INTO lease_gpu (lease, gpu, mode) VALUES (%d, '%s', '%s')", lease, gpu, mode);
-    }
-
-    private void holdPart(int lease, String part, String parent, String mode)
-            throws RegistryException {
+    /**
+     * Makes a claim with a lease of the same number.
+     *
+     * @param beside the first claim of its party; null for itself
+     */
+    private void claim(int id, String beside) throws RegistryException {
         sql(
-                "INSERT INTO lease_gpu (lease, gpu, parent, mode) VALUES (%d, '%s', '%s', '%s')",
-                lease, part, parent, mode);
+                "INSERT INTO claim (id, origin, engine, uid, owner, created, beside)"
+                        + " VALUES ('claim%d', 'engine', 'e', 0, 'root', 0, %s)",
+                id, beside == null ? "NULL" : "'" + beside + "'");
+        begin(id, "claim" + id);
+    }
+
+    private void begin(int lease, String claim) throws RegistryException {
+        sql(
+                "INSERT INTO lease (id, claim, holder, boot, pid, start, since)"
+                        + " VALUES (%d, '%s', 'reserved', 'b', 1, 1, 0)",
+                lease, claim);
+    }
+
+    private void hold(int lease, String gpu) throws RegistryException {
+        sql("INSERT INTO lease_gpu (lease, gpu) VALUES (%d, '%s')", lease, gpu);
+    }
+
+    private void holdPart(int lease, String part, String parent) throws RegistryException {
+        sql(
+                "INSERT INTO lease_gpu (lease, gpu, parent) VALUES (%d, '%s', '%s')",
+                lease, part, parent);
     }
 
     private void end(int lease) throws RegistryException {

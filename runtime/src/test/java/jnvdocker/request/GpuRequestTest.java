@@ -49,6 +49,8 @@ final class GpuRequestTest {
                 "2,\"options=a=b,c=d\" | 2",
                 "device=0,1,driver=nvidia | \"device=0,1\"",
                 "count=2,memory=40G | count=2,memory=40G",
+                "with=train-7 | with=train-7",
+                "with=0123456789ab,capabilities=compute | with=0123456789ab",
                 "2,memory=40gb | count=2,memory=40G",
                 "memory=81559mib | count=1,memory=81559MiB",
                 "memory=80Gi | count=1,memory=80GiB",
@@ -69,6 +71,7 @@ final class GpuRequestTest {
                 "3",
                 "none",
                 "count=2,memory=40G,model=A100",
+                "with=train_7.b",
                 "memory=999999GiB",
                 "2,model=RTX 6000 Ada"
             })
@@ -106,6 +109,11 @@ final class GpuRequestTest {
                 "1,capabilities=tpu | 'tpu' is not a capability: there are compat32, compute,",
                 "1,capabilities= | '' is not a capability:",
                 "devices=0 | unknown key 'devices', not one of count, memory,",
+                "2,with=train-7 | with in '2,with=train-7' means all GPUs of that container:",
+                "with=train-7,device=0 | with in 'with=train-7,device=0' means all GPUs",
+                "with=train-7,memory=40G | with in 'with=train-7,memory=40G' means all GPUs",
+                "with= | with='' is not the name of a container:",
+                "with=a b | with='a b' is not the name of a container:",
                 "memory=40 | memory='40' is not an amount of memory: write a number from 1 to"
                         + " 999999 and M, G, MiB or GiB, as in memory=40G",
                 "memory= | memory='' is not an amount",

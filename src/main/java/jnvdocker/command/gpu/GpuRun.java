@@ -65,8 +65,9 @@ final class GpuRun implements Callable<Integer>, Successor {
             names = "--gpus",
             paramLabel = "GPUS",
             description =
-                    "all, none, a number or device=<ids>, as for docker, or a number of a kind, as"
-                            + " count=2,memory=40G,model=A100; default: NV_GPU, else 1.")
+                    "all, none, a number or device=<ids>, as for docker, a number of a kind, as"
+                            + " count=2,memory=40G,model=A100, or with=<container>; default:"
+                            + " NV_GPU, else 1.")
     private String gpus;
 
     @Option(

@@ -9,11 +9,13 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Tenure;
+import jnvdocker.lease.text.LeaseText;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
@@ -179,9 +181,9 @@ final class GpuWhy implements Callable<Integer> {
             Lease lease = LiveClaim.find(id, live);
             explain(
                     all.stream()
-                            .filter(it ->
-                                    it.lease().filter(its -> its.id() == lease.id()).isPresent())
+                            .filter(it -> lease.excludes(ClaimedGpu.of(it.gpu())))
                             .limit(1)
+                            .map(it -> it.under(lease))
                             .toList());
             return;
         }
@@ -272,7 +274,12 @@ final class GpuWhy implements Callable<Integer> {
         }
         Lease lease = status.lease().get();
         Tenure tenure = leases.tenures(List.of(lease)).get(lease.id());
-        return explanation.held(lease, tenure, leases.explain(lease), notes.sentence(status));
+        List<String> sentences =
+                explanation.held(lease, tenure, leases.explain(lease), notes.sentence(status));
+        for (Lease other : leases.beside(lease)) {
+            sentences.add("It " + LeaseText.held(other) + ", too.");
+        }
+        return sentences;
     }
 
     private record Document(

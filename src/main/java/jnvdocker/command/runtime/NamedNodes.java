@@ -65,7 +65,7 @@ final class NamedNodes {
                 GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.id()));
                 yield new GpuRequest.Devices(List.copyOf(addresses));
             }
-            case GpuRequest.Count _, GpuRequest.None _ ->
+            case GpuRequest.Count _, GpuRequest.None _, GpuRequest.With _ ->
                     throw new RefusedException(
                             "this container requests "
                                     + LeaseText.requested(request)

@@ -14,7 +14,8 @@ public final class RunHelp {
             jnvdocker adds:
                   --gpus all|none|N|device=IDS   N free GPUs, or certain ones by index, UUID (or its
                                                  beginning) or PCI address. N of a kind:
-                                                 count=N,memory=40G,model=A100
+                                                 count=N,memory=40G,model=A100. Those of another
+                                                 container of yours: with=NAME
                   --gpu-wait[=DURATION]          Wait for GPUs that are held by others. This command
                                                  loses its place in the queue when it ends, or its
                                                  terminal hangs up: keep it in tmux or under nohup

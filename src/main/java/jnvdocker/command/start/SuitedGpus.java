@@ -101,7 +101,7 @@ public final class SuitedGpus {
         }
         return switch (request) {
             case GpuRequest.None _ -> Set.of();
-            case GpuRequest.All _ -> uuids();
+            case GpuRequest.All _, GpuRequest.With _ -> uuids();
             case GpuRequest.Count(int count, GpuFilter _) -> {
                 refuseTooMany(count);
                 yield uuids();

@@ -49,7 +49,7 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
                 GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.id()));
                 yield new GpuRequest.Devices(List.copyOf(addresses));
             }
-            case GpuRequest.Count _, GpuRequest.None _ ->
+            case GpuRequest.Count _, GpuRequest.None _, GpuRequest.With _ ->
                     throw new RefusedException(
                             "--gpus=" + request.get() + " and " + option + " cannot be combined",
                             "name all GPUs in one of them, as --gpus '\"device=0,1\"'");

@@ -99,7 +99,7 @@ final class AccessRecords {
         try {
             return switch (request.gpus()) {
                 case GpuRequest.All _ -> List.of(ALL);
-                case GpuRequest.None _ -> List.of();
+                case GpuRequest.None _, GpuRequest.With _ -> List.of();
                 case GpuRequest.Devices(List<String> ids) -> ids;
                 case GpuRequest.Count(int number, _) ->
                         IntStream.range(0, number)

@@ -98,7 +98,8 @@ public final class ChoiceText {
                             excess instanceof Quota.Never never && never.limit().limit() > 0
                                     ? "try --gpus 1"
                                     : QuotaText.remedy(excess));
-            case GpuChoice.TooFew _,
+            case GpuChoice.NotBeside _,
+                    GpuChoice.TooFew _,
                     GpuChoice.Unclear _,
                     GpuChoice.NoGpu _,
                     GpuChoice.Sick _,
@@ -118,6 +119,7 @@ public final class ChoiceText {
             case GpuRequest.Count count -> RequestText.gpus(count);
             case GpuRequest.Devices(List<String> ids) ->
                     (ids.size() == 1 ? "GPU " : "GPUs ") + Quote.shown(Indices.typed(ids));
+            case GpuRequest.With(String holder) -> "the GPUs of " + holder;
             case GpuRequest.None _ -> "no GPU";
         };
     }
@@ -127,7 +129,7 @@ public final class ChoiceText {
             case GpuRequest.All _ -> "all GPUs requested, but ";
             case GpuRequest.Count count ->
                     requested(count) + ", but " + onlyFree(count, taken.free()) + ": ";
-            case GpuRequest.Devices _, GpuRequest.None _ -> "";
+            case GpuRequest.Devices _, GpuRequest.None _, GpuRequest.With _ -> "";
         };
     }
 
@@ -146,7 +148,10 @@ public final class ChoiceText {
             case GpuChoice.OverQuota(_, Quota.TooMany many) ->
                     wait + ", or stop one of them" + (many.left() > 0 ? ", or request fewer" : "");
             case GpuChoice.OverQuota(_, Quota.NoHours _) -> wait;
-            case GpuChoice.Taken taken -> wait + instead(taken);
+            case GpuChoice.Taken taken ->
+                    taken.request() instanceof GpuRequest.With
+                            ? "start it again when that is over"
+                            : wait + instead(taken);
         };
     }
 
@@ -182,6 +187,7 @@ public final class ChoiceText {
                     new Refusal(
                             requested(requested) + ", but " + QuotaText.why(excess),
                             QuotaText.remedy(excess));
+            case GpuChoice.NotBeside none -> notBeside(none);
             case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", REMEDY);
             case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
             case GpuChoice.Nameless(Gpu gpu) ->
@@ -213,6 +219,29 @@ public final class ChoiceText {
                             "try again in a minute, or name a model or GPUs ('jnvdocker gpu ls'"
                                     + " shows them)");
         };
+    }
+
+    private static Refusal notBeside(GpuChoice.NotBeside why) {
+        String with = "--gpus with=" + why.name();
+        if (why.holders().isEmpty()) {
+            return new Refusal(
+                    with + ": no container or process of that name holds a GPU",
+                    "start that one first ('jnvdocker gpu ls' shows the holders)");
+        }
+        if (why.several()) {
+            return new Refusal(
+                    with + ": several of your containers and processes have that name",
+                    "write the id of one claim ('jnvdocker gpu leases' shows them)");
+        }
+        Lease lease = why.holders().getFirst();
+        return new Refusal(
+                with
+                        + ": "
+                        + LeaseText.held(lease.claim().gpus(), List.of(lease))
+                        + ", and cannot be given to this one, too",
+                lease.claim().origin().isScheduled()
+                        ? "the scheduler that has given them alone decides"
+                        : "name a container or process of your own whose GPUs this one may have");
     }
 
     /** {@code only 7 GPUs are in service: GPU 7 is cordoned by root since 09:12 (RMA)}. */

@@ -359,6 +359,7 @@ public final class LeaseText {
             case GpuRequest.All _ -> "all GPUs";
             case GpuRequest.None _ -> "no GPU";
             case GpuRequest.Count count -> RequestText.gpus(count);
+            case GpuRequest.With(String holder) -> "the GPUs of " + holder;
             case GpuRequest.Devices(List<String> ids) ->
                     (ids.size() == 1 ? "GPU " : "GPUs ") + Indices.typed(ids);
         };

@@ -67,7 +67,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
                             count <= given.size() || count > host.size(),
                             count + " GPUs requested");
             case GpuRequest.All _ -> refuseUnless(!given.isEmpty(), "GPUs requested");
-            case GpuRequest.None _ -> {}
+            case GpuRequest.None _, GpuRequest.With _ -> {}
         }
         return given;
     }

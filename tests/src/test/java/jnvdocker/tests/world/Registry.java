@@ -104,12 +104,13 @@ public final class Registry {
                 rows("SELECT id FROM claim WHERE forgotten IS NULL", row -> row.getString(1)));
     }
 
-    /** UUIDs of GPUs that are in more than one lease that has not ended. */
+    /** UUIDs of GPUs that more than one party of claims holds. */
     public List<String> heldTwice() {
         return rows(
                 """
-                SELECT gpu FROM lease_gpu JOIN lease ON lease.id = lease WHERE until IS NULL
-                GROUP BY gpu HAVING count(*) > 1\
+                SELECT gpu FROM lease_gpu JOIN lease ON lease.id = lease
+                  JOIN claim ON claim.id = claim
+                WHERE until IS NULL GROUP BY gpu HAVING count(DISTINCT party) > 1\
                 """,
                 row -> row.getString(1));
     }

@@ -1,0 +1,209 @@
+package jnvdocker.lease;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+import static jnvdocker.lease.TestingLeases.C;
+import static jnvdocker.lease.TestingLeases.POLICY;
+import static jnvdocker.lease.TestingLeases.THEN;
+import static jnvdocker.lease.TestingLeases.held;
+import static jnvdocker.lease.TestingLeases.holdings;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** {@code --gpus with=NAME}: the GPUs that another container of the same user holds. */
+class BesideTest {
+    private static final Instant NOON = TestingLeases.time(12, 0);
+    private static final Lease TRAIN = held(1, ALICE, "train-7", A, B);
+    private static final Lease BOBS = held(2, BOB, "bobs", C);
+
+    private static GpuChoice.Outcome of(String name, Owner owner, LeasePolicy policy, Lease... all)
+            throws RefusedException {
+        return new GpuChoice(
+                        List.of(A, B, C),
+                        GpuTraits.UNKNOWN,
+                        holdings(List.of(all), Map.of()),
+                        UnmanagedUses.NONE,
+                        List.of(),
+                        policy)
+                .of(new GpuRequest.With(name), owner);
+    }
+
+    private static void assertRefused(String why, String name, Owner owner, Lease... all)
+            throws RefusedException {
+        GpuChoice.Impossible outcome =
+                assertInstanceOf(GpuChoice.NotBeside.class, of(name, owner, POLICY, all));
+        assertEquals("--gpus with=" + name + ": " + why, ChoiceText.refusal(outcome).message());
+    }
+
+    @Test
+    void aContainerIsNamedAsDockerNamesItOrByItsClaim() throws RefusedException {
+        for (String name : List.of("train-7", "cccccccccccc", "c".repeat(64), TRAIN.claim().id())) {
+            assertEquals(
+                    new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN)),
+                    of(name, ALICE, POLICY, TRAIN));
+        }
+        assertRefused(
+                "no container or process of that name holds a GPU; start that one first"
+                        + " ('jnvdocker gpu ls' shows the holders)",
+                "ccc",
+                ALICE,
+                TRAIN,
+                BOBS);
+    }
+
+    @Test
+    void gpusOfOthersAreRefused() throws RefusedException {
+        assertRefused(
+                "GPU 2 (GPU-77777777) is held by bob's container bobs since 2024-01-02 09:12, and"
+                        + " cannot be given to this one, too; name a container or process of your"
+                        + " own whose GPUs this one may have",
+                "bobs",
+                ALICE,
+                TRAIN,
+                BOBS);
+        Lease unknown = held(3, Owner.UNKNOWN, "any", C);
+        assertInstanceOf(
+                GpuChoice.NotBeside.class, of("any", Owner.UNKNOWN, POLICY, TRAIN, unknown));
+        Lease guessed = held(3, Owner.guessed("alice"), "any", C);
+        assertInstanceOf(
+                GpuChoice.NotBeside.class, of("any", Owner.guessed("alice"), POLICY, guessed));
+    }
+
+    @Test
+    void ofOneNameTheUsersOwnCounts() throws RefusedException {
+        Lease bobs = held(2, BOB, "train-7", C);
+        assertEquals(
+                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN)),
+                of("train-7", ALICE, POLICY, bobs, TRAIN));
+        Lease second = held(3, ALICE, "train-7", C);
+        assertRefused(
+                "several of your containers and processes have that name; write the id of one"
+                        + " claim ('jnvdocker gpu leases' shows them)",
+                "train-7",
+                ALICE,
+                TRAIN,
+                second);
+    }
+
+    @Test
+    void whatASchedulerHasGivenIsTheSchedulers() throws RefusedException {
+        Claim task =
+                new Claim(
+                        "000000000009",
+                        new Origin.MesosTask("train"),
+                        ALICE,
+                        List.of(ClaimedGpu.of(A)),
+                        THEN,
+                        Optional.of(new Claim.ContainerRef("task", "train-7")));
+        Lease lease =
+                new Lease(
+                        9,
+                        task,
+                        Holder.of(new ProcessId(1, 1), ""),
+                        "boot",
+                        THEN,
+                        0,
+                        Optional.empty());
+        assertInstanceOf(GpuChoice.NotBeside.class, of("train-7", ALICE, POLICY, lease));
+    }
+
+    @Test
+    void aSickGpuGetsNoOtherHolder() throws RefusedException {
+        Gpu sick = A.with(new Refusal("it is lost", "check it"));
+        GpuChoice choice =
+                new GpuChoice(
+                        List.of(sick, B, C),
+                        GpuTraits.UNKNOWN,
+                        holdings(List.of(TRAIN), Map.of()),
+                        UnmanagedUses.NONE,
+                        List.of(),
+                        POLICY);
+        assertEquals(new GpuChoice.Sick(sick), choice.of(new GpuRequest.With("train-7"), ALICE));
+    }
+
+    /** The user has these GPUs already. */
+    @Test
+    void limitsCountAGpuOnce() throws RefusedException {
+        LeasePolicy two =
+                new LeasePolicy(
+                        OptionalInt.of(2),
+                        Optional.empty(),
+                        List.of(),
+                        false,
+                        "/etc/jnvdocker/config.toml");
+        assertEquals(
+                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN)),
+                of("train-7", ALICE, two, TRAIN));
+        Lease other = beside(TRAIN, "222222222222");
+        Holdings both = holdings(List.of(TRAIN, other), Map.of());
+        assertEquals(2, new Quota(Allowances.of(two.limits()), both.held()).has(ALICE));
+    }
+
+    private static Lease beside(Lease first, String id) {
+        Claim claim = first.claim();
+        return new Lease(
+                8,
+                new Claim(
+                        id,
+                        claim.origin(),
+                        claim.owner(),
+                        claim.gpus(),
+                        claim.created(),
+                        Optional.empty(),
+                        claim.party()),
+                first.holder(),
+                "boot",
+                THEN,
+                Optional.of(Duration.ofHours(4)),
+                0,
+                Optional.empty());
+    }
+
+    @Test
+    void aPartyHoldsGpusTogether() {
+        Lease other = beside(TRAIN, "222222222222");
+        Holdings both = holdings(List.of(TRAIN, other), Map.of());
+        assertEquals(Optional.of(TRAIN), both.of(A));
+        assertEquals(List.of(TRAIN, other), both.allOf(A.uuid()));
+        assertEquals(List.of(), both.on(TRAIN.claim()));
+        assertEquals(List.of(other), both.beside(TRAIN.claim()));
+        assertEquals(List.of(TRAIN), both.beside(other.claim()));
+        Holdings one = both.without(lease -> lease.id() == TRAIN.id());
+        assertEquals(Optional.of(other), one.of(A));
+        assertTrue(!one.decidesLike(both), "a lease fewer");
+    }
+
+    /** Else a user could have GPUs for ever, by containers of which each takes them over. */
+    @Test
+    void noneLastsLongerThanTheOneBesideIt() {
+        Lease other = beside(TRAIN, "222222222222");
+        Holdings held = holdings(List.of(other), Map.of());
+        Duration left = other.left(NOON).orElseThrow();
+        assertEquals(Optional.of(left), held.time(TRAIN.claim(), Optional.empty()));
+        assertEquals(Optional.of(left), held.time(TRAIN.claim(), Optional.of(Duration.ofDays(9))));
+        assertEquals(
+                Optional.of(Duration.ofSeconds(1)),
+                held.time(TRAIN.claim(), Optional.of(Duration.ofSeconds(1))));
+        assertEquals(Optional.empty(), held.time(BOBS.claim(), Optional.empty()));
+    }
+}

@@ -1,0 +1,204 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.RuntimeInstallation;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Several containers and programs of one user on the same GPUs, by {@code --gpus with=NAME}, with
+ * claim volumes and with the OCI runtime.
+ */
+@ParameterizedClass
+@ValueSource(booleans = {false, true})
+class BesideTest extends OneEngineTest {
+    private static final int ALICE = 61001;
+    private static final int BOB = 61002;
+
+    private static Optional<RuntimeInstallation> runtime = Optional.empty();
+
+    @Parameter boolean byRuntime;
+
+    @BeforeParameterizedClassInvocation
+    static void install(boolean byRuntime) {
+        if (byRuntime) {
+            runtime = Optional.of(RuntimeInstallation.of(lab));
+        }
+    }
+
+    @AfterParameterizedClassInvocation
+    static void uninstall() {
+        runtime.ifPresent(RuntimeInstallation::close);
+    }
+
+    @AfterEach
+    void isNotLimited() {
+        lab.configure("");
+    }
+
+    /** Waits until GPUs have these holders, and no others. */
+    private static void awaitHolders(Map<Integer, String> holders) {
+        Lab.await(() -> {
+            assertEquals(List.of(), lab.registry().heldTwice());
+            Map<Integer, String> now = lab.registry().holders();
+            return now.equals(holders) ? List.of() : List.of(now + " instead of " + holders);
+        });
+    }
+
+    private static Command start(int user, String name, String gpus) {
+        return lab.as(
+                user,
+                "run",
+                "-d",
+                "--name",
+                name,
+                "--stop-signal",
+                "KILL",
+                "--gpus",
+                gpus,
+                "plain",
+                "sleep",
+                "1000");
+    }
+
+    private static void assertRefused(String why, Command command) {
+        Command.Result refused = command.run();
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().matches("(?s).*" + why + ".*"), refused::toString);
+    }
+
+    private static List<String> nodes(String container) {
+        return lab.docker("exec", container, "sh", "-c", "ls /dev/nvidia[0-9]*")
+                .ok()
+                .out()
+                .lines()
+                .toList();
+    }
+
+    @Test
+    void theSecondHasTheGpusOfTheFirstUntilBothHaveEnded() {
+        start(ALICE, "train", "device=1,2").run().ok();
+        start(ALICE, "eval", "with=train").run().ok();
+        awaitHolders(Map.of(1, "train and eval", 2, "train and eval"));
+        assertEquals(List.of("/dev/nvidia1", "/dev/nvidia2"), nodes("eval"));
+        String table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(table.matches("(?s).* train .*eval has it, too.*"), table);
+        String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("container eval since "), why);
+        assertTrue(
+                lab.jnvdocker("gpu", "why", "eval").ok().out().contains("container train since "),
+                "of the other");
+
+        assertRefused("GPU 1 .* is held by .*container train", start(BOB, "x1", "device=1"));
+        assertRefused(
+                "--gpus with=train: GPUs 1-2 are held by .*, and cannot be given to this one, too",
+                start(BOB, "x2", "with=train"));
+        lab.docker("stop", "train").ok();
+        awaitHolders(Map.of(1, "eval", 2, "eval"));
+        assertRefused("GPU 1 .* is held by .*container eval", start(BOB, "x3", "device=1"));
+        assertRefused(
+                "--gpus with=train: no container or process of that name holds a GPU",
+                start(ALICE, "x4", "with=train"));
+        lab.docker("rm", "-f", "eval").ok();
+        awaitHolders(Map.of());
+        lab.docker("rm", "-f", "x1", "x2", "x3", "x4");
+        start(BOB, "next", "device=1").run().ok();
+        awaitHolders(Map.of(1, "next"));
+    }
+
+    @Test
+    void bothKeepThemWhenOneIsStartedAgain() {
+        start(ALICE, "train", "device=1").run().ok();
+        start(ALICE, "eval", "with=train").run().ok();
+        awaitHolders(Map.of(1, "train and eval"));
+        lab.docker("restart", "eval").ok();
+        awaitHolders(Map.of(1, "train and eval"));
+        lab.docker("restart", "train").ok();
+        awaitHolders(Map.of(1, "eval and train"));
+        lab.docker("stop", "train").ok();
+        lab.docker("restart", "eval").ok();
+        awaitHolders(Map.of(1, "eval"));
+        lab.docker("stop", "eval").ok();
+        awaitHolders(Map.of());
+    }
+
+    /** Neither the registry nor the daemon's memory is needed to know the party again. */
+    @Test
+    void aNewDaemonKnowsBoth() throws IOException {
+        start(ALICE, "train", "device=1").run().ok();
+        start(ALICE, "eval", "with=train").run().ok();
+        awaitHolders(Map.of(1, "train and eval"));
+        lab.daemon().kill();
+        lab.startDaemon();
+        awaitHolders(Map.of(1, "train and eval"));
+        lab.daemon().stop();
+        for (String part : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
+            Files.deleteIfExists(lab.daemon().state().resolve(part));
+        }
+        lab.startDaemon();
+        Lab.await(() -> {
+            Set<String> now = Set.of(lab.registry().holders().get(1).split(" and "));
+            return now.equals(Set.of("train", "eval")) ? List.of() : List.of("only " + now);
+        });
+        assertRefused("GPU 1 .* is held by ", start(BOB, "other", "device=1"));
+        lab.docker("rm", "-f", "train").ok();
+        awaitHolders(Map.of(1, "eval"));
+    }
+
+    @Test
+    void aProgramHasTheGpusOfAContainer() {
+        start(ALICE, "train", "device=1").run().ok();
+        Command.Result program =
+                lab.as(
+                                ALICE,
+                                "gpu",
+                                "run",
+                                "--gpus",
+                                "with=train",
+                                "printenv",
+                                "CUDA_VISIBLE_DEVICES")
+                        .run()
+                        .ok();
+        assertTrue(program.out().startsWith("GPU-5c1a1003"), program::toString);
+        awaitHolders(Map.of(1, "train"));
+    }
+
+    /** Else a user could go on for ever by containers that take the GPUs over from each other. */
+    @Test
+    void noneLastsLongerThanTheFirstMay() {
+        lab.configure("[limits]\n'*' = { gpus = 1, max_hold = '1h' }\n");
+        start(ALICE, "train", "device=1").run().ok();
+        start(ALICE, "eval", "with=train").run().ok();
+        awaitHolders(Map.of(1, "train and eval"));
+        List<String> due = new ArrayList<>();
+        for (JsonNode lease : lab.jnvdocker("gpu", "leases", "--json").json()) {
+            due.add(lease.path("due").asText());
+        }
+        assertEquals(2, due.size());
+        assertTrue(due.getLast().compareTo(due.getFirst()) <= 0, due::toString);
+        assertRefused(
+                "was given the GPUs of another container, and ends with its time",
+                lab.as(ALICE, "gpu", "extend", "eval", "30m"));
+        assertRefused("1 GPU requested, but .* has 1 of the 1", start(ALICE, "third", "1"));
+    }
+}
