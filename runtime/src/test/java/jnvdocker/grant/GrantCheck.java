@@ -31,6 +31,9 @@ import java.util.Set;
  * still are count.
  */
 final class GrantCheck {
+    /** How many claims of all worlds were given what another had. */
+    static int besides;
+
     /**
      * The time in which clients that waited for an earlier daemon keep their places without a
      * request again.
@@ -142,6 +145,7 @@ final class GrantCheck {
     private void beside(LeaseRequest request, Claim claim, Map<String, Lease> held) {
         if (request.request() instanceof GpuRequest.With) {
             assertTrue(world.wasGivenBefore(claim), () -> claim + " is beside nobody");
+            besides++;
         } else {
             allowed(claim, held);
         }
@@ -357,7 +361,7 @@ final class GrantCheck {
         }
     }
 
-    private static Set<String> uuids(Claim claim) {
+    static Set<String> uuids(Claim claim) {
         Set<String> uuids = new HashSet<>();
         claim.gpus().forEach(gpu -> uuids.add(gpu.uuid()));
         return uuids;

@@ -65,7 +65,9 @@ class LeaseModelTest {
     static final class Enough extends KeptFailure {
         @Override
         public void onSuccess() {
-            System.out.println("LeaseModelTest made " + steps + " steps");
+            System.out.printf(
+                    "LeaseModelTest made %d steps, and gave the GPUs of another %d times%n",
+                    steps, GrantCheck.besides);
             assertTrue(
                     steps >= 28 * sequences,
                     () -> "only " + steps + " steps in " + sequences + " sequences");

@@ -13,7 +13,6 @@ import jnvdocker.request.GpuRequest;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -103,10 +102,15 @@ final class RefusalCheck {
             assertTrue(message.matches(ITSELF), message);
             return;
         }
-        Map<String, Lease> others = new HashMap<>(ModelCheck.first(registry().holdings()));
-        others.values()
-                .removeIf(it ->
-                        it.claim().container().filter(of -> of.id().equals(container)).isPresent());
+        Map<String, Lease> others =
+                ModelCheck.first(
+                        registry()
+                                .holdings()
+                                .without(it ->
+                                        it.claim()
+                                                .container()
+                                                .filter(of -> of.id().equals(container))
+                                                .isPresent()));
         assertTrue(
                 !alone || !isToBeHad(request, others),
                 () -> "refused though it is free: " + message);

@@ -33,6 +33,10 @@ final class SimulatedClients {
             boolean always,
             boolean remove) {
 
+        RunOptions of(GpuRequest other) {
+            return new RunOptions(other, createOnly, detached, always, remove);
+        }
+
         @Override
         public String toString() {
             return (createOnly ? "create" : "run")
@@ -77,13 +81,15 @@ final class SimulatedClients {
         if (!canRequest()) {
             return false;
         }
-        ProcessId process = world.machine.spawn();
-        Optional<Claim> claim = answer(process, options);
+        SimulatedWorld.Requested requested = world.requesting(options.request());
+        ProcessId process = requested.process();
+        RunOptions meant = options.of(requested.request());
+        Optional<Claim> claim = answer(process, meant);
         if (claim.isEmpty()) {
             world.machine.end(process);
             return true;
         }
-        add(process, options, claim.get());
+        add(process, meant, claim.get());
         return true;
     }
 

@@ -87,7 +87,7 @@ final class SimulatedRuntime {
     }
 
     /** Our runtime requests a container's GPUs, and goes on to create it if it gets them. */
-    boolean create(int index, GpuRequest request) throws IOException {
+    boolean create(int index, GpuRequest wanted) throws IOException {
         Container it = container(index);
         if (!world.daemon.isUp()
                 || it.isRequesting
@@ -97,7 +97,9 @@ final class SimulatedRuntime {
             // An engine does not create a container that exists.
             return false;
         }
-        ProcessId process = world.machine.spawn();
+        SimulatedWorld.Requested requested = world.requesting(wanted);
+        ProcessId process = requested.process();
+        GpuRequest request = requested.request();
         it.runtime = Optional.of(process);
         it.isRequesting = true;
         Optional<Claim> before = it.claim;

@@ -10,6 +10,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUses;
 import jnvdocker.words.RefusedException;
@@ -33,6 +34,9 @@ import java.util.stream.Stream;
  */
 final class SimulatedWorld
         implements SimulatedDaemon.Surroundings, SimulatedEngine.Listener, AutoCloseable {
+    /** A request for the GPUs of any container of the same user. */
+    static final GpuRequest OWN = new GpuRequest.With("own");
+
     final Path state;
     final SimulatedDisk disk;
     final SimulatedMachine machine;
@@ -90,6 +94,44 @@ final class SimulatedWorld
         return given.containsKey(claim) ? given.get(claim).party() : claim;
     }
 
+    /**
+     * The container of a user that has GPUs now.
+     *
+     * @param which one of them
+     */
+    private Optional<Lease> named(int which) throws IOException {
+        List<Lease> all =
+                daemon.parts().registry().live().stream()
+                        .filter(lease -> lease.claim().container().isPresent())
+                        .filter(lease -> !lease.claim().origin().isScheduled())
+                        .toList();
+        return all.isEmpty() ? Optional.empty() : Optional.of(all.get(which % all.size()));
+    }
+
+    /** A request that a new process makes. */
+    record Requested(ProcessId process, GpuRequest request) {}
+
+    /**
+     * A new process for a request; one for {@link #OWN} is of the same user as a container that has
+     * GPUs, and requests those.
+     */
+    Requested requesting(GpuRequest request) throws IOException {
+        ProcessId process = machine.spawn();
+        Optional<Lease> other =
+                request.equals(OWN) ? named(process.pid()) : Optional.<Lease>empty();
+        while (other.isPresent()
+                && !SimulatedClients.owner(process).equals(other.get().claim().owner())
+                && other.get().claim().owner().uid() >= SimulatedClients.NOBODYS_UID) {
+            machine.end(process);
+            process = machine.spawn();
+        }
+        return new Requested(
+                process,
+                other.map(lease -> lease.claim().container().orElseThrow().name())
+                        .<GpuRequest>map(GpuRequest.With::new)
+                        .orElse(request));
+    }
+
     /** Whether another claim to the same GPUs, of the same party and user, was given before. */
     boolean wasGivenBefore(Claim claim) {
         return given.values().stream()
@@ -97,7 +139,7 @@ final class SimulatedWorld
                 .anyMatch(other ->
                         other.party().equals(claim.party())
                                 && other.owner().equals(claim.owner())
-                                && other.gpus().equals(claim.gpus()));
+                                && GrantCheck.uuids(other).equals(GrantCheck.uuids(claim)));
     }
 
     @Override

@@ -209,8 +209,7 @@ final class Steps {
                         Tuple.of(1, new GpuRequest.Devices(List.of("1"))),
                         Tuple.of(1, new GpuRequest.Devices(List.of("0", "2"))),
                         Tuple.of(1, new GpuRequest.With("c0")),
-                        Tuple.of(1, new GpuRequest.With("c1")),
-                        Tuple.of(1, new GpuRequest.With("00")));
+                        Tuple.of(3, SimulatedWorld.OWN));
         return Combinators.combine(request, SELDOM, MAYBE, SELDOM, SELDOM)
                 .as((wanted, createOnly, detached, always, remove) ->
                         new RunOptions(wanted, createOnly, detached, always, remove && !always))
@@ -266,9 +265,8 @@ final class Steps {
                         Tuple.of(2, new GpuRequest.Count(2)),
                         Tuple.of(1, new GpuRequest.All()),
                         Tuple.of(1, new GpuRequest.Devices(List.of("1"))),
-                        Tuple.of(1, new GpuRequest.With("00")),
-                        Tuple.of(1, new GpuRequest.With("01")),
-                        Tuple.of(1, new GpuRequest.With("c0")));
+                        Tuple.of(1, new GpuRequest.With("c0")),
+                        Tuple.of(3, SimulatedWorld.OWN));
         return Combinators.combine(WHICH, request)
                 .as((i, wanted) ->
                         new Step(
