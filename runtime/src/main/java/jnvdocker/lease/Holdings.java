@@ -173,6 +173,11 @@ public record Holdings(
                 .min(Comparator.naturalOrder());
     }
 
+    /** Returns the same holdings at another time. */
+    public Holdings at(Instant time) {
+        return new Holdings(time, held, idleSince, stopped, cordoned, booked);
+    }
+
     /** Returns the holdings with one more lease. */
     Holdings with(Lease lease) {
         List<Lease> all = new ArrayList<>(leases());

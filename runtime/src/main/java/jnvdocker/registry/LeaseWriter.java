@@ -91,22 +91,24 @@ public final class LeaseWriter {
      *     nothing when it is overdue already
      */
     public Lease begin(Claim claim, Holder holder, Optional<Duration> wanted) {
-        Optional<Duration> lasts = now.time(claim, wanted);
-        Lease lease = insert(claim, holder, lasts.map(it -> it.isNegative() ? Duration.ZERO : it));
+        long up = time.up();
+        Optional<Duration> lasts = now.at(time.at(up)).time(claim, wanted);
+        Lease lease =
+                insert(claim, holder, lasts.map(it -> it.isNegative() ? Duration.ZERO : it), up);
         transaction.afterwards(() -> events.granted(lease));
         return lease;
     }
 
     /** Begins the lease of a holder that has the GPUs already, after its own lease was lost. */
     public Lease recover(Claim claim, Holder holder) {
-        Lease lease = insert(claim, holder, Optional.empty());
+        Lease lease = insert(claim, holder, Optional.empty(), time.up());
         transaction.afterwards(() -> events.recovered(lease));
         return lease;
     }
 
     /** Reserves GPUs on a promise that may come to nothing, so that it is not reported. */
     public Lease promise(Claim claim, ProcessId client) {
-        return insert(claim, Holder.reserved(client), Optional.empty());
+        return insert(claim, Holder.reserved(client), Optional.empty(), time.up());
     }
 
     /** Reports a lease as granted that was a {@link #promise} before. */
@@ -114,13 +116,15 @@ public final class LeaseWriter {
         transaction.afterwards(() -> events.granted(lease));
     }
 
-    private Lease insert(Claim claim, Holder holder, Optional<Duration> lasts) {
-        long up = time.up();
-        long id = perform(() -> insert(claim, holder, lasts, up));
+    /**
+     * @param up when it begins, in milliseconds since the boot
+     */
+    private Lease insert(Claim claim, Holder holder, Optional<Duration> lasts, long up) {
+        long id = perform(() -> write(claim, holder, lasts, up));
         return new Lease(id, claim, holder, boot, time.at(up), lasts, 0, Optional.empty());
     }
 
-    private long insert(Claim claim, Holder holder, Optional<Duration> lasts, long up)
+    private long write(Claim claim, Holder holder, Optional<Duration> lasts, long up)
             throws SQLException {
         long id =
                 transaction

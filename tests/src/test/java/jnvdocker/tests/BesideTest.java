@@ -3,8 +3,6 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.databind.JsonNode;
-
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
@@ -19,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -65,20 +64,16 @@ class BesideTest extends OneEngineTest {
         });
     }
 
-    private static Command start(int user, String name, String gpus) {
-        return lab.as(
-                user,
-                "run",
-                "-d",
-                "--name",
-                name,
-                "--stop-signal",
-                "KILL",
-                "--gpus",
-                gpus,
-                "plain",
-                "sleep",
-                "1000");
+    private static Command start(int user, String name, String gpus, String... options) {
+        List<Object> words = new ArrayList<>(List.of("run", "-d", "--name", name));
+        words.addAll(List.of("--stop-signal", "KILL", "--gpus", gpus));
+        words.addAll(List.of(options));
+        words.addAll(List.of("plain", "sleep", "1000"));
+        return lab.as(user, words.toArray());
+    }
+
+    private static Instant due(String container) {
+        return Instant.parse(lab.lease(container).path("due").asText());
     }
 
     private static void assertRefused(String why, Command command) {
@@ -100,7 +95,8 @@ class BesideTest extends OneEngineTest {
         start(ALICE, "train", "device=1,2").run().ok();
         start(ALICE, "eval", "with=train").run().ok();
         awaitHolders(Map.of(1, "train and eval", 2, "train and eval"));
-        assertEquals(List.of("/dev/nvidia1", "/dev/nvidia2"), nodes("eval"));
+        assertEquals(2, nodes("eval").size());
+        assertEquals(nodes("train"), nodes("eval"));
         String table = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(table.matches("(?s).* train .*eval has it, too.*"), table);
         String why = lab.jnvdocker("gpu", "why", "1").ok().out();
@@ -111,7 +107,7 @@ class BesideTest extends OneEngineTest {
 
         assertRefused("GPU 1 .* is held by .*container train", start(BOB, "x1", "device=1"));
         assertRefused(
-                "--gpus with=train: GPUs 1-2 are held by .*, and cannot be given to this one, too",
+                "--gpus with=train: GPUs 1,2 are held by .*, and cannot be given to this one, too",
                 start(BOB, "x2", "with=train"));
         lab.docker("stop", "train").ok();
         awaitHolders(Map.of(1, "eval", 2, "eval"));
@@ -179,26 +175,27 @@ class BesideTest extends OneEngineTest {
                                 "CUDA_VISIBLE_DEVICES")
                         .run()
                         .ok();
-        assertTrue(program.out().startsWith("GPU-5c1a1003"), program::toString);
+        String uuid = lab.lease("train").path("gpus").path(0).path("uuid").asText();
+        assertEquals(uuid + "\n", program.out());
         awaitHolders(Map.of(1, "train"));
     }
 
     /** Else a user could go on for ever by containers that take the GPUs over from each other. */
     @Test
     void noneLastsLongerThanTheFirstMay() {
-        lab.configure("[limits]\n'*' = { gpus = 1, max_hold = '1h' }\n");
-        start(ALICE, "train", "device=1").run().ok();
+        lab.configure("[limits]\n'*' = { gpus = 1, max_hold = '4h' }\n");
+        start(ALICE, "train", "device=1", "--gpu-time", "1h").run().ok();
         start(ALICE, "eval", "with=train").run().ok();
         awaitHolders(Map.of(1, "train and eval"));
-        List<String> due = new ArrayList<>();
-        for (JsonNode lease : lab.jnvdocker("gpu", "leases", "--json").json()) {
-            due.add(lease.path("due").asText());
-        }
-        assertEquals(2, due.size());
-        assertTrue(due.getLast().compareTo(due.getFirst()) <= 0, due::toString);
+        assertTrue(due("eval").compareTo(due("train")) <= 0, due("eval") + " " + due("train"));
         assertRefused(
-                "was given the GPUs of another container, and ends with its time",
+                "was given the GPUs of another container, and ends with its time; extend claim "
+                        + lab.lease("train").path("claim").asText()
+                        + " first",
                 lab.as(ALICE, "gpu", "extend", "eval", "30m"));
+        lab.as(ALICE, "gpu", "extend", "train", "30m").run().ok();
+        lab.as(ALICE, "gpu", "extend", "eval", "30m").run().ok();
+        assertTrue(due("eval").compareTo(due("train")) <= 0, due("eval") + " " + due("train"));
         assertRefused("1 GPU requested, but .* has 1 of the 1", start(ALICE, "third", "1"));
     }
 }

@@ -10,7 +10,9 @@ import jnvdocker.lease.Subject;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /** Says what users may have. */
 public final class QuotaText {
@@ -65,8 +67,10 @@ public final class QuotaText {
     }
 
     private static String tooMany(Owner owner, List<Lease> leases, Rule<Integer> rule) {
-        List<ClaimedGpu> gpus =
-                leases.stream().flatMap(lease -> lease.claim().gpus().stream()).toList();
+        // Those that several of the leases have count once.
+        Map<String, ClaimedGpu> gpus = new LinkedHashMap<>();
+        leases.forEach(
+                lease -> lease.claim().gpus().forEach(gpu -> gpus.putIfAbsent(gpu.uuid(), gpu)));
         return Quote.shown(owner.name())
                 + " has "
                 + gpus.size()
@@ -77,7 +81,7 @@ public final class QuotaText {
                 + " may have at a time"
                 + key(rule)
                 + ": "
-                + LeaseText.held(gpus, leases);
+                + LeaseText.held(List.copyOf(gpus.values()), leases);
     }
 
     /** {@code (max_wait in /etc/jnvdocker/config.toml)}. */
