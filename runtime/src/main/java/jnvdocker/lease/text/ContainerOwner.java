@@ -18,7 +18,15 @@ import java.util.stream.Stream;
  * configuration trusts such evidence.
  */
 public final class ContainerOwner {
-    private static final String OWNER = "jnvdocker.owner";
+    /** The label that names the owner: {@code alice}, or {@code uid:1001}. */
+    public static final String LABEL = "jnvdocker.owner";
+
+    private static final String UID = "uid:";
+    private static final Pattern NUMBER = Pattern.compile(UID + "[0-9]{1,10}");
+
+    /** The kernel's next number stands for no user. */
+    private static final long MAX_UID = 0xfffffffeL;
+
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.@-]{0,31}");
 
     /**
@@ -29,7 +37,7 @@ public final class ContainerOwner {
             List.of("com.docker.compose.project.working_dir", "devcontainer.local_folder");
 
     /** The labels that are read. */
-    static final List<String> LABELS = List.of(OWNER, FOLDERS.getFirst(), FOLDERS.getLast());
+    static final List<String> LABELS = List.of(LABEL, FOLDERS.getFirst(), FOLDERS.getLast());
 
     private final FolderOwners folders = FolderOwners.ofThisHost();
     private final Supplier<Set<Trust>> trusted;
@@ -62,11 +70,25 @@ public final class ContainerOwner {
      *     trusted, or name a user whom the host does not know
      */
     public Owner of(Map<String, String> labels) {
-        return Optional.ofNullable(labels.get(OWNER))
-                .filter(name -> NAME.matcher(name).matches())
-                .map(name -> trusted(Trust.LABEL, Owners.named(name)))
+        return Optional.ofNullable(labels.get(LABEL))
+                .flatMap(ContainerOwner::labelled)
+                .map(owner -> trusted(Trust.LABEL, owner))
                 .or(() -> ofFolder(labels).map(owner -> trusted(Trust.FOLDER, owner)))
                 .orElse(Owner.UNKNOWN);
+    }
+
+    /** Returns the value of the label for a user, for whose name no directory is queried. */
+    public static String label(int uid) {
+        return UID + Integer.toUnsignedString(uid);
+    }
+
+    private static Optional<Owner> labelled(String text) {
+        if (NUMBER.matcher(text).matches()) {
+            return Optional.of(Long.parseLong(text.substring(UID.length())))
+                    .filter(uid -> uid <= MAX_UID)
+                    .map(uid -> Owners.of(uid.intValue()));
+        }
+        return Optional.of(text).filter(NAME.asMatchPredicate()).map(Owners::named);
     }
 
     private Owner trusted(Trust evidence, Owner owner) {
