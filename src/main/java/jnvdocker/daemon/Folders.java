@@ -28,6 +28,8 @@ import java.util.Optional;
  * @param pluginName the name of the volume plugin ({@code JNVDOCKER_PLUGIN_NAME})
  * @param hostRoot the directory that counts as {@code /} ({@code JNVDOCKER_HOST_ROOT})
  * @param dockerSocket the engine's socket ({@code JNVDOCKER_DOCKER_SOCKET})
+ * @param proxySocket the socket of {@code jnvdockerd --proxy}, unless systemd has made it ({@code
+ *     JNVDOCKER_PROXY_SOCKET})
  * @param cdi the directory where runtimes find the CDI file of pods ({@code JNVDOCKER_CDI_DIR})
  * @param listen the address for questions over TCP, in place of the configuration's ({@code
  *     JNVDOCKER_LISTEN})
@@ -43,6 +45,7 @@ record Folders(
         String pluginName,
         Path hostRoot,
         Path dockerSocket,
+        Path proxySocket,
         Path cdi,
         Optional<ListenAddress> listen) {
 
@@ -59,6 +62,7 @@ record Folders(
                 name(environment, "JNVDOCKER_PLUGIN_NAME", "nvidia-docker"),
                 path(environment, "JNVDOCKER_HOST_ROOT", "/"),
                 path(environment, "JNVDOCKER_DOCKER_SOCKET", "/var/run/docker.sock"),
+                path(environment, "JNVDOCKER_PROXY_SOCKET", run + "/docker.sock"),
                 path(environment, "JNVDOCKER_CDI_DIR", "/var/run/cdi"),
                 listen(environment));
     }

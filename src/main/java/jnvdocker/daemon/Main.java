@@ -6,6 +6,7 @@ import jnvdocker.posix.Journal;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ServiceManager;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.proxy.ProxyServer;
 
 import org.slf4j.LoggerFactory;
 
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
 
 /**
  * {@code jnvdockerd}: runs the daemon until SIGTERM, SIGINT or {@code gpu uninstall}, or does what
@@ -23,6 +25,7 @@ import java.util.Properties;
  */
 public final class Main {
     private static final List<String> MAKE_NODES = List.of("--make-nodes");
+    private static final List<String> PROXY = List.of("--proxy");
 
     private Main() {}
 
@@ -36,9 +39,10 @@ public final class Main {
             out.println("jnvdockerd " + version());
             return ExitCode.OK.code();
         }
-        if (!args.isEmpty() && !args.equals(MAKE_NODES)) {
+        if (!args.isEmpty() && !args.equals(MAKE_NODES) && !args.equals(PROXY)) {
             err.println(
-                    "jnvdocker: jnvdockerd takes no arguments but --version or --make-nodes, not "
+                    "jnvdocker: jnvdockerd takes no arguments but --version, --make-nodes or"
+                            + " --proxy, not "
                             + args);
             return ExitCode.USAGE.code();
         }
@@ -58,6 +62,8 @@ public final class Main {
             Folders folders = Folders.of(environment);
             if (args.equals(MAKE_NODES)) {
                 makeNodes(folders, out);
+            } else if (args.equals(PROXY)) {
+                serveProxy(folders, environment);
             } else {
                 HostNamespaces.check(Path.of("/proc"), environment);
                 serve(folders, environment.getOrDefault("NOTIFY_SOCKET", ""));
@@ -86,6 +92,33 @@ public final class Main {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Runs until a signal ends the process. */
+    private static void serveProxy(Folders folders, Map<String, String> environment)
+            throws IOException {
+        ProxyServer proxy =
+                ProxyServer.listen(
+                        folders.proxySocket(),
+                        environment.getOrDefault("JNVDOCKER_PROXY_GROUP", ""),
+                        folders.dockerSocket());
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(proxy), "stop"));
+        new ServiceManager(environment.getOrDefault("NOTIFY_SOCKET", "")).ready();
+        try {
+            new CountDownLatch(1).await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Exits with 0, too. */
+    private static void stop(ProxyServer proxy) {
+        try {
+            proxy.close();
+        } catch (IOException e) {
+            LoggerFactory.getLogger(Main.class).warn("cannot remove the socket", e);
+        }
+        Runtime.getRuntime().halt(ExitCode.OK.code());
     }
 
     /** Exits with 0 on SIGTERM, where Java alone would exit with 143, as if it had failed. */

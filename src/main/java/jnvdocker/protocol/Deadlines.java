@@ -20,7 +20,7 @@ public final class Deadlines implements AutoCloseable {
     }
 
     /** Stops reading from a channel after a time. */
-    Deadline in(Duration time, SocketChannel channel) {
+    public Deadline in(Duration time, SocketChannel channel) {
         AtomicBoolean passed = new AtomicBoolean();
         return new Deadline(
                 timer.schedule(
@@ -43,8 +43,8 @@ public final class Deadlines implements AutoCloseable {
     }
 
     /** A deadline is met if it is closed before it passes. */
-    record Deadline(Future<?> future, AtomicBoolean passed) implements AutoCloseable {
-        boolean hasPassed() {
+    public record Deadline(Future<?> future, AtomicBoolean passed) implements AutoCloseable {
+        public boolean hasPassed() {
             return passed.get();
         }
 

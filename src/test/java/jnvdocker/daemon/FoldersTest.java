@@ -30,6 +30,7 @@ class FoldersTest {
                         "nvidia-docker",
                         Path.of("/"),
                         Path.of("/var/run/docker.sock"),
+                        Path.of("/run/jnvdocker/docker.sock"),
                         Path.of("/var/run/cdi"),
                         Optional.empty());
         assertEquals(expected, Folders.of(Map.of()));
@@ -50,6 +51,7 @@ class FoldersTest {
                                 Map.entry("JNVDOCKER_PLUGIN_NAME", "f-1_2"),
                                 Map.entry("JNVDOCKER_HOST_ROOT", "/g"),
                                 Map.entry("JNVDOCKER_DOCKER_SOCKET", "/h"),
+                                Map.entry("JNVDOCKER_PROXY_SOCKET", "/k"),
                                 Map.entry("JNVDOCKER_LISTEN", "[::1]:9400"),
                                 Map.entry("JNVDOCKER_CDI_DIR", "/j")));
         assertEquals(
@@ -64,6 +66,7 @@ class FoldersTest {
                         "f-1_2",
                         Path.of("/g"),
                         Path.of("/h"),
+                        Path.of("/k"),
                         Path.of("/j"),
                         Optional.of(ListenAddress.parse("[::1]:9400"))),
                 folders);
@@ -110,6 +113,7 @@ class FoldersTest {
                 "JNVDOCKER_PLUGIN_DIR",
                 "JNVDOCKER_HOST_ROOT",
                 "JNVDOCKER_DOCKER_SOCKET",
+                "JNVDOCKER_PROXY_SOCKET",
             })
     void relativePathIsRefused(String variable) {
         var error =

@@ -167,6 +167,8 @@ public final class ManPages {
                                 + " ["
                                 + Roff.bold("\\-\\-make\\-nodes")
                                 + "|"
+                                + Roff.bold("\\-\\-proxy")
+                                + "|"
                                 + Roff.bold("\\-\\-version")
                                 + "]")
                 .heading("DESCRIPTION")
@@ -176,6 +178,10 @@ public final class ManPages {
                 .item(
                         Roff.bold("\\-\\-make\\-nodes"),
                         "Load the driver, make its device nodes, and exit.")
+                .item(
+                        Roff.bold("\\-\\-proxy"),
+                        "Serve Docker's API on a socket of its own, and label containers with"
+                                + " their user.")
                 .item(
                         Roff.bold("\\-v") + ", " + Roff.bold("\\-\\-version"),
                         "Print the version, and exit.")

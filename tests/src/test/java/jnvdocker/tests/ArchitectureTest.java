@@ -52,7 +52,7 @@ class ArchitectureTest {
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen web page upkeep doctor
             command.caller command.start command.complete command.hosts command.gpu command.mesos command.runtime command.k8s command
-            metrics rest kubelet notify daemon
+            metrics rest kubelet notify proxy daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))

@@ -1,0 +1,197 @@
+package jnvdocker.proxy;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.HostNames;
+import jnvdocker.posix.NoAnswerException;
+import jnvdocker.posix.PermanentThread;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.SocketFile;
+import jnvdocker.protocol.Deadlines;
+import jnvdocker.protocol.FrameMemory;
+import jnvdocker.words.FailedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/**
+ * Listens for clients. Each connection has a virtual thread of its own, and an error on one
+ * connection ends only that one.
+ */
+public final class ProxyServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ProxyServer.class);
+    private static final long MIB = 1 << 20;
+
+    /** 1,024 connections of users other than root, 256 of them of one; well below the heap. */
+    private static final FrameMemory.Limits LIMITS =
+            new FrameMemory.Limits(32 * MIB, 40 * MIB, 24 * MIB, 40 << 10, 256);
+
+    /** How long a request waits for memory that others have. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private final ServerSocketChannel server;
+    private final Optional<SocketFile> file;
+    private final Path engine;
+    private final FrameMemory memory = new FrameMemory(LIMITS, PATIENCE);
+    private final Deadlines deadlines = new Deadlines();
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+    private ProxyServer(ServerSocketChannel server, Optional<SocketFile> file, Path engine) {
+        this.server = server;
+        this.file = file;
+        this.engine = engine;
+    }
+
+    /**
+     * Serves the socket that this process has as its standard input, whose creator has decided who
+     * may connect; else a new one.
+     *
+     * @param socket the path of a new one
+     * @param group the group that may connect to a new one besides root; empty for none
+     * @param engine the engine's socket
+     * @throws IOException when there is no such group, or the socket cannot be made
+     */
+    public static ProxyServer listen(Path socket, String group, Path engine) throws IOException {
+        // An upgrade replaces the jars: those that are needed are open from now on.
+        OwnerLabel.set("{}".getBytes(StandardCharsets.UTF_8), OwnerLabel.Place.OF_CONTAINER, 0);
+        if (System.inheritedChannel() instanceof ServerSocketChannel inherited) {
+            if (!(inherited.getLocalAddress() instanceof UnixDomainSocketAddress address)) {
+                throw new FailedException(
+                        "the socket on standard input is no Unix socket, which alone names users",
+                        "let ListenStream in jnvdocker-proxy.socket be a path");
+            }
+            return serve(new ProxyServer(inherited, Optional.empty(), engine), address.getPath());
+        }
+        Optional<Integer> gid = group.isEmpty() ? Optional.empty() : Optional.of(gid(group));
+        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        try {
+            Files.createDirectories(socket.getParent());
+            SocketFile.makeRoom(socket);
+            // Made under the umask, which lets only its owner connect.
+            server.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
+            if (gid.isPresent()) {
+                Posix.chown(socket, -1, gid.get());
+            }
+            Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
+        } catch (IOException e) {
+            server.close();
+            throw new FailedException(
+                    "cannot listen on " + socket + " (" + FileErrors.reason(e) + ")",
+                    "fix that, or set JNVDOCKER_PROXY_SOCKET to another path",
+                    e);
+        }
+        return serve(new ProxyServer(server, Optional.of(SocketFile.of(socket)), engine), socket);
+    }
+
+    private static int gid(String group) throws FailedException {
+        try {
+            return HostNames.ofThisHost()
+                    .group(group)
+                    .orElseThrow(() ->
+                            new FailedException(
+                                    "JNVDOCKER_PROXY_GROUP="
+                                            + group
+                                            + " is not a group of this host",
+                                    "make it: groupadd " + group));
+        } catch (NoAnswerException e) {
+            throw new FailedException(
+                    "the host does not report the number of JNVDOCKER_PROXY_GROUP=" + group,
+                    "try again when 'getent group " + group + "' works",
+                    e);
+        }
+    }
+
+    private static ProxyServer serve(ProxyServer proxy, Path socket) {
+        Thread thread = PermanentThread.platform("clients", proxy::accept);
+        thread.setDaemon(false);
+        thread.start();
+        LOG.info("serving Docker's API on {}, by the engine at {}", socket, proxy.engine);
+        return proxy;
+    }
+
+    private void accept() {
+        while (true) {
+            try {
+                receive(server.accept());
+            } catch (ClosedChannelException e) {
+                return;
+            } catch (IOException e) {
+                LOG.warn("cannot accept a client: {}", e.getMessage());
+                pause();
+            }
+        }
+    }
+
+    /** Most likely we are out of descriptors: an immediate retry would not help. */
+    private static void pause() {
+        try {
+            Thread.sleep(100);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void receive(SocketChannel channel) {
+        try {
+            FrameMemory.Account account = memory.open(Posix.peer(channel));
+            threads.execute(() -> serve(channel, account));
+        } catch (FrameMemory.FullException e) {
+            turnAway(channel, e);
+        } catch (IOException e) {
+            LOG.debug("a client went away: {}", e.getMessage());
+            close(channel);
+        }
+    }
+
+    private void serve(SocketChannel client, FrameMemory.Account account) {
+        try (account;
+                client) {
+            new ProxyConnection(client, account, deadlines).serve(engine, threads);
+        } catch (IOException e) {
+            LOG.debug("a client's connection ended: {}", e.getMessage());
+        }
+    }
+
+    /** The socket has room for that, so this does not block. */
+    private static void turnAway(SocketChannel channel, FailedException why) {
+        try {
+            ProxyConnection.refuse(channel, why);
+        } catch (IOException e) {
+            LOG.debug("a client was not notified that {}: {}", why.getMessage(), e.getMessage());
+        } finally {
+            close(channel);
+        }
+    }
+
+    private static void close(SocketChannel channel) {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            LOG.debug("cannot close a client's connection: {}", e.getMessage());
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        // An inherited one is never closed: Java would turn standard error into /dev/null.
+        if (file.isPresent()) {
+            file.get().delete();
+            server.close();
+        }
+        // Connections that end by this still set deadlines, whose thread keeps no JVM alive.
+        threads.shutdownNow();
+    }
+}
