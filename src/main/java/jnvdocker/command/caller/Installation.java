@@ -56,7 +56,9 @@ public record Installation(
         }
         if (service) {
             commands.add(
-                    "systemctl disable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service");
+                    "systemctl disable --now jnvdocker.socket jnvdocker.service"
+                            + " jnvdocker-nodes.service jnvdocker-proxy.socket"
+                            + " jnvdocker-proxy.service");
             commands.add("rm /etc/systemd/system/jnvdocker* && systemctl daemon-reload");
         }
         commands.add("rm -r " + tree + "   # the programs; and links to them in your PATH");

@@ -36,7 +36,9 @@ class SystemdTest {
             """;
     private static final List<String> LEFT_BY_HAND =
             List.of(
-                    "systemctl disable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service",
+                    "systemctl disable --now jnvdocker.socket jnvdocker.service"
+                            + " jnvdocker-nodes.service jnvdocker-proxy.socket"
+                            + " jnvdocker-proxy.service",
                     "rm /etc/systemd/system/jnvdocker* && systemctl daemon-reload");
     private static final String OURS =
             "/opt/jnvdocker/bin/jnvdocker run -d --name keeps --gpus device=1 cuda sleep 1000; ";
