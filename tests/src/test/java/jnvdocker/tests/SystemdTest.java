@@ -26,6 +26,8 @@ class SystemdTest {
     private static final String SOCKET = "jnvdocker.socket";
     private static final String SERVICE = "jnvdocker.service";
     private static final String NODES = "jnvdocker-nodes.service";
+    private static final String PROXY = "jnvdocker-proxy.service";
+    private static final String PROXY_SOCKET = "jnvdocker-proxy.socket";
     private static final String DOCKER = "docker.service";
     private static final String PLUGIN = "/run/docker/plugins/nvidia-docker.sock";
     private static final String INSTALL =
@@ -123,7 +125,9 @@ class SystemdTest {
                                 "--recursive-errors=no",
                                 "/etc/systemd/system/" + SOCKET,
                                 "/etc/systemd/system/" + SERVICE,
-                                "/etc/systemd/system/" + NODES)
+                                "/etc/systemd/system/" + NODES,
+                                "/etc/systemd/system/" + PROXY_SOCKET,
+                                "/etc/systemd/system/" + PROXY)
                         .run()
                         .ok();
         assertFalse(result.toString().contains("jnvdocker"), result::toString);
@@ -185,6 +189,37 @@ class SystemdTest {
         assertEquals(
                 run("readlink", "/proc/1/ns/mnt").ok().out(),
                 run("readlink", "/proc/" + pid + "/ns/mnt").ok().out());
+    }
+
+    /** With all restrictions of its unit, and by a socket that outlives it. */
+    @Test
+    void proxyLabelsContainersWhileItMayDoNothingElse() {
+        assertEquals("disabled", machine.property(PROXY_SOCKET, "UnitFileState"));
+        systemctl("start", PROXY_SOCKET).ok();
+        assertInactive(PROXY);
+        String engine = "unix:///run/jnvdocker/docker.sock";
+        assertEquals(
+                "through it\n",
+                shell("echo through it | docker -H " + engine + " run -i --network none cuda cat")
+                        .out());
+        assertActive(PROXY);
+        systemctl("stop", PROXY).ok();
+        assertTrue(machine.journal(PROXY).contains("serving Docker's API on /run/jnvdocker"));
+        assertEquals(
+                "660 root root\n", shell("stat -c '%a %U %G' /run/jnvdocker/docker.sock").out());
+        shell("docker -H " + engine + " create --name through cuda");
+        assertActive(PROXY);
+        assertEquals(
+                "uid:0\n",
+                docker("inspect", "-f", "{{index .Config.Labels \"jnvdocker.owner\"}}", "through")
+                        .ok()
+                        .out());
+        Command.Result security = run("systemd-analyze", "security", "--no-pager", PROXY);
+        String verdict = security.out().lines().reduce("", (_, line) -> line);
+        double exposure = Double.parseDouble(verdict.replaceAll(".*: ([0-9.]+) .*", "$1"));
+        assertTrue(exposure < 3.0, security::toString);
+        systemctl("stop", PROXY_SOCKET, PROXY).ok();
+        shell("! test -e /run/jnvdocker/docker.sock");
     }
 
     @Test
