@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** Clients of Docker's API that get it from {@code jnvdockerd --proxy}, as a user. */
@@ -127,6 +128,17 @@ class ProxyTest extends OneEngineTest {
                         .run();
         assertTrue(built.ok().out().contains("Successfully built"), built::toString);
         assertEquals("made\n", run("run", "--rm", "built", "cat", "/file"));
+    }
+
+    /** Its user is known to the daemon, by the client. */
+    @Test
+    void jnvdockerRunUsesItAsAnEngine() {
+        Command.Result result =
+                of(lab.as(USER, "run", "-d", "--name=ours", "--gpus=device=2", "plain", "sleep", 9))
+                        .run();
+        assertEquals("", result.ok().err());
+        lab.awaitHolders(Map.of(2, "ours"));
+        assertEquals(USER, lab.lease("ours").path("uid").asInt());
     }
 
     /** Whatever the container's own labels are. */
