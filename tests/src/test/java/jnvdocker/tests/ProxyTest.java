@@ -134,7 +134,16 @@ class ProxyTest extends OneEngineTest {
     @Test
     void jnvdockerRunUsesItAsAnEngine() {
         Command.Result result =
-                of(lab.as(USER, "run", "-d", "--name=ours", "--gpus=device=2", "plain", "sleep", 9))
+                of(lab.as(
+                                USER,
+                                "run",
+                                "-d",
+                                "--name=ours",
+                                "--network=none",
+                                "--gpus=device=2",
+                                "plain",
+                                "sleep",
+                                9))
                         .run();
         assertEquals("", result.ok().err());
         lab.awaitHolders(Map.of(2, "ours"));
