@@ -29,13 +29,14 @@ final class OwnerLabel {
 
     /** Where labels of containers are in a body. */
     enum Place {
-        OF_CONTAINER("Labels"),
-        OF_SERVICE("TaskTemplate", "ContainerSpec", "Labels");
+        OF_CONTAINER,
+        OF_SERVICE;
 
-        private final List<String> names;
-
-        Place(String... names) {
-            this.names = List.of(names);
+        private List<String> names() {
+            return switch (this) {
+                case OF_CONTAINER -> List.of("Labels");
+                case OF_SERVICE -> List.of("TaskTemplate", "ContainerSpec", "Labels");
+            };
         }
     }
 
@@ -50,7 +51,7 @@ final class OwnerLabel {
             if (in.nextToken() != JsonToken.START_OBJECT) {
                 throw malformed("it is no object");
             }
-            Part whole = new Part(place.names, body.length);
+            Part whole = new Part(place.names(), body.length);
             whole.copyMembers(in);
             if (in.nextToken() != null) {
                 throw malformed("something follows the object");
