@@ -4,7 +4,6 @@ import jnvdocker.command.Commands;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.process.PeerProcess;
@@ -14,6 +13,7 @@ import jnvdocker.protocol.Deadlines;
 import jnvdocker.protocol.FrameMemory;
 import jnvdocker.protocol.Opening;
 import jnvdocker.protocol.ProtocolVersionException;
+import jnvdocker.protocol.SocketServer;
 import jnvdocker.web.WebServer;
 
 import org.slf4j.Logger;
@@ -23,21 +23,15 @@ import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 
-/**
- * The socket that clients connect to. Each connection has a virtual thread of its own, and an error
- * on one connection ends only that one.
- */
-final class ClientServer implements AutoCloseable {
+/** The socket that clients connect to. */
+final class ClientServer implements SocketServer.Clients, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientServer.class);
 
     /** How long a command waits for memory that others have. */
@@ -46,11 +40,10 @@ final class ClientServer implements AutoCloseable {
     private final ServerSocketChannel server;
     private final Path socket;
     private final SocketFile file;
-    private final FrameMemory memory = new FrameMemory(FrameMemory.Limits.STANDARD, PATIENCE);
     private final Deadlines deadlines = new Deadlines();
     private final Commands commands;
     private final WebServer web;
-    private final ExecutorService connections = Executors.newVirtualThreadPerTaskExecutor();
+    private final SocketServer connections;
 
     private ClientServer(
             ServerSocketChannel server,
@@ -63,6 +56,9 @@ final class ClientServer implements AutoCloseable {
         this.file = file;
         this.commands = commands;
         this.web = web;
+        connections =
+                new SocketServer(
+                        server, new FrameMemory(FrameMemory.Limits.STANDARD, PATIENCE), this);
     }
 
     /**
@@ -90,9 +86,7 @@ final class ClientServer implements AutoCloseable {
         }
         ClientServer clients =
                 new ClientServer(server, socket, SocketFile.of(socket), commands, web);
-        Thread thread = PermanentThread.platform("clients", clients::accept);
-        thread.setDaemon(false);
-        thread.start();
+        clients.connections.start();
         LOG.info("serving clients on {}", socket);
         return clients;
     }
@@ -133,51 +127,15 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    private void accept() {
-        while (true) {
-            try {
-                receive(server.accept());
-            } catch (ClosedChannelException e) {
-                return;
-            } catch (IOException e) {
-                LOG.warn("cannot accept a client: {}", e.getMessage());
-                pause();
-            }
-        }
+    @Override
+    public Runnable receive(SocketChannel channel, FrameMemory.Account account) throws IOException {
+        var client = new ClientConnection(channel, account, deadlines, PeerProcess.of(channel));
+        return () -> serve(client);
     }
 
-    /** Most likely we are out of descriptors: an immediate retry would not help. */
-    private static void pause() {
-        try {
-            Thread.sleep(100);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    /** Called before anything is read from it, so that excess clients take next to nothing. */
-    private void receive(SocketChannel channel) {
-        try {
-            FrameMemory.Account account = memory.open(Posix.peer(channel));
-            var client = new ClientConnection(channel, account, deadlines, PeerProcess.of(channel));
-            connections.execute(() -> serve(client));
-        } catch (FrameMemory.FullException e) {
-            turnAway(channel, e.getMessage());
-        } catch (IOException e) {
-            LOG.debug("a client went away: {}", e.getMessage());
-            close(channel);
-        }
-    }
-
-    /** The socket has room for that, so this does not block. */
-    private static void turnAway(SocketChannel channel, String why) {
-        try {
-            ClientConnection.refuse(channel, why);
-        } catch (IOException e) {
-            LOG.debug("a client was not notified that {}: {}", why, e.getMessage());
-        } finally {
-            close(channel);
-        }
+    @Override
+    public void refuse(SocketChannel channel, FrameMemory.FullException why) throws IOException {
+        ClientConnection.refuse(channel, why.getMessage());
     }
 
     private void serve(ClientConnection connection) {
@@ -201,20 +159,12 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    private static void close(SocketChannel channel) {
-        try {
-            channel.close();
-        } catch (IOException e) {
-            LOG.debug("cannot close a client's connection: {}", e.getMessage());
-        }
-    }
-
     @Override
     public void close() throws IOException {
         // Deletes the name first: while the socket is open, no other can be mistaken for it.
         file.delete();
         server.close();
         deadlines.close();
-        connections.shutdownNow();
+        connections.endConnections();
     }
 }

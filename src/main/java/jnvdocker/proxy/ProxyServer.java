@@ -3,11 +3,11 @@ package jnvdocker.proxy;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.protocol.Deadlines;
 import jnvdocker.protocol.FrameMemory;
+import jnvdocker.protocol.SocketServer;
 import jnvdocker.words.FailedException;
 
 import org.slf4j.Logger;
@@ -16,7 +16,6 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
@@ -24,14 +23,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 
-/**
- * Listens for clients. Each connection has a virtual thread of its own, and an error on one
- * connection ends only that one.
- */
-public final class ProxyServer implements AutoCloseable {
+/** Listens for clients of Docker's API. */
+public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProxyServer.class);
     private static final long MIB = 1 << 20;
 
@@ -45,14 +39,14 @@ public final class ProxyServer implements AutoCloseable {
     private final ServerSocketChannel server;
     private final Optional<SocketFile> file;
     private final Path engine;
-    private final FrameMemory memory = new FrameMemory(LIMITS, PATIENCE);
     private final Deadlines deadlines = new Deadlines();
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final SocketServer connections;
 
     private ProxyServer(ServerSocketChannel server, Optional<SocketFile> file, Path engine) {
         this.server = server;
         this.file = file;
         this.engine = engine;
+        connections = new SocketServer(server, new FrameMemory(LIMITS, PATIENCE), this);
     }
 
     /**
@@ -115,72 +109,27 @@ public final class ProxyServer implements AutoCloseable {
     }
 
     private static ProxyServer serve(ProxyServer proxy, Path socket) {
-        Thread thread = PermanentThread.platform("clients", proxy::accept);
-        thread.setDaemon(false);
-        thread.start();
+        proxy.connections.start();
         LOG.info("serving Docker's API on {}, by the engine at {}", socket, proxy.engine);
         return proxy;
     }
 
-    private void accept() {
-        while (true) {
-            try {
-                receive(server.accept());
-            } catch (ClosedChannelException e) {
-                return;
-            } catch (IOException e) {
-                LOG.warn("cannot accept a client: {}", e.getMessage());
-                pause();
-            }
-        }
+    @Override
+    public Runnable receive(SocketChannel channel, FrameMemory.Account account) {
+        return () -> serve(channel, account);
     }
 
-    /** Most likely we are out of descriptors: an immediate retry would not help. */
-    private static void pause() {
-        try {
-            Thread.sleep(100);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private void receive(SocketChannel channel) {
-        try {
-            FrameMemory.Account account = memory.open(Posix.peer(channel));
-            threads.execute(() -> serve(channel, account));
-        } catch (FrameMemory.FullException e) {
-            turnAway(channel, e);
-        } catch (IOException e) {
-            LOG.debug("a client went away: {}", e.getMessage());
-            close(channel);
-        }
+    @Override
+    public void refuse(SocketChannel channel, FrameMemory.FullException why) throws IOException {
+        ProxyConnection.refuse(channel, why);
     }
 
     private void serve(SocketChannel client, FrameMemory.Account account) {
         try (account;
                 client) {
-            new ProxyConnection(client, account, deadlines).serve(engine, threads);
+            new ProxyConnection(client, account, deadlines).serve(engine, connections.threads());
         } catch (IOException e) {
             LOG.debug("a client's connection ended: {}", e.getMessage());
-        }
-    }
-
-    /** The socket has room for that, so this does not block. */
-    private static void turnAway(SocketChannel channel, FailedException why) {
-        try {
-            ProxyConnection.refuse(channel, why);
-        } catch (IOException e) {
-            LOG.debug("a client was not notified that {}: {}", why.getMessage(), e.getMessage());
-        } finally {
-            close(channel);
-        }
-    }
-
-    private static void close(SocketChannel channel) {
-        try {
-            channel.close();
-        } catch (IOException e) {
-            LOG.debug("cannot close a client's connection: {}", e.getMessage());
         }
     }
 
@@ -192,6 +141,6 @@ public final class ProxyServer implements AutoCloseable {
             server.close();
         }
         // Connections that end by this still set deadlines, whose thread keeps no JVM alive.
-        threads.shutdownNow();
+        connections.endConnections();
     }
 }

@@ -230,7 +230,7 @@ final class ClaimStarts {
         public boolean needsScan(Holdings holdings) {
             return terms.isPresent()
                     && needsTerms(claim, holdings)
-                    && (holdings.ofClaim(claim.id()).isPresent() || others(holdings).isEmpty());
+                    && (holdings.ofClaim(claim.id()).isPresent() || holdings.on(claim).isEmpty());
         }
 
         /**
@@ -240,10 +240,6 @@ final class ClaimStarts {
         private static boolean wasJustMade(Lease reservation, Holdings holdings) {
             Duration age = Duration.between(reservation.since(), holdings.now());
             return !age.isNegative() && age.compareTo(SCAN_COUNTS) < 0;
-        }
-
-        private List<Lease> others(Holdings holdings) {
-            return holdings.on(claim);
         }
 
         @Override
@@ -283,7 +279,7 @@ final class ClaimStarts {
                                         .anyMatch(unmanaged::bars);
                 return barred ? blocked(unmanaged, Map.of()) : goOn(own.get(), leases);
             }
-            List<Lease> others = others(holdings);
+            List<Lease> others = holdings.on(claim);
             if (!others.isEmpty()) {
                 return new Grants.Blocked<>(others, () -> held(claim, others));
             }

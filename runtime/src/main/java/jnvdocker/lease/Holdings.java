@@ -68,7 +68,7 @@ public record Holdings(
                 : Optional.of(own.getFirst());
     }
 
-    /** The leases of a GPU's, the oldest first. */
+    /** The leases of one GPU, the oldest first. */
     public List<Lease> allOf(String uuid) {
         return held.getOrDefault(uuid, List.of());
     }

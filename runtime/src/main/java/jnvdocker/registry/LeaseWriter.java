@@ -48,7 +48,7 @@ public final class LeaseWriter {
         return now.ofClaim(claim);
     }
 
-    /** The leases for which nobody else may have the GPUs of a claim, the oldest first. */
+    /** The leases on account of which a claim may not have its GPUs, the oldest first. */
     public List<Lease> liveOn(Claim claim) {
         return now.on(claim);
     }
