@@ -23,7 +23,7 @@ final class SimulatedClients {
     /** The first of some users that no host has, so that only we know their names. */
     static final int NOBODYS_UID = 1_987_654_320;
 
-    private static final int USERS = 3;
+    static final int USERS = 3;
 
     /** How a client calls docker. */
     record RunOptions(

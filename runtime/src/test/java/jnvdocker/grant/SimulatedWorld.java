@@ -112,16 +112,19 @@ final class SimulatedWorld
     record Requested(ProcessId process, GpuRequest request) {}
 
     /**
-     * A new process for a request; one for {@link #OWN} is of the same user as a container that has
-     * GPUs, and requests those.
+     * A new process for a request; one for {@link #OWN} requests the GPUs of a container, of the
+     * same user if a pid is free for one.
      */
     Requested requesting(GpuRequest request) throws IOException {
         ProcessId process = machine.spawn();
         Optional<Lease> other =
                 request.equals(OWN) ? named(process.pid()) : Optional.<Lease>empty();
-        while (other.isPresent()
-                && !SimulatedClients.owner(process).equals(other.get().claim().owner())
-                && other.get().claim().owner().uid() >= SimulatedClients.NOBODYS_UID) {
+        // The user follows from the pid. As many processes run, all pids of a user may be taken.
+        for (int i = 1; i < SimulatedClients.USERS; i++) {
+            if (other.isEmpty()
+                    || other.get().claim().owner().equals(SimulatedClients.owner(process))) {
+                break;
+            }
             machine.end(process);
             process = machine.spawn();
         }
