@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /** GPUs that are used without a lease are detected, and not given out. */
+@EachEngineTest.OneAtATime
 class UnmanagedUseTest extends EachEngineTest {
     private static final long FOUND_WITHIN_NANOS = 5_000_000_000L;
 

@@ -1,7 +1,8 @@
 package jnvdocker.tests.world;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,26 +27,21 @@ record Container(
         List<String> devices) {
     private static final String CLAIM_VOLUME = "jnvdocker_claim_";
 
-    /** The format for docker inspect whose output {@link #parse} reads. */
-    static final String FORMAT =
-            String.join(
-                    "\t",
-                    "{{.Name}}",
-                    "{{.State.Status}}",
-                    "{{.State.Pid}}",
-                    "{{index .Config.Labels \"jnvdocker.claim\"}}",
-                    "{{range .Mounts}}{{.Name}} {{end}}",
-                    "{{range .HostConfig.Devices}}{{.PathInContainer}} {{end}}");
-
-    static Container parse(String line) {
-        String[] words = line.split("\t", -1);
+    /**
+     * @param described the engine's description of it, as docker inspect prints it
+     */
+    static Container of(JsonNode described) {
         return new Container(
-                words[0].substring(1),
-                words[1],
-                Integer.parseInt(words[2]),
-                words[3],
-                claimsOf(Arrays.stream(words[4].split(" "))),
-                Arrays.stream(words[5].split(" "))
+                described.path("Name").asText().substring(1),
+                described.path("State").path("Status").asText(),
+                described.path("State").path("Pid").asInt(),
+                described.path("Config").path("Labels").path("jnvdocker.claim").asText(),
+                claimsOf(described.path("Mounts").findValuesAsText("Name").stream()),
+                described
+                        .path("HostConfig")
+                        .path("Devices")
+                        .findValuesAsText("PathInContainer")
+                        .stream()
                         .filter(node -> node.matches("/dev/nvidia\\d+"))
                         .sorted()
                         .toList());

@@ -248,22 +248,20 @@ public final class Lab implements AutoCloseable {
 
     /** The claims that have a volume in docker. */
     public Set<String> volumes() {
-        return Container.claimsOf(docker("volume", "ls", "-q").ok().out().lines());
+        return Container.claimsOf(
+                engine.query("/volumes").path("Volumes").findValuesAsText("Name").stream());
     }
 
     private List<Container> containers() {
-        while (true) {
-            List<Object> words = new ArrayList<>(List.of("inspect", "--format", Container.FORMAT));
-            docker("ps", "-aq").ok().out().lines().forEach(words::add);
-            if (words.size() == 3) {
-                return List.of();
-            }
-            Command.Result inspected = docker(words.toArray());
-            // Tries again if a container was removed meanwhile.
-            if (inspected.exitCode() == 0) {
-                return inspected.out().lines().map(Container::parse).toList();
+        List<Container> containers = new ArrayList<>();
+        for (JsonNode listed : engine.query("/containers/json?all=1")) {
+            JsonNode found = engine.query("/containers/" + listed.path("Id").asText() + "/json");
+            // Else it was removed meanwhile.
+            if (!found.isMissingNode()) {
+                containers.add(Container.of(found));
             }
         }
+        return containers;
     }
 
     /** Docker's description of a container. */
