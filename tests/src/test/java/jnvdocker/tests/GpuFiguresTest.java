@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.command.gpu.JsonSchemas;
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.Terminal;
 import jnvdocker.tests.world.TestDaemon;
 
@@ -95,7 +95,7 @@ class GpuFiguresTest {
     @Test
     void programThatOnlyDrawsDoesNotTakeAGpu() throws Exception {
         Path holdopen = host.folder().resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
         Process browser = Command.of(holdopen, node(0)).start();
         try {
             await(() -> ls().get(1).contains("UNMANAGED"));
@@ -112,7 +112,7 @@ class GpuFiguresTest {
     @Test
     void topHasTheProcessesOfEachGpu() throws Exception {
         Path holdopen = host.folder().resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
         Process held =
                 daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "--", holdopen, node(1))
                         .start();

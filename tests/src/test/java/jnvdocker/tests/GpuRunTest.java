@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.ProcessGroups;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterAll;
@@ -39,7 +39,7 @@ class GpuRunTest extends OneEngineTest {
     static void makePrograms() {
         folder = Folders.make("gpu-run");
         holdopen = folder.resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
     }
 
     @AfterAll

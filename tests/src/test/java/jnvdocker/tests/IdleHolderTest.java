@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.command.gpu.JsonSchemas;
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterEach;
@@ -94,7 +94,7 @@ class IdleHolderTest {
         nvml.change(text ->
                 text.replaceFirst("(?s)(gpu 0000:0f.*?)utilization 97 41", "$1utilization 0 0"));
         Path holdopen = host.folder().resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
         assertEquals(
                 "no GPU that is held has been idle for 5m",
                 daemon.jnvdocker("gpu", "idle").run().ok().out().strip());

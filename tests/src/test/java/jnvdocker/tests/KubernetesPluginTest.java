@@ -15,12 +15,12 @@ import jnvdocker.kubelet.Calls;
 import jnvdocker.kubelet.DeviceIds;
 import jnvdocker.kubelet.GrpcException;
 import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Http;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodProcesses;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.StartingGate;
 import jnvdocker.tests.world.TestDaemon;
@@ -68,7 +68,7 @@ class KubernetesPluginTest extends OneHostTest {
     static void open() throws IOException {
         folder = Folders.make("kubelet");
         holdopen = folder.resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
         kubelet = TestKubelet.start(folder);
         daemon = new TestDaemon(host);
         daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");

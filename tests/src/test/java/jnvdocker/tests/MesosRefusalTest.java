@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.MesosContainer;
 import jnvdocker.tests.world.MesosTask;
@@ -175,7 +176,7 @@ class MesosRefusalTest extends OneAgentTest {
     void gpuThatSomebodyUsesIsNotGiven() {
         configure("mesos_wait = '0s'\n");
         Path holdopen = agent.folder().resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
         for (int gpu : new int[] {0, 1, 3}) {
             start(Command.of(holdopen, host.folder().resolve("dev/nvidia" + gpu)));
         }

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.command.gpu.JsonSchemas;
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
 import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
@@ -219,7 +219,7 @@ class MigTest {
     @Test
     void openNodesShowWhichInstanceIsUsed() throws IOException {
         Path program = lab.host().folder().resolve("holdopen");
-        Command.of("gcc", "-static", "-o", program, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", program);
         // It makes the nodes.
         lab.jnvdocker("run", "--rm", "--gpus", "device=0:0", "plain", "true").ok();
         Path dev = lab.host().folder().resolve("dev");

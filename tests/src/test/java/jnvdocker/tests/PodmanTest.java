@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Podman;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
@@ -260,7 +260,7 @@ class PodmanTest {
     @Test
     void containerOfThePlainRuntimeThatOpensAHeldGpuIsNoted() {
         Path holdopen = folder.resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
         podman.start("one", RUNTIME, device(1)).ok();
         awaitHeld(Set.of(1));
         podman.start("two", "--runtime=runc", device(1), "--volume=" + holdopen + ":/holdopen:ro")

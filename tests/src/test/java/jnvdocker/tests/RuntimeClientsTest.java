@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
@@ -278,7 +279,7 @@ class RuntimeClientsTest {
     @Test
     void containerOfContainerdWithoutOurRuntimeIsNamed() {
         Path holdopen = folder.resolve("holdopen");
-        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen);
         Path node = lab.host().folder().resolve("dev/nvidia1");
         importForCtr();
         ctr(

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
@@ -33,7 +34,7 @@ class SlowHostTest extends OneEngineTest {
     static void compile() {
         folder = Folders.make("slow");
         hangfs = folder.resolve("hangfs");
-        Command.of("gcc", "-static", "-o", hangfs, Project.world("hangfs.c")).run().ok();
+        CProgram.put("hangfs", hangfs);
         Command.of(
                         "gcc",
                         "-shared",

@@ -7,9 +7,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterEach;
@@ -49,7 +49,7 @@ class UnmanagedUseTest extends EachEngineTest {
         Path hook = programs.resolve("nvidia-container-runtime-hook");
         Files.writeString(hook, "#!/bin/sh\nexit 0\n");
         Command.of("chmod", "755", programs, hook).run().ok();
-        Command.of("gcc", "-static", "-o", holdopen(), Project.world("holdopen.c")).run().ok();
+        CProgram.put("holdopen", holdopen());
         Files.createDirectories(host("dev/char"));
         Files.createSymbolicLink(host("dev/char/gpu"), Path.of("../nvidia1"));
         lab.engine().path(programs);

@@ -3,6 +3,7 @@ package jnvdocker.tests.bench;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.MesosAgent;
@@ -48,7 +49,7 @@ public final class MesosBench {
         times = agent.folder().resolve("times");
         program = agent.folder().resolve("timecall");
         helper = agent.folder().resolve("quick-helper");
-        Command.of("gcc", "-O2", "-static", "-o", program, Project.world("timecall.c")).run().ok();
+        CProgram.put("timecall", program);
         Files.createLink(helper, program);
         agent.launcher()
                 .settle(

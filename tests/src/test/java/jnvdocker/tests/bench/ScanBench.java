@@ -3,9 +3,9 @@ package jnvdocker.tests.bench;
 import com.sun.management.OperatingSystemMXBean;
 
 import jnvdocker.process.Processes;
+import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
-import jnvdocker.tests.world.Project;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -31,7 +31,7 @@ public final class ScanBench {
         Path folder = Folders.make("scan");
         try {
             Path program = folder.resolve("openmany");
-            Command.of("gcc", "-O2", "-o", program, Project.world("openmany.c")).run().ok();
+            CProgram.put("openmany", program);
             Command.of("chmod", "-R", "755", folder).run().ok();
             measure(program, 100, 60, scans);
             measure(program, 1000, 60, scans);

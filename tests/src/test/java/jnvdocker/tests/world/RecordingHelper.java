@@ -49,15 +49,7 @@ public final class RecordingHelper {
 
     public RecordingHelper(Path folder, String name) {
         this.folder = folder;
-        Command.of(
-                        "gcc",
-                        "-std=c11",
-                        "-O2",
-                        "-o",
-                        folder.resolve(name),
-                        Project.world("recordcall.c"))
-                .run()
-                .ok();
+        CProgram.put("recordcall", folder.resolve(name));
     }
 
     public Path folder() {
