@@ -17,7 +17,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -102,18 +101,10 @@ class DaemonCacheTest {
     }
 
     @Test
-    void damagedArchiveIsNotUsed() throws IOException {
+    void archiveThatIsCutOffIsNotUsed() throws IOException {
         start();
         Path archive = stop();
-        long length = Files.size(archive);
-        try (RandomAccessFile file = new RandomAccessFile(archive.toFile(), "rw")) {
-            // As after a power cut: the length is known, the bytes never came.
-            file.seek(length / 2);
-            file.write(new byte[1 << 20]);
-        }
-        start();
-        daemon.stop();
-        Command.of("truncate", "-s", length / 3, archive).run().ok();
+        Command.of("truncate", "-s", Files.size(archive) / 3, archive).run().ok();
         start();
         daemon.stop();
         Files.delete(archive);

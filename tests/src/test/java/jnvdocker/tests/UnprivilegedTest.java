@@ -261,9 +261,9 @@ class UnprivilegedTest extends OneHostTest {
         };
         String json = daemon.jnvdocker((Object[]) history).run().ok().out();
         assertEquals(LEASES, new ObjectMapper().readTree(json).path("leases").size());
-        String table = daemon.jnvdocker("gpu", "leases", "--all", "-n", 50_000).run().ok().out();
+        String table = daemon.jnvdocker("gpu", "leases", "--all", "-n", 20_000).run().ok().out();
         List<String> lines = table.lines().toList();
-        assertEquals(50_001, lines.size());
+        assertEquals(20_001, lines.size());
         int state = lines.getFirst().indexOf("STATE");
         assertTrue(lines.stream().skip(1).allMatch(line -> line.startsWith("ENDED", state)));
         assertEquals(pid, daemon.pid().orElseThrow());
