@@ -4,7 +4,6 @@ import jnvdocker.command.Commands;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
-import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.process.PeerProcess;
 import jnvdocker.protocol.ClientConnection;
@@ -20,12 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -70,15 +66,10 @@ final class ClientServer implements SocketServer.Clients, AutoCloseable {
     static ClientServer listen(Path socket, String group, Commands commands, WebServer web)
             throws IOException {
         Optional<Integer> gid = groupOf(group);
-        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        ServerSocketChannel server;
         try {
-            Files.createDirectories(socket.getParent());
-            SocketFile.makeRoom(socket);
-            // Made under the umask, which lets only root connect.
-            server.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
-            admit(socket, gid);
+            server = SocketFile.listen(socket, gid);
         } catch (IOException e) {
-            server.close();
             throw new StartException(
                     "cannot listen on " + socket + " (" + FileErrors.reason(e) + ")",
                     "fix that, or set JNVDOCKER_SOCKET to another path",
@@ -97,12 +88,7 @@ final class ClientServer implements SocketServer.Clients, AutoCloseable {
      * @throws StartException when this host has no such group
      */
     void admit(String group) throws IOException {
-        admit(socket, groupOf(group));
-    }
-
-    private static void admit(Path socket, Optional<Integer> gid) throws IOException {
-        Posix.chown(socket, 0, gid.orElse(0));
-        Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
+        SocketFile.admit(socket, groupOf(group));
     }
 
     private static Optional<Integer> groupOf(String configured) throws StartException {

@@ -281,18 +281,24 @@ public record Config(
         };
     }
 
+    /** Any request but for another's GPUs: no container is the one that everybody joins. */
     private static GpuRequest gpus(ConfigFile.Entry entry) throws StartException {
         String value = entry.text().orElse("all");
+        InvalidGpuRequestException cause = null;
         try {
-            return GpuRequest.parseOption(value);
+            GpuRequest gpus = GpuRequest.parseOption(value);
+            if (!(gpus instanceof GpuRequest.With)) {
+                return gpus;
+            }
         } catch (InvalidGpuRequestException e) {
-            throw entry.refusal(
-                    Refusal.of(
-                            Quote.quoted(value)
-                                    + " is not a valid value: write all, none, a number,"
-                                    + " device=<ids> or count=2,memory=40G"),
-                    e);
+            cause = e;
         }
+        throw entry.refusal(
+                Refusal.of(
+                        Quote.quoted(value)
+                                + " is not a valid value: write all, none, a number,"
+                                + " device=<ids> or count=2,memory=40G"),
+                cause);
     }
 
     static OptionalInt oneOrMore(ConfigFile.Entry entry, String what, String otherwise)

@@ -82,7 +82,13 @@ public final class SocketServer {
 
     private void receive(SocketChannel channel) {
         try {
-            threads.execute(clients.receive(channel, memory.open(Posix.peer(channel))));
+            FrameMemory.Account account = memory.open(Posix.peer(channel));
+            try {
+                threads.execute(clients.receive(channel, account));
+            } catch (IOException | RuntimeException e) {
+                account.close();
+                throw e;
+            }
         } catch (FrameMemory.FullException e) {
             turnAway(channel, e);
         } catch (IOException e) {

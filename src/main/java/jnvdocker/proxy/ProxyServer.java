@@ -3,7 +3,6 @@ package jnvdocker.proxy;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
-import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.protocol.Deadlines;
 import jnvdocker.protocol.FrameMemory;
@@ -14,12 +13,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -70,18 +67,10 @@ public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
             return serve(new ProxyServer(inherited, Optional.empty(), engine), address.getPath());
         }
         Optional<Integer> gid = group.isEmpty() ? Optional.empty() : Optional.of(gid(group));
-        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        ServerSocketChannel server;
         try {
-            Files.createDirectories(socket.getParent());
-            SocketFile.makeRoom(socket);
-            // Made under the umask, which lets only its owner connect.
-            server.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
-            if (gid.isPresent()) {
-                Posix.chown(socket, -1, gid.get());
-            }
-            Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
+            server = SocketFile.listen(socket, gid);
         } catch (IOException e) {
-            server.close();
             throw new FailedException(
                     "cannot listen on " + socket + " (" + FileErrors.reason(e) + ")",
                     "fix that, or set JNVDOCKER_PROXY_SOCKET to another path",

@@ -229,7 +229,7 @@ class ConfigTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "some", "device=", "all,none"})
+    @ValueSource(strings = {"", "some", "device=", "all,none", "with=train-7"})
     void otherDefaultGpusAreRefusedWithTheSpelling(String gpus) {
         assertEquals(
                 FILE

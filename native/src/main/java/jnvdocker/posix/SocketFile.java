@@ -1,7 +1,9 @@
 package jnvdocker.posix;
 
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -9,6 +11,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Optional;
 
 /** The name of a Unix socket in the file system, which outlives the process that listens on it. */
 public final class SocketFile {
@@ -17,7 +20,7 @@ public final class SocketFile {
      * are 50. A full queue turns away a client that does not block, such as dockerd: at its start
      * it requests all volumes of all containers at once.
      */
-    public static final int BACKLOG = 4096;
+    private static final int BACKLOG = 4096;
 
     private static final int FILE_TYPE = 0170000;
     private static final int SOCKET = 0140000;
@@ -28,6 +31,39 @@ public final class SocketFile {
     private SocketFile(Path path, Object identity) {
         this.path = path;
         this.identity = identity;
+    }
+
+    /**
+     * Makes a socket of that name, and its directory, and listens on it. A socket that was left
+     * over goes.
+     *
+     * @param group the gid whose members may connect besides the owner
+     * @throws IOException when something else has the name, or a process still serves the socket
+     */
+    public static ServerSocketChannel listen(Path path, Optional<Integer> group)
+            throws IOException {
+        Files.createDirectories(path.getParent());
+        makeRoom(path);
+        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        try {
+            // Under the umask, which lets only the owner connect.
+            server.bind(UnixDomainSocketAddress.of(path), BACKLOG);
+            admit(path, group);
+            return server;
+        } catch (IOException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    /**
+     * From now on the owner of the socket and members of the group may connect, and nobody else.
+     */
+    public static void admit(Path path, Optional<Integer> group) throws IOException {
+        if (group.isPresent()) {
+            Posix.chown(path, -1, group.get());
+        }
+        Posix.chmod(path, group.isPresent() ? 0660 : 0600);
     }
 
     /**

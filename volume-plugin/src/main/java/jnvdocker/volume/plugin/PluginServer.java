@@ -29,7 +29,6 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.flow.FlowControlHandler;
 
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.words.FailedException;
@@ -38,11 +37,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -123,11 +119,7 @@ public final class PluginServer implements AutoCloseable {
     /** Binds without Netty, which at the end removes any file with the socket's name. */
     private ServerSocketChannel make() throws IOException {
         try {
-            Files.createDirectories(socket.getParent());
-            SocketFile.makeRoom(socket);
-            listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
-            listening.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
-            Posix.chmod(socket, 0600);
+            listening = SocketFile.listen(socket, Optional.empty());
             file = SocketFile.of(socket);
             return listening;
         } catch (IOException e) {
