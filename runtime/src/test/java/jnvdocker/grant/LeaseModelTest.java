@@ -69,7 +69,7 @@ class LeaseModelTest {
                     "LeaseModelTest made %d steps, and gave the GPUs of another %d times%n",
                     steps, GrantCheck.besides);
             assertTrue(
-                    steps >= 28 * sequences,
+                    steps >= 25 * sequences,
                     () -> "only " + steps + " steps in " + sequences + " sequences");
         }
     }

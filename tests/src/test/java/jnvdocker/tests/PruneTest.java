@@ -325,7 +325,7 @@ class PruneTest extends OneEngineTest {
                                 made,
                                 () -> lab.jnvdocker("create", "--gpus", "1", "plain", "true")));
         try {
-            for (int i = 0; i < 15; i++) {
+            for (int i = 0; i < 8; i++) {
                 load(REAL);
                 load(NEWER);
                 prune();

@@ -27,6 +27,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /** {@code gpu remake}: a stopped container is made again on other GPUs, or stays as it was. */
+@EachEngineTest.OneAtATime
 class RemakeTest extends EachEngineTest {
     private static final String NAME = "Train_7.b-";
 

@@ -215,7 +215,7 @@ class UnprivilegedTest extends OneHostTest {
                 result::toString);
     }
 
-    private static final int LEASES = 100_000;
+    private static final int LEASES = 60_000;
 
     /** Writes a history that would take the daemon years. */
     private void fillHistory() {
@@ -257,7 +257,7 @@ class UnprivilegedTest extends OneHostTest {
         Process deaf = daemon.jnvdocker("gpu", "leases", "--all", "-n", LEASES).start();
         attackers.add(deaf);
         String[] history = {
-            "gpu", "history", "--gpu", "0", "-n", "100000", "--since", "20000d", "--json"
+            "gpu", "history", "--gpu", "0", "-n", "60000", "--since", "20000d", "--json"
         };
         String json = daemon.jnvdocker((Object[]) history).run().ok().out();
         assertEquals(LEASES, new ObjectMapper().readTree(json).path("leases").size());
