@@ -17,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -113,6 +114,23 @@ class DaemonCacheTest {
         start();
         assertTrue(uses(archive));
         assertOnlyNews();
+    }
+
+    /** As by a disk that loses what it was given. */
+    @Test
+    void archiveOfWhichJavaCrashesIsWrittenAgain() throws IOException {
+        start();
+        Path archive = stop();
+        long length = Files.size(archive);
+        try (RandomAccessFile file = new RandomAccessFile(archive.toFile(), "rw")) {
+            file.seek(length / 10);
+            file.write(new byte[(int) length / 2]);
+        }
+        assertNotEquals(0, daemon.jnvdocker("gpu", "ls").run().exitCode());
+        start();
+        stop();
+        start();
+        assertTrue(uses(archive));
     }
 
     @Test
