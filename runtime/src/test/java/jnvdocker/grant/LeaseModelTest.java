@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import net.jqwik.api.Arbitrary;
@@ -11,6 +12,7 @@ import net.jqwik.api.lifecycle.PerProperty;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -21,6 +23,8 @@ import java.util.List;
  * with it are the real ones; see {@link ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
  */
 class LeaseModelTest {
+    private static final Duration LIMIT = Duration.ofMinutes(5);
+
     private static int sequences;
     private static int steps;
 
@@ -34,7 +38,8 @@ class LeaseModelTest {
         sequences++;
         Path state = Files.createTempDirectory("model");
         try (SimulatedWorld world = new SimulatedWorld(state)) {
-            make(sequence, world);
+            // JUnit's limit is for its own tests, not for jqwik's.
+            assertTimeoutPreemptively(LIMIT, () -> make(sequence, world));
         } finally {
             Files.delete(state);
         }
