@@ -74,7 +74,7 @@ class LeaseModelTest {
                     "LeaseModelTest made %d steps, and gave the GPUs of another %d times%n",
                     steps, GrantCheck.besides);
             assertTrue(
-                    steps >= 25 * sequences,
+                    steps >= 28 * sequences,
                     () -> "only " + steps + " steps in " + sequences + " sequences");
         }
     }

@@ -14,7 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Two builds of the packages from the same sources have the same bytes. */
+/** Two builds of the packages from the same classes and C sources have the same bytes. */
 @Tag("docker")
 @Tag("root")
 class ReproducibleBuildTest {

@@ -257,7 +257,15 @@ class UnprivilegedTest extends OneHostTest {
         Process deaf = daemon.jnvdocker("gpu", "leases", "--all", "-n", LEASES).start();
         attackers.add(deaf);
         String[] history = {
-            "gpu", "history", "--gpu", "0", "-n", "60000", "--since", "20000d", "--json"
+            "gpu",
+            "history",
+            "--gpu",
+            "0",
+            "-n",
+            Integer.toString(LEASES),
+            "--since",
+            "20000d",
+            "--json"
         };
         String json = daemon.jnvdocker((Object[]) history).run().ok().out();
         assertEquals(LEASES, new ObjectMapper().readTree(json).path("leases").size());
