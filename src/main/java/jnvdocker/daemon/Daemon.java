@@ -1,59 +1,36 @@
 package jnvdocker.daemon;
 
-import jnvdocker.command.Commands;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuReload;
-import jnvdocker.command.k8s.K8sCommand;
-import jnvdocker.command.k8s.NodeFacts;
-import jnvdocker.command.mesos.AgentHost;
-import jnvdocker.command.mesos.MesosClaims;
+import jnvdocker.command.gpu.GpuView;
 import jnvdocker.command.mesos.MesosCommand;
-import jnvdocker.command.mesos.MesosLaunch;
-import jnvdocker.command.mesos.MesosTaskLaunch;
-import jnvdocker.command.runtime.CdiHost;
-import jnvdocker.command.runtime.PodContainers;
 import jnvdocker.command.runtime.RuntimeCommand;
-import jnvdocker.command.runtime.RuntimeCreate;
-import jnvdocker.command.runtime.RuntimeExec;
-import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
-import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
-import jnvdocker.command.start.VolumeSetup;
-import jnvdocker.container.ContainerPlanner;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
-import jnvdocker.doctor.Doctor;
-import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.HistoryKeeper;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleKeeper;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
-import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.notify.Notifier;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
-import jnvdocker.oci.install.RuntimeInstaller;
-import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
-import jnvdocker.process.Processes;
-import jnvdocker.registry.ClaimFiles;
 import jnvdocker.rest.RestPages;
-import jnvdocker.upkeep.Prune;
-import jnvdocker.upkeep.Uninstall;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
@@ -134,13 +111,10 @@ final class Daemon implements AutoCloseable {
         started.push(parts.overdue().start(config::stopOverdue));
         CudaVersions cuda = new CudaVersions(monitor::cuda);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
+        GpuHost gpuHost = new GpuHost(host, inventory, nodes, volumes, served);
         FirstVolume.make(host, volumes, served);
         PodInjection injection =
-                new PodInjection(
-                        new PodInjection.Parts(host, inventory, nodes, volumes, served),
-                        config::kubernetes,
-                        folders.run(),
-                        folders.cdi());
+                new PodInjection(gpuHost, config::kubernetes, folders.run(), folders.cdi());
         started.push(injection.start());
         KubernetesParts kubernetes =
                 new KubernetesParts(parts, world, pods, host, injection, config::kubernetes)
@@ -152,191 +126,54 @@ final class Daemon implements AutoCloseable {
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
         started.push(HistoryKeeper.start(parts.registry(), config::keepHistory, Pace.REAL));
-        NeedsCheck needs = new NeedsCheck(cuda, monitor::facts);
-        ContainerPlanner planner = new ContainerPlanner(nodes, folders.pluginName());
-        StartContainer start =
-                new StartContainer(
-                        host,
-                        inventory,
-                        needs,
-                        engine,
-                        volumes,
-                        planner,
-                        nodes,
-                        parts.leases(),
-                        config::start,
-                        guarded);
-        Installation installation = installation(folders);
-        RuntimeInstaller installer = installer(folders, installation);
-        Uninstall uninstall =
-                new Uninstall(
-                        engine,
-                        parts.leases(),
-                        parts.reconciler(),
-                        plugin,
-                        served,
-                        installer,
-                        injection,
-                        folders.pluginName());
-        Prune prune =
-                new Prune(
-                        engine,
-                        host,
-                        volumes,
-                        served,
-                        driverVolumes,
-                        parts.prune(),
-                        parts.leases(),
-                        Processes.ofThisMachine(),
-                        folders.pluginName());
-        EditedContainers edited = EditedContainers.in(folders.markers());
-        Doctor doctor =
-                new Doctor(
-                        new Doctor.Surroundings(
-                                host,
-                                nodes,
-                                cuda,
-                                engine,
-                                volumes,
-                                served,
-                                parts.leases(),
-                                edited,
-                                monitor.health(),
-                                config::defaultGpus,
-                                config::mesos,
-                                installer,
-                                config::cdiNvidia,
-                                new KubernetesState(
-                                        config, pods, injection, kubernetes::registrations),
-                                folders.facts(installation)));
+        CommandParts.Core core =
+                new CommandParts.Core(
+                        folders, config, gpuHost, cuda, monitor, engine, guarded, parts);
+        CommandParts commands = new CommandParts(core, installation(folders));
         started.push(monitor.start());
         IdleKeeper idle = IdleKeeper.start(parts, world, monitor::known, config::idleWarn);
         started.push(idle);
+        GpuView view =
+                new GpuView(host, parts.leases(), monitor::readings, monitor::topologies, idle);
+        GpuReload.Reload reload = () -> reload(config, host, parts, kubernetes);
+        StartContainer start = commands.start();
         GpuCommand gpu =
-                new GpuCommand(
-                        host,
-                        inventory,
-                        cuda,
-                        engine,
-                        volumes,
-                        served,
-                        parts.leases(),
-                        doctor,
-                        prune,
-                        uninstall,
-                        installation,
-                        config.gpuSettings(folders.socket()),
-                        () -> reload(config, host, parts, kubernetes),
-                        monitor::readings,
-                        monitor::topologies,
-                        idle,
-                        start);
-        MesosCommand mesos =
-                new MesosCommand(
-                        new AgentHost(
-                                inventory, cuda, parts.leases(), config::mesos, folders.config()),
-                        installation,
-                        folders.socket(),
-                        new MesosLaunch(
-                                host,
-                                inventory,
-                                needs,
-                                served,
-                                planner,
-                                new MesosClaims(parts.leases(), config::mesos, inventory)),
-                        new MesosTaskLaunch(served));
-        parts.ociKeeper().start(edited, folders.wake());
-        started.push(parts.ociKeeper());
-        Path refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
-        GpuWishes wishes = new GpuWishes(config::wishes, folders.pluginName(), engine::standard);
-        ContainerOwner owners = new ContainerOwner(config::trustedOwners);
-        RuntimeHost runtimeHost =
-                new RuntimeHost(
-                        installer,
-                        engine,
-                        inventory,
-                        config::realRuntime,
-                        folders.config(),
-                        new CdiHost(host, inventory, nodes, volumes, served, config::cdiNvidia),
-                        refused,
-                        () -> reload(config, host, parts, kubernetes));
-        RuntimeCommand runtime =
-                new RuntimeCommand(
-                        runtimeHost,
-                        new RuntimeCreate(
-                                host,
-                                inventory,
-                                nodes,
-                                needs,
-                                served,
-                                planner,
-                                parts.leases(),
-                                parts.oci(),
-                                parts.ociKeeper(),
-                                edited,
-                                wishes,
-                                owners,
-                                engine,
-                                new RuntimeCreate.Retries(config::busyRetries, refused),
-                                folders.state().resolve(ClaimFiles.FOLDER),
-                                new PodContainers.Pods(
-                                        () -> config.kubernetes().enabled(), pods::of)),
-                        new RuntimeExec(edited),
-                        new RuntimeHook(
-                                host,
-                                inventory,
-                                nodes,
-                                needs,
-                                served,
-                                parts.leases(),
-                                parts.oci(),
-                                parts.ociKeeper(),
-                                wishes,
-                                owners,
-                                folders.state().resolve(ClaimFiles.FOLDER)));
-        Commands commands =
-                new Commands(
+                commands.gpu(
+                        view,
+                        new CommandParts.Volumes(driverVolumes, plugin),
+                        new CommandParts.Pods(pods, injection, kubernetes),
                         start,
-                        new VolumeSetup(host, folders.pluginName(), start),
-                        gpu,
-                        mesos,
-                        runtime,
-                        new K8sCommand(new NodeFacts(inventory, cuda, monitor::readings)));
-        MetricsPage metrics =
-                new MetricsPage(
-                        () -> HostDriver.read(host),
-                        parts.leases(),
-                        monitor::readings,
-                        idle,
-                        config::listenLabels);
+                        reload);
+        MesosCommand mesos = commands.mesos();
+        RuntimeHost runtimeHost = commands.runtimeHost(reload);
+        RuntimeCommand runtime = commands.runtime(runtimeHost, pods);
+        parts.ociKeeper().start(commands.edited(), folders.wake());
+        started.push(parts.ociKeeper());
         RestPages rest =
                 new RestPages(
-                        host,
+                        view,
                         cuda,
-                        monitor,
-                        parts.leases(),
-                        idle,
+                        monitor::known,
                         config::keepHistory,
                         folders.socket(),
                         folders.pluginName(),
                         config::listenLabels);
         started.push(rest);
+        MetricsPage metrics = new MetricsPage(view, config::listenLabels);
         web = WebServer.start(List.of(new HealthPage(), metrics, rest));
         started.push(web);
         web.change(config.listen()).use();
-        clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands, web);
+        clients =
+                ClientServer.listen(
+                        folders.socket(),
+                        config.socketGroup(),
+                        commands.all(start, gpu, mesos, runtime),
+                        web);
         started.push(clients);
-        onHangUp(() -> reload(config, host, parts, kubernetes));
+        onHangUp(reload);
         Thread.ofVirtual().start(runtimeHost::refresh);
         Thread.ofVirtual().start(mesos::refresh);
         parts.examine();
-    }
-
-    private static RuntimeInstaller installer(Folders folders, Installation installation) {
-        return new RuntimeInstaller(
-                installation.tree().resolve("lib/oci"),
-                new RuntimeInstaller.Place(
-                        folders.state(), folders.markers(), folders.socket(), folders.wake()));
     }
 
     private Installation installation(Folders folders) throws IOException {

@@ -3,7 +3,6 @@ package jnvdocker.doctor;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.Leases;
-import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
@@ -12,8 +11,7 @@ import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.HostNames;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.DriverVolumeStore;
-import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.GpuHost;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,12 +30,9 @@ public final class Doctor {
 
     /** The objects that the checks examine. */
     public record Surroundings(
-            Host host,
-            DeviceNodes nodes,
+            GpuHost gpuHost,
             CudaVersions cuda,
             DockerEngine engine,
-            DriverVolumeStore volumes,
-            ServedVolumes served,
             Leases leases,
             EditedContainers edited,
             GpuHealth health,
@@ -46,7 +41,11 @@ public final class Doctor {
             RuntimeInstaller runtimes,
             BooleanSupplier cdiNvidia,
             KubernetesFacts kubernetes,
-            DaemonFacts daemon) {}
+            DaemonFacts daemon) {
+        Host host() {
+            return gpuHost.host();
+        }
+    }
 
     public Doctor(Surroundings around) {
         this(checks(around), LIMIT);
@@ -70,20 +69,21 @@ public final class Doctor {
         return List.of(
                 new DriverCheck(around.host(), around.cuda()),
                 new GpuCheck(board, around.health()::all),
-                new NodeCheck(around.host(), around.nodes(), around.daemon()),
-                new PersistenceCheck(around.host(), around.volumes()),
-                new EngineCheck(around.engine(), around.nodes(), around.daemon(), dockerless),
+                new NodeCheck(around.host(), around.gpuHost().nodes(), around.daemon()),
+                new PersistenceCheck(around.host(), around.gpuHost().store()),
+                new EngineCheck(
+                        around.engine(), around.gpuHost().nodes(), around.daemon(), dockerless),
                 new PluginCheck(
                         around.engine(),
                         around.host(),
-                        around.volumes(),
+                        around.gpuHost().store(),
                         around.daemon(),
                         dockerless),
                 new UnitCheck(around.daemon(), around.kubernetes()::enabled),
                 new OldPluginCheck(
                         around.host(),
                         around.engine(),
-                        around.volumes(),
+                        around.gpuHost().store(),
                         around.daemon(),
                         dockerless),
                 new UnmanagedCheck(board, around.leases()),
@@ -106,8 +106,9 @@ public final class Doctor {
                         around.leases(),
                         around.daemon(),
                         dockerless),
-                new StateCheck(around.host(), around.volumes(), around.daemon()),
-                new VolumeFilesCheck(around.host(), around.volumes(), around.served()),
+                new StateCheck(around.host(), around.gpuHost().store(), around.daemon()),
+                new VolumeFilesCheck(
+                        around.host(), around.gpuHost().store(), around.gpuHost().served()),
                 new RegistryCheck(around.leases(), around.daemon()));
     }
 

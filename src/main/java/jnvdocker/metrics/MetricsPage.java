@@ -1,12 +1,12 @@
 package jnvdocker.metrics;
 
+import jnvdocker.command.gpu.GpuView;
 import jnvdocker.grant.DecisionCounts;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.RefusalReason;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.idle.IdleHolder;
-import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuMonitor.Reading;
@@ -22,7 +22,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
 
 /** {@code /metrics}, in Prometheus's text. */
 public final class MetricsPage implements WebPages {
@@ -33,23 +32,12 @@ public final class MetricsPage implements WebPages {
 
     private static final double NANO = 1e-9;
 
-    private final Driver driver;
+    private final GpuView view;
     private final Leases leases;
-    private final Supplier<Map<String, Reading>> readings;
-    private final IdleHolders idle;
     private final BooleanSupplier namesOverTcp;
     private final UserTimes times = new UserTimes();
     private final Recent named = new Recent();
     private final Recent nameless = new Recent();
-
-    /** The host's driver and GPUs. */
-    @FunctionalInterface
-    public interface Driver {
-        /**
-         * @throws NoDriverException when none is loaded
-         */
-        HostDriver read() throws IOException;
-    }
 
     /** The last answer. */
     private static final class Recent {
@@ -67,19 +55,11 @@ public final class MetricsPage implements WebPages {
     }
 
     /**
-     * @param readings what NVML last reported about each GPU, by PCI address
      * @param namesOverTcp whether users, containers, images and claims are published over TCP
      */
-    public MetricsPage(
-            Driver driver,
-            Leases leases,
-            Supplier<Map<String, Reading>> readings,
-            IdleHolders idle,
-            BooleanSupplier namesOverTcp) {
-        this.driver = driver;
-        this.leases = leases;
-        this.readings = readings;
-        this.idle = idle;
+    public MetricsPage(GpuView view, BooleanSupplier namesOverTcp) {
+        this.view = view;
+        this.leases = view.leases();
         this.namesOverTcp = namesOverTcp;
     }
 
@@ -149,7 +129,7 @@ public final class MetricsPage implements WebPages {
     private void addGpus(Samples samples) throws IOException {
         List<GpuStatus> gpus;
         try {
-            HostDriver host = driver.read();
+            HostDriver host = HostDriver.read(view.host());
             samples.add(Metric.DRIVER, List.of(host.version().text()), 1);
             gpus = leases.status(host.gpus());
         } catch (NoDriverException e) {
@@ -160,8 +140,8 @@ public final class MetricsPage implements WebPages {
             long count = gpus.stream().filter(gpu -> gpu.state() == state).count();
             samples.add(Metric.GPUS, List.of(state.name()), (double) count);
         }
-        Map<String, Reading> read = readings.get();
-        List<IdleHolder> holders = idle.idle();
+        Map<String, Reading> read = view.readings().get();
+        List<IdleHolder> holders = view.idle().idle();
         for (GpuStatus gpu : gpus) {
             GpuSamples its = new GpuSamples(samples, gpu);
             its.addStatus(gpu);

@@ -1,11 +1,9 @@
 package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
-import jnvdocker.grant.Leases;
-import jnvdocker.host.Host;
-import jnvdocker.idle.IdleHolders;
+import jnvdocker.command.gpu.GpuView;
 import jnvdocker.nvml.CudaVersions;
-import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.page.GpuRecorder;
 import jnvdocker.page.PageFiles;
 import jnvdocker.web.WebAnswer;
@@ -16,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -29,36 +28,41 @@ public final class RestPages implements WebPages, AutoCloseable {
     private final EventFeed feed;
 
     /**
+     * @param known what NVML reported, without a new reading, by PCI address
      * @param kept for how long leases are kept; empty if for ever
      * @param socket the daemon's own
      * @param volumeDriver the name of our volume plugin
      * @param labels whether users, containers and programs are shown over TCP, too
      */
     public RestPages(
-            Host host,
+            GpuView view,
             CudaVersions cuda,
-            GpuMonitor monitor,
-            Leases leases,
-            IdleHolders idle,
+            Supplier<Map<String, Reading>> known,
             Supplier<Optional<Duration>> kept,
             Path socket,
             String volumeDriver,
             BooleanSupplier labels) {
         DeviceReport report =
                 new DeviceReport(
-                        host,
+                        view.host(),
                         cuda,
-                        monitor::readings,
-                        monitor::topologies,
+                        view.readings(),
+                        view.topologies(),
                         DeviceReport.Programs.ofThisMachine());
-        GpuDocuments documents = new GpuDocuments(host, leases, monitor::readings, idle);
-        this.old = new NvidiaDockerPages(host, report, volumeDriver, labels);
+        GpuDocuments documents = new GpuDocuments(view);
+        this.old = new NvidiaDockerPages(view.host(), report, volumeDriver, labels);
         this.feed = EventFeed.of(documents);
-        this.recorder = GpuRecorder.start(host, leases, monitor::known, kept);
+        this.recorder = GpuRecorder.start(view.host(), view.leases(), known, kept);
         this.leases =
                 new LeasePages(
-                        documents, feed, leases, recorder::utilization, kept, socket, labels);
-        leases.addListener(feed);
+                        documents,
+                        feed,
+                        view.leases(),
+                        recorder::utilization,
+                        kept,
+                        socket,
+                        labels);
+        view.leases().addListener(feed);
     }
 
     @Override

@@ -18,6 +18,7 @@ import jnvdocker.process.Processes;
 import jnvdocker.volume.CopyMethod;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.plugin.DriverVolumes;
@@ -64,18 +65,16 @@ public final class Prune {
 
     public Prune(
             DockerEngine engine,
-            Host host,
-            DriverVolumeStore store,
-            ServedVolumes served,
+            GpuHost gpuHost,
             DriverVolumes drivers,
             ClaimPrune claims,
             Leases leases,
             Processes processes,
             String pluginName) {
         this.engine = engine;
-        this.host = host;
-        this.store = store;
-        this.served = served;
+        this.host = gpuHost.host();
+        this.store = gpuHost.store();
+        this.served = gpuHost.served();
         this.drivers = drivers;
         this.claims = claims;
         this.leases = leases;

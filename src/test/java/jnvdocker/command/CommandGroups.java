@@ -4,12 +4,14 @@ import jnvdocker.command.caller.Installation;
 import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuSettings;
+import jnvdocker.command.gpu.GpuView;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.posix.Peer;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientRequest;
+import jnvdocker.volume.GpuHost;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -46,22 +48,14 @@ public final class CommandGroups {
                     Map.of(
                             "gpu",
                             new GpuCommand(
+                                            new GpuHost(null, null, null, null, null),
                                             null,
                                             null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            INSTALLATION,
+                                            new GpuView(
+                                                    null, null, Map::of, Map::of, _ -> List.of()),
+                                            new GpuCommand.Upkeep(
+                                                    null, null, null, INSTALLATION, null),
                                             new GpuSettings(Optional::empty, List::of, null),
-                                            null,
-                                            Map::of,
-                                            Map::of,
-                                            _ -> List.of(),
                                             null)
                                     ::commands,
                             "k8s",

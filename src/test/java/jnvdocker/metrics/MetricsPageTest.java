@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.command.gpu.GpuView;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.LeaseParts;
@@ -14,6 +15,7 @@ import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.IdleSource;
@@ -52,6 +54,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The text that Prometheus reads, with leases of a registry on disk. */
@@ -133,7 +136,7 @@ class MetricsPageTest {
 
     private Claim claim(String request) throws IOException, RefusedException {
         return parts.leases()
-                .claim(
+                .take(
                         new LeaseRequest(
                                         GpuRequest.parseOption(request),
                                         ALICE,
@@ -142,6 +145,7 @@ class MetricsPageTest {
                                                 "engine", Optional.of("cuda:\"12\"\n")),
                                         Optional.empty())
                                 .lasting(Optional.of(Duration.ofHours(8))))
+                .keep()
                 .orElseThrow();
     }
 
@@ -149,12 +153,13 @@ class MetricsPageTest {
     private List<String> lines(boolean trusted) throws IOException {
         MetricsPage page =
                 new MetricsPage(
-                        () -> HostDriver.read(host),
-                        parts.leases(),
-                        () -> Map.copyOf(readings),
-                        _ -> List.copyOf(idle),
+                        view(() -> Map.copyOf(readings), _ -> List.copyOf(idle)),
                         () -> namesOverTcp);
         return lines(page, trusted);
+    }
+
+    private GpuView view(Supplier<Map<String, Reading>> read, IdleHolders holders) {
+        return new GpuView(host, parts.leases(), read, Map::of, holders);
     }
 
     private static List<String> lines(MetricsPage page, boolean trusted) throws IOException {
@@ -354,13 +359,7 @@ class MetricsPageTest {
 
     @Test
     void answerIsGivenAgainForAMomentAndTimeOfUsersOnlyGrows() throws Exception {
-        MetricsPage page =
-                new MetricsPage(
-                        () -> HostDriver.read(host),
-                        parts.leases(),
-                        Map::of,
-                        _ -> List.of(),
-                        () -> false);
+        MetricsPage page = new MetricsPage(view(Map::of, _ -> List.of()), () -> false);
         List<String> before = lines(page, true);
         Claim claim = claim("device=0");
         assertEquals(before, lines(page, true));

@@ -104,13 +104,13 @@ public final class Leases {
      * Reserves all the GPUs that are requested, until docker mounts the claim's volume or the
      * client ends.
      *
-     * @return empty for a request for no GPU
+     * @return nothing for a request for no GPU
      * @throws RefusedException when they cannot be given; the message names their holders if others
      *     have them
      * @throws IOException when the registry cannot be written
      */
-    public Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
-        return reservations.claim(request);
+    public Grant<Claim> take(LeaseRequest request) throws RefusedException, IOException {
+        return new Grant<>(reservations.claim(request), reservations::cancel);
     }
 
     /**

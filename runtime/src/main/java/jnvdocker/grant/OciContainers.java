@@ -113,12 +113,12 @@ public final class OciContainers {
      * Gives a container its GPUs, from now on until nothing of it lives. The same request again
      * gets the same GPUs.
      *
-     * @return empty for a request for no GPU
+     * @return nothing for a request for no GPU
      * @throws RefusedException when they cannot be given; the message names their holders if others
      *     have them
      */
-    public Optional<Lease> claim(OciCreation creation) throws RefusedException, IOException {
-        return claim(creation, Optional.empty(), Optional.empty());
+    public Grant<Lease> take(OciCreation creation) throws RefusedException, IOException {
+        return take(creation, Optional.empty(), Optional.empty());
     }
 
     /**
@@ -126,9 +126,9 @@ public final class OciContainers {
      *
      * @param scan that was begun when its creation was requested
      */
-    public Optional<Lease> claim(OciCreation creation, FirstScan scan)
+    public Grant<Lease> take(OciCreation creation, FirstScan scan)
             throws RefusedException, IOException {
-        return claim(creation, Optional.empty(), Optional.of(scan));
+        return take(creation, Optional.empty(), Optional.of(scan));
     }
 
     /**
@@ -137,9 +137,14 @@ public final class OciContainers {
      *
      * @param init its pid; the process has not begun with anything of the container's
      */
-    public Optional<Lease> claim(OciCreation creation, int init)
+    public Grant<Lease> take(OciCreation creation, int init) throws RefusedException, IOException {
+        return take(creation, evidence.process(init), Optional.empty());
+    }
+
+    private Grant<Lease> take(
+            OciCreation creation, Optional<ProcessId> init, Optional<FirstScan> scan)
             throws RefusedException, IOException {
-        return claim(creation, evidence.process(init), Optional.empty());
+        return new Grant<>(claim(creation, init, scan), this::cancel);
     }
 
     private Optional<Lease> claim(
@@ -314,8 +319,7 @@ public final class OciContainers {
                 .orElse(Set.of());
     }
 
-    /** Nothing is created. */
-    public void cancel(Lease lease) throws IOException {
+    private void cancel(Lease lease) throws IOException {
         reservations.cancel(lease.claim());
     }
 

@@ -4,15 +4,12 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuInventory;
-import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.DriverVolumeStore;
-import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
@@ -47,7 +44,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PodInjection.class);
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
-    private final Parts parts;
+    private final GpuHost gpuHost;
     private final Supplier<KubernetesPolicy> policy;
     private final Path link;
     private final PodCdiFile cdi;
@@ -57,14 +54,6 @@ public final class PodInjection implements PodEdits, AutoCloseable {
             Ready.not(new Refusal("jnvdockerd has just started", "try again"));
     private String complaint = "";
     private boolean withdrawn;
-
-    /** The parts of the host that pods get something of. */
-    public record Parts(
-            Host host,
-            GpuInventory inventory,
-            DeviceNodes nodes,
-            DriverVolumeStore store,
-            ServedVolumes served) {}
 
     /**
      * What is there for pods.
@@ -92,8 +81,9 @@ public final class PodInjection implements PodEdits, AutoCloseable {
      * @param run the daemon's directory, which has the path to the driver's files
      * @param cdiFolder where runtimes search for CDI files
      */
-    public PodInjection(Parts parts, Supplier<KubernetesPolicy> policy, Path run, Path cdiFolder) {
-        this.parts = parts;
+    public PodInjection(
+            GpuHost gpuHost, Supplier<KubernetesPolicy> policy, Path run, Path cdiFolder) {
+        this.gpuHost = gpuHost;
         this.policy = policy;
         this.link = driver(run);
         this.cdi = new PodCdiFile(cdiFolder, link);
@@ -247,9 +237,9 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     }
 
     private Ready prepare() throws IOException {
-        HostDriver driver = parts.inventory().read();
+        HostDriver driver = gpuHost.inventory().read();
         lead(driver);
-        List<DeviceNode> control = parts.nodes().control();
+        List<DeviceNode> control = gpuHost.nodes().control();
         Map<String, List<DeviceNode>> gpus = new LinkedHashMap<>();
         for (Gpu gpu : driver.gpus()) {
             List<DeviceNode> nodes = nodes(gpu);
@@ -257,7 +247,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
                 gpus.put(gpu.uuid(), nodes);
             }
         }
-        Path dev = parts.host().resolve("/dev");
+        Path dev = gpuHost.host().resolve("/dev");
         if (!policy.get().cdi()) {
             removeCdiFile();
             return new Ready(Optional.empty(), dev, control, Set.of(), Optional.empty());
@@ -270,7 +260,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     /** None for a GPU that has none: the others must not suffer. */
     private List<DeviceNode> nodes(Gpu gpu) {
         try {
-            return gpu.isIdentified() ? parts.nodes().allOf(gpu) : List.of();
+            return gpu.isIdentified() ? gpuHost.nodes().allOf(gpu) : List.of();
         } catch (IOException e) {
             LOG.debug("GPU {} has no nodes for pods", gpu.number(), e);
             return List.of();
@@ -279,9 +269,11 @@ public final class PodInjection implements PodEdits, AutoCloseable {
 
     /** Leads the path to the loaded driver's files. */
     private void lead(HostDriver driver) throws IOException {
-        parts.served().prepare(parts.host(), driver.version());
+        gpuHost.served().prepare(gpuHost.host(), driver.version());
         Path target =
-                parts.served().known(parts.store().build(parts.host(), driver.version())).path();
+                gpuHost.served()
+                        .known(gpuHost.store().build(gpuHost.host(), driver.version()))
+                        .path();
         if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(target)) {
             return;
         }

@@ -48,7 +48,7 @@ class FirstScanTest {
     }
 
     private Lease query(String id, int gpus, FirstScan scan) throws Exception {
-        return oci().claim(
+        return oci().take(
                         new OciCreation(
                                 new OciContainers.Container("/run/runc", id),
                                 id,
@@ -59,6 +59,7 @@ class FirstScanTest {
                                 new GpuRequest.Count(gpus),
                                 Optional.empty()),
                         scan)
+                .keep()
                 .orElseThrow();
     }
 

@@ -134,7 +134,7 @@ class KeeperTest {
 
     private Lease create(ProcessId runtime, GpuRequest request) throws Exception {
         return parts.oci()
-                .claim(
+                .take(
                         new OciCreation(
                                 TRAIN,
                                 "train",
@@ -144,6 +144,7 @@ class KeeperTest {
                                 ALICE,
                                 request,
                                 Optional.empty()))
+                .keep()
                 .orElseThrow();
     }
 

@@ -84,7 +84,7 @@ class LeftoversTest {
         ProcessId runtime = machine.spawn();
         Lease lease =
                 parts.oci()
-                        .claim(
+                        .take(
                                 new OciCreation(
                                         CONTAINER,
                                         "train-7",
@@ -94,6 +94,7 @@ class LeftoversTest {
                                         owner,
                                         new GpuRequest.Devices(List.of("0")),
                                         Optional.empty()))
+                        .keep()
                         .orElseThrow();
         init = spawn(lease);
         machine.end(runtime);
@@ -121,13 +122,14 @@ class LeftoversTest {
 
     private Claim query() throws Exception {
         return parts.leases()
-                .claim(
+                .take(
                         new LeaseRequest(
                                 new GpuRequest.Devices(List.of("0")),
                                 BOB,
                                 machine.spawn(),
                                 TestingLeases.CUDA,
                                 Optional.empty()))
+                .keep()
                 .orElseThrow();
     }
 

@@ -58,13 +58,14 @@ class MesosLeasesTest {
     }
 
     private Claim reserve() throws Exception {
-        return leases().claim(
+        return leases().take(
                         new LeaseRequest(
                                 new GpuRequest.Count(1),
                                 TestingLeases.ALICE,
                                 helper,
                                 new Origin.MesosTask("train"),
                                 Optional.of(new Waiting(Optional.of(Duration.ZERO), _ -> {}))))
+                .keep()
                 .orElseThrow();
     }
 

@@ -86,7 +86,10 @@ class OciContainersTest {
     }
 
     private Lease query(String id, GpuRequest request) throws Exception {
-        return parts().oci().claim(creation(id, request, world.machine.spawn())).orElseThrow();
+        return parts().oci()
+                .take(creation(id, request, world.machine.spawn()))
+                .keep()
+                .orElseThrow();
     }
 
     /** The real runtime creates the container, and ends. */
@@ -172,10 +175,10 @@ class OciContainersTest {
     void sameCreationGetsTheSameLeaseAgain() throws Exception {
         ProcessId process = world.machine.spawn();
         OciCreation creation = creation("a", new GpuRequest.Count(1), process);
-        Lease lease = parts().oci().claim(creation).orElseThrow();
+        Lease lease = parts().oci().take(creation).keep().orElseThrow();
         world.daemon.kill();
         world.daemon.start();
-        assertEquals(lease.id(), parts().oci().claim(creation).orElseThrow().id());
+        assertEquals(lease.id(), parts().oci().take(creation).keep().orElseThrow().id());
         assertEquals(1, live().size());
     }
 
@@ -211,7 +214,7 @@ class OciContainersTest {
         try (LeaseParts opened = parts.get()) {
             OciCreation creation = creation("a", new GpuRequest.Count(1), machine.spawn());
             RefusedException why =
-                    assertThrows(RefusedException.class, () -> opened.oci().claim(creation));
+                    assertThrows(RefusedException.class, () -> opened.oci().take(creation).keep());
             assertTrue(why.getMessage().contains(" was released by force"), why.getMessage());
             assertEquals(List.of(), opened.leases().live());
         }
@@ -263,13 +266,14 @@ class OciContainersTest {
     /** Reserves GPUs as {@code jnvdocker run} does before docker creates the container. */
     private Claim reserve(ProcessId client, GpuRequest request) throws Exception {
         return parts().leases()
-                .claim(
+                .take(
                         new LeaseRequest(
                                 request,
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.OciContainer("", Optional.of("cuda")),
                                 Optional.empty()))
+                .keep()
                 .orElseThrow();
     }
 
@@ -285,7 +289,7 @@ class OciContainersTest {
         assertEquals(1, parts().registry().tickets().size());
         Lease first =
                 parts().oci()
-                        .claim(
+                        .take(
                                 new OciCreation(
                                         named("a"),
                                         "train",
@@ -295,6 +299,7 @@ class OciContainersTest {
                                         TestingLeases.ALICE,
                                         all,
                                         Optional.of(reserved.id())))
+                        .keep()
                         .orElseThrow();
         assertEquals(world.gpus().size(), first.claim().gpus().size());
         world.machine.end(begin(first));
@@ -351,7 +356,8 @@ class OciContainersTest {
         ProcessId hook = world.machine.spawn();
         Lease lease =
                 parts().oci()
-                        .claim(creation("a", new GpuRequest.Count(1), hook), init.pid())
+                        .take(creation("a", new GpuRequest.Count(1), hook), init.pid())
+                        .keep()
                         .orElseThrow();
         assertTrue(parts().ociKeeper().begin(lease, init.pid()));
         world.machine.end(hook);
@@ -371,7 +377,7 @@ class OciContainersTest {
                         Owner.UNKNOWN,
                         new GpuRequest.Count(1),
                         Optional.empty());
-        parts().oci().claim(other).orElseThrow();
+        parts().oci().take(other).keep().orElseThrow();
         assertEquals(2, live().size());
     }
 
@@ -446,7 +452,7 @@ class OciContainersTest {
         assertEquals(new GpuRequest.Count(1), made.request());
         Lease lease =
                 parts().oci()
-                        .claim(
+                        .take(
                                 new OciCreation(
                                         named("a"),
                                         "train",
@@ -456,6 +462,7 @@ class OciContainersTest {
                                         made.owner(),
                                         made.request(),
                                         Optional.of(claim.id())))
+                        .keep()
                         .orElseThrow();
         assertEquals(claim.gpus().stream().map(ClaimedGpu::uuid).toList(), uuids(lease));
         assertEquals(1, live().size());

@@ -48,7 +48,7 @@ class OciPatienceTest {
 
     private Optional<Lease> create(GpuRequest request) throws Exception {
         return parts().oci()
-                .claim(
+                .take(
                         new OciCreation(
                                 new OciContainers.Container(ROOT, "a"),
                                 "train",
@@ -57,7 +57,8 @@ class OciPatienceTest {
                                 Optional.empty(),
                                 Owner.UNKNOWN,
                                 request,
-                                Optional.empty()));
+                                Optional.empty()))
+                .keep();
     }
 
     /** A container of the volume plugin has ended, and its engine fails to say whether for good. */
@@ -65,7 +66,7 @@ class OciPatienceTest {
         ProcessId engine = world.machine.spawn();
         Claim claim =
                 parts().leases()
-                        .claim(
+                        .take(
                                 new LeaseRequest(
                                         new GpuRequest.Count(gpus),
                                         TestingLeases.ALICE,
@@ -73,6 +74,7 @@ class OciPatienceTest {
                                         new Origin.EngineContainer(
                                                 world.engine().id, Optional.of("cuda")),
                                         Optional.empty()))
+                        .keep()
                         .orElseThrow();
         TestingLeases.mount(parts().registry(), claim, "use", engine);
         world.engine().mood = SimulatedEngine.Mood.FAILING;

@@ -115,13 +115,14 @@ class PodLeasesTest {
     }
 
     private Claim docker(ProcessId client, Gpu gpu) throws Exception {
-        return leases().claim(
+        return leases().take(
                         new LeaseRequest(
                                 new GpuRequest.Devices(List.of(gpu.uuid())),
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.HostProcess("train"),
                                 Optional.empty()))
+                .keep()
                 .orElseThrow();
     }
 
@@ -580,13 +581,14 @@ class PodLeasesTest {
     @Test
     void podsAreCountedApartFromUnknownUsers() throws Exception {
         start(OLD, "main", gpu(0), gpu(1));
-        leases().claim(
+        leases().take(
                         new LeaseRequest(
                                 new GpuRequest.Count(1),
                                 Owner.UNKNOWN,
                                 world.machine.spawn(),
                                 new Origin.HostProcess("train"),
-                                Optional.empty()));
+                                Optional.empty()))
+                .keep();
         world.machine.pass(Duration.ofMinutes(1));
         assertEquals(
                 List.of("kubernetes:team-a 2", "somebody 0"),

@@ -151,7 +151,8 @@ class QueueKeeperTest {
     private Claim hold(GpuRequest request, Owner owner) throws Exception {
         ProcessId process = machine.spawn();
         return parts.leases()
-                .claim(request(request, owner, process, Optional.empty()))
+                .take(request(request, owner, process, Optional.empty()))
+                .keep()
                 .orElseThrow();
     }
 
@@ -164,7 +165,8 @@ class QueueKeeperTest {
         Future<Claim> claim =
                 threads.submit(() ->
                         parts.leases()
-                                .claim(request(request, owner, process, Optional.of(waiting)))
+                                .take(request(request, owner, process, Optional.of(waiting)))
+                                .keep()
                                 .orElseThrow());
         while (parts.leases().waiting().size() == before && !claim.isDone()) {
             Thread.sleep(1);
@@ -448,7 +450,7 @@ class QueueKeeperTest {
     private Claim again(GpuRequest request, Set<String> had) throws Exception {
         var container = new Claim.ContainerRef("c".repeat(64), "train");
         return parts.leases()
-                .claim(
+                .take(
                         new LeaseRequest(
                                 request,
                                 Set.of(),
@@ -464,6 +466,7 @@ class QueueKeeperTest {
                                                 had,
                                                 Optional.empty(),
                                                 Pace.REAL.nanos()))))
+                .keep()
                 .orElseThrow();
     }
 }

@@ -44,7 +44,7 @@ class ReservationsTest {
                         client,
                         new Origin.EngineContainer(world.engine().id, Optional.of(image)),
                         waiting);
-        return world.daemon.parts().leases().claim(request).orElseThrow();
+        return world.daemon.parts().leases().take(request).keep().orElseThrow();
     }
 
     private List<String> live() throws IOException {

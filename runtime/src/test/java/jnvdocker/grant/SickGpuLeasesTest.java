@@ -68,7 +68,8 @@ class SickGpuLeasesTest {
     private Claim claim(GpuRequest request, Owner owner, Origin origin, ProcessId client)
             throws Exception {
         return parts.leases()
-                .claim(new LeaseRequest(request, owner, client, origin, Optional.empty()))
+                .take(new LeaseRequest(request, owner, client, origin, Optional.empty()))
+                .keep()
                 .orElseThrow();
     }
 
@@ -100,7 +101,7 @@ class SickGpuLeasesTest {
                         new Origin.MesosTask("train"))) {
             assertEquals(expected, refusal(() -> claim(device(A), origin)));
         }
-        assertEquals(expected, refusal(() -> parts.oci().claim(creation(device(A)))));
+        assertEquals(expected, refusal(() -> parts.oci().take(creation(device(A))).keep()));
     }
 
     private OciCreation creation(GpuRequest request) {

@@ -147,7 +147,7 @@ final class SimulatedClients {
                 "claim",
                 () -> {
                     try {
-                        Optional<Claim> claim = world.daemon.parts().leases().claim(request);
+                        Optional<Claim> claim = world.daemon.parts().leases().take(request).keep();
                         found.add(claim);
                         world.grants.claimed(request, claim.orElseThrow(), before);
                     } catch (RefusedException e) {

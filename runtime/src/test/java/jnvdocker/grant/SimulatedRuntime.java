@@ -147,7 +147,7 @@ final class SimulatedRuntime {
                 () -> {
                     try {
                         FirstScan scan = parts().oci().scan(world.gpus());
-                        Lease lease = parts().oci().claim(creation, scan).orElseThrow();
+                        Lease lease = parts().oci().take(creation, scan).keep().orElseThrow();
                         given.add(lease);
                         it.claim = Optional.of(lease.claim());
                         it.released = false;

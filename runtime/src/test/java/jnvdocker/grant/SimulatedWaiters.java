@@ -88,7 +88,7 @@ final class SimulatedWaiters {
 
         void query() throws IOException {
             try {
-                claim = world.daemon.parts().leases().claim(request);
+                claim = world.daemon.parts().leases().take(request).keep();
                 if (!served.remove(claim.orElseThrow().id())) {
                     world.grants.claimed(request, claim.get(), before);
                 }

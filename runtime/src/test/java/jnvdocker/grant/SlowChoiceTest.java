@@ -91,13 +91,14 @@ class SlowChoiceTest {
         Future<Claim> chosen =
                 threads.submit(() ->
                         parts.leases()
-                                .claim(
+                                .take(
                                         new LeaseRequest(
                                                 new GpuRequest.Count(1),
                                                 ALICE,
                                                 client,
                                                 TestingLeases.CUDA,
                                                 Optional.empty()))
+                                .keep()
                                 .orElseThrow());
         assertTrue(scanning.await(SECONDS, TimeUnit.SECONDS));
         return chosen;

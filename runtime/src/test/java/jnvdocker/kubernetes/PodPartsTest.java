@@ -167,13 +167,14 @@ class PodPartsTest {
         plugin.watch(() -> reported.add(plugin.devices()));
         Claim claim =
                 leases.leases()
-                        .claim(
+                        .take(
                                 new LeaseRequest(
                                         new GpuRequest.Devices(List.of("0")),
                                         TestingLeases.ALICE,
                                         self,
                                         new Origin.HostProcess("train"),
                                         Optional.empty()))
+                        .keep()
                         .orElseThrow();
         await(reported, List.of(false, true));
         leases.leases().cancel(claim);

@@ -5,8 +5,6 @@ import jnvdocker.command.caller.HoldTime;
 import jnvdocker.grant.Bookings;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -47,7 +45,7 @@ import java.util.stream.Stream;
             "Without arguments, list the bookings."
         })
 final class GpuBook implements Callable<Integer> {
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
     private final ClientRequest request;
     private final Screen screen;
@@ -87,9 +85,9 @@ final class GpuBook implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    GpuBook(Host host, Leases leases, ClientRequest request, Screen screen) {
-        this.host = host;
-        this.leases = leases;
+    GpuBook(GpuView view, ClientRequest request, Screen screen) {
+        this.view = view;
+        this.leases = view.leases();
         this.request = request;
         this.screen = screen;
     }
@@ -207,7 +205,7 @@ final class GpuBook implements Callable<Integer> {
                         Column.of("GPUS"),
                         Column.of("FROM"),
                         Column.of("UNTIL"));
-        List<Gpu> present = HostDriver.gpusIfAny(host);
+        List<Gpu> present = view.gpusIfAny();
         for (Booking booking : all) {
             table.row(
                     booking.id(),
@@ -220,8 +218,7 @@ final class GpuBook implements Callable<Integer> {
     }
 
     private String gpusOf(Booking booking) throws IOException {
-        return (booking.gpus().size() == 1 ? "GPU " : "GPUs ")
-                + numbers(booking, HostDriver.gpusIfAny(host));
+        return (booking.gpus().size() == 1 ? "GPU " : "GPUs ") + numbers(booking, view.gpusIfAny());
     }
 
     /** Their numbers now; the UUID of a GPU that the driver does not show. */

@@ -9,15 +9,10 @@ import jnvdocker.command.start.StartContainer;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.grant.Leases;
-import jnvdocker.host.GpuInventory;
-import jnvdocker.host.Host;
-import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Owner;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuMonitor.Reading;
-import jnvdocker.nvml.GpuPair;
-import jnvdocker.nvml.Topology;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -25,8 +20,7 @@ import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.upkeep.Uninstall;
-import jnvdocker.volume.DriverVolumeStore;
-import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
@@ -49,65 +43,40 @@ import java.util.stream.Stream;
  * {@code jnvdocker gpu …}: shows the GPUs of this host, their holders, and our records about them.
  */
 public final class GpuCommand {
-    private final Host host;
-    private final GpuInventory inventory;
+    private final GpuHost gpuHost;
     private final CudaVersions cuda;
     private final DockerEngine engine;
-    private final DriverVolumeStore volumes;
-    private final ServedVolumes served;
+    private final GpuView view;
     private final Leases leases;
-    private final Doctor doctor;
-    private final Prune prune;
-    private final Uninstall uninstall;
-    private final Installation installation;
+    private final Upkeep upkeep;
     private final GpuSettings settings;
-    private final GpuReload.Reload reload;
-    private final Supplier<Map<String, Reading>> readings;
-    private final Supplier<Map<GpuPair, Topology>> topologies;
-    private final IdleHolders idle;
     private final StartContainer startContainer;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
-    /**
-     * @param readings what NVML last reported about each GPU, by PCI address
-     * @param topologies how near two GPUs are, for each pair for which NVML has reported it
-     * @param idle the holders that do not use their GPUs
-     */
-    public GpuCommand(
-            Host host,
-            GpuInventory inventory,
-            CudaVersions cuda,
-            DockerEngine engine,
-            DriverVolumeStore volumes,
-            ServedVolumes served,
-            Leases leases,
+    /** The parts that examine, clean and end an installation, and read its configuration. */
+    public record Upkeep(
             Doctor doctor,
             Prune prune,
             Uninstall uninstall,
             Installation installation,
+            GpuReload.Reload reload) {}
+
+    public GpuCommand(
+            GpuHost gpuHost,
+            CudaVersions cuda,
+            DockerEngine engine,
+            GpuView view,
+            Upkeep upkeep,
             GpuSettings settings,
-            GpuReload.Reload reload,
-            Supplier<Map<String, Reading>> readings,
-            Supplier<Map<GpuPair, Topology>> topologies,
-            IdleHolders idle,
             StartContainer startContainer) {
-        this.host = host;
-        this.inventory = inventory;
+        this.gpuHost = gpuHost;
         this.cuda = cuda;
         this.engine = engine;
-        this.volumes = volumes;
-        this.served = served;
-        this.leases = leases;
-        this.doctor = doctor;
-        this.prune = prune;
-        this.uninstall = uninstall;
-        this.installation = installation;
+        this.view = view;
+        this.leases = view.leases();
+        this.upkeep = upkeep;
         this.settings = settings;
-        this.reload = reload;
-        this.readings = readings;
-        this.topologies = topologies;
-        this.idle = idle;
         this.startContainer = startContainer;
     }
 
@@ -125,14 +94,14 @@ public final class GpuCommand {
                 client,
                 new Printout(client, false, screen),
                 screen,
-                new GpuUninstall(uninstall, installation, request),
+                new GpuUninstall(upkeep.uninstall(), upkeep.installation(), request),
                 successors(List.of(), request, client),
                 Optional.empty());
     }
 
     /** What these commands show to every caller. */
     public Visible visible() {
-        return Visible.of(host, leases);
+        return Visible.of(gpuHost.host(), leases);
     }
 
     /**
@@ -157,7 +126,7 @@ public final class GpuCommand {
     private Successors successors(
             List<String> arguments, ClientRequest request, ClientConnection client) {
         return new Successors(
-                new GpuRun(arguments, inventory, leases, request, client),
+                new GpuRun(arguments, gpuHost.inventory(), leases, request, client),
                 new GpuRemake(startContainer, leases, request, client),
                 new GpuPage(settings, request, client));
     }
@@ -172,7 +141,8 @@ public final class GpuCommand {
         boolean mayBeShownAgain = Watch.mayBeRequested(arguments);
         Printout out = new Printout(client, mayBeShownAgain, screen);
         StringWriter err = new StringWriter();
-        GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
+        GpuUninstall departure =
+                new GpuUninstall(upkeep.uninstall(), upkeep.installation(), request);
         CommandLine gpu =
                 commands(
                         request,
@@ -195,7 +165,7 @@ public final class GpuCommand {
         }
         out.end();
         if (departure.isDone()) {
-            installation.leave(client);
+            upkeep.installation().leave(client);
         } else if (successors.ready().isEmpty()) {
             client.exit(code);
         }
@@ -214,25 +184,24 @@ public final class GpuCommand {
             Successors successors,
             Optional<String> word) {
         Map<String, Supplier<?>> all = new LinkedHashMap<>();
-        all.put("ls", () -> new GpuLs(host, leases, readings, idle, hosts(client), screen));
-        all.put("top", () -> new GpuTop(host, leases, readings, idle, screen));
+        all.put("ls", () -> new GpuLs(view, hosts(client), screen));
+        all.put("top", () -> new GpuTop(view, screen));
         all.put("find", () -> new GpuFind(leases, request, hosts(client), screen));
-        all.put("topology", () -> new GpuTopology(host, leases, topologies, screen));
-        all.put("why", () -> new GpuWhy(host, leases, readings, idle, mayEnd(request), screen));
-        all.put("idle", () -> new GpuIdle(idle, screen));
+        all.put("topology", () -> new GpuTopology(view, screen));
+        all.put("why", () -> new GpuWhy(view, mayEnd(request), screen));
+        all.put("idle", () -> new GpuIdle(view.idle(), screen));
         all.put("run", () -> new CommandLine(successors.run()).setStopAtPositional(true));
         all.put("remake", successors::remake);
         all.put("leases", () -> new GpuLeases(leases, screen, out));
         all.put("queue", () -> new GpuQueue(leases, screen));
-        all.put("book", () -> new GpuBook(host, leases, request, screen));
+        all.put("book", () -> new GpuBook(view, request, screen));
         all.put("limits", () -> new GpuLimits(leases, request, screen));
         all.put("refusals", () -> new GpuRefusals(leases, request, screen));
         all.put(
                 "history",
                 () ->
                         new GpuHistory(
-                                host,
-                                leases,
+                                view,
                                 settings.keepHistory().get(),
                                 request.variable("TZ"),
                                 hosts(client),
@@ -241,17 +210,21 @@ public final class GpuCommand {
         all.put("page", successors::page);
         all.put("extend", () -> new GpuExtend(leases, request));
         all.put("release", () -> new GpuRelease(leases, request));
-        all.put("cordon", () -> new GpuCordon(host, leases, request));
-        all.put("uncordon", () -> new GpuUncordon(host, leases, request));
+        all.put("cordon", () -> new GpuCordon(view, request));
+        all.put("uncordon", () -> new GpuUncordon(view, request));
         all.put(
                 "needs",
                 () ->
                         new GpuNeedsCommand(
-                                host, cuda, images(request, client), this::facts, screen));
-        all.put("volume", () -> new GpuVolume(host, volumes, served, prune, request));
-        all.put("doctor", () -> new GpuDoctor(doctor, screen));
-        all.put("prune", () -> new GpuPrune(prune, request));
-        all.put("reload", () -> new GpuReload(reload, request));
+                                gpuHost.host(),
+                                cuda,
+                                images(request, client),
+                                this::facts,
+                                screen));
+        all.put("volume", () -> new GpuVolume(gpuHost, upkeep.prune(), request));
+        all.put("doctor", () -> new GpuDoctor(upkeep.doctor(), screen));
+        all.put("prune", () -> new GpuPrune(upkeep.prune(), request));
+        all.put("reload", () -> new GpuReload(upkeep.reload(), request));
         all.put("uninstall", () -> departure);
         CommandLine gpu = new CommandLine(new Gpu());
         word.filter(all::containsKey)
@@ -272,7 +245,8 @@ public final class GpuCommand {
     }
 
     private Optional<GpuFacts> facts(jnvdocker.host.Gpu gpu) {
-        return Optional.ofNullable(readings.get().get(gpu.pciAddress())).flatMap(Reading::facts);
+        return Optional.ofNullable(view.readings().get().get(gpu.pciAddress()))
+                .flatMap(Reading::facts);
     }
 
     /** Root may end all uses, regardless of their owner. */

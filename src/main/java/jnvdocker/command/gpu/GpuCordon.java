@@ -3,8 +3,6 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -31,7 +29,7 @@ import java.util.stream.Collectors;
                     + " host."
         })
 final class GpuCordon implements Callable<Integer> {
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
     private final ClientRequest request;
 
@@ -50,16 +48,16 @@ final class GpuCordon implements Callable<Integer> {
             description = "Shown in refusals. At most " + Reason.LONGEST + " characters.")
     private String reason;
 
-    GpuCordon(Host host, Leases leases, ClientRequest request) {
-        this.host = host;
-        this.leases = leases;
+    GpuCordon(GpuView view, ClientRequest request) {
+        this.view = view;
+        this.leases = view.leases();
         this.request = request;
     }
 
     @Override
     public Integer call() throws IOException, RefusedException {
         Reason.check(reason, spec);
-        List<Gpu> gpus = find(ids, host, request, "cordon");
+        List<Gpu> gpus = find(ids, view, request, "cordon");
         for (Gpu gpu : gpus) {
             if (!gpu.isIdentified() || !gpu.hasUuid()) {
                 throw new RefusedException(
@@ -81,10 +79,10 @@ final class GpuCordon implements Callable<Integer> {
      *
      * @throws RefusedException when the caller is not root, or an id matches no GPU
      */
-    static List<Gpu> find(List<String> ids, Host host, ClientRequest request, String verb)
+    static List<Gpu> find(List<String> ids, GpuView view, ClientRequest request, String verb)
             throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, verb + " a GPU");
-        return GpuResolver.resolve(ids, HostDriver.read(host).gpus());
+        return GpuResolver.resolve(ids, view.gpus());
     }
 
     static String names(List<Gpu> gpus) {

@@ -2,15 +2,11 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Tenure;
-import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 
@@ -21,7 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Supplier;
 
 /**
  * The documents that {@code gpu ls}, {@code leases} and {@code queue} print, for other packages to
@@ -30,26 +25,18 @@ import java.util.function.Supplier;
 public final class GpuDocuments {
     private static final int ROOT = 0;
 
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
-    private final Supplier<Map<String, Reading>> readings;
-    private final IdleHolders idle;
 
-    /**
-     * @param readings what NVML last reported about each GPU, by PCI address
-     */
-    public GpuDocuments(
-            Host host, Leases leases, Supplier<Map<String, Reading>> readings, IdleHolders idle) {
-        this.idle = idle;
-        this.host = host;
-        this.leases = leases;
-        this.readings = readings;
+    public GpuDocuments(GpuView view) {
+        this.view = view;
+        this.leases = view.leases();
     }
 
     /** Returns the document of {@code gpu ls}. */
     public String gpus() throws IOException {
-        GpuNotes notes = notes();
-        return Json.text(documents(notes.on(leases.status(all())), notes));
+        GpuNotes notes = view.notes();
+        return Json.text(documents(notes.on(view.status()), notes));
     }
 
     /** Returns the document of {@code gpu leases}. */
@@ -109,13 +96,7 @@ public final class GpuDocuments {
      * @return empty when there is no such GPU
      */
     public Optional<String> why(String gpu, int reader) throws IOException {
-        return new GpuWhy(
-                        host,
-                        leases,
-                        readings,
-                        idle,
-                        owner -> reader == ROOT || owner.uid() == reader,
-                        Screen.NONE)
+        return new GpuWhy(view, owner -> reader == ROOT || owner.uid() == reader, Screen.NONE)
                 .document(gpu);
     }
 
@@ -150,8 +131,8 @@ public final class GpuDocuments {
 
     /** Returns what they are now; a host without a driver has no GPUs. */
     public Snapshot snapshot() throws IOException {
-        GpuNotes notes = notes();
-        List<GpuStatus> gpus = notes.on(leases.status(HostDriver.gpusIfAny(host)));
+        GpuNotes notes = view.notes();
+        List<GpuStatus> gpus = notes.on(leases.status(view.gpusIfAny()));
         List<GpuJson> documents = documents(gpus, notes);
         List<GpuLine> lines = new ArrayList<>();
         for (int i = 0; i < documents.size(); i++) {
@@ -166,14 +147,6 @@ public final class GpuDocuments {
                 gpu.isIdentified() ? gpu.uuid() : gpu.pciAddress(),
                 Json.line(new Standing(json.state(), json.lease(), json.holder())),
                 Json.line(json));
-    }
-
-    private List<Gpu> all() throws IOException {
-        return HostDriver.read(host).gpus();
-    }
-
-    private GpuNotes notes() throws IOException {
-        return new GpuNotes(idle.idle(), readings.get(), Instant.now());
     }
 
     private static List<GpuJson> documents(List<GpuStatus> gpus, GpuNotes notes) {

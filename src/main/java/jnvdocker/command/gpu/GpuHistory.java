@@ -3,8 +3,6 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
@@ -53,7 +51,7 @@ final class GpuHistory implements Callable<Integer> {
     private static final String LIMIT = "--limit";
     private static final int MAX = 100_000;
 
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
     private final Optional<Duration> kept;
     private final String timeZone;
@@ -142,15 +140,14 @@ final class GpuHistory implements Callable<Integer> {
      * @param timeZone the client's variable TZ, empty for this host's zone
      */
     GpuHistory(
-            Host host,
-            Leases leases,
+            GpuView view,
             Optional<Duration> kept,
             String timeZone,
             HostQuery hosts,
             Screen screen,
             Printout out) {
-        this.host = host;
-        this.leases = leases;
+        this.view = view;
+        this.leases = view.leases();
         this.kept = kept;
         this.timeZone = timeZone;
         this.hosts = hosts;
@@ -240,7 +237,7 @@ final class GpuHistory implements Callable<Integer> {
     private void printChart(Instant from, Optional<Instant> end, Optional<String> uuid)
             throws IOException {
         List<Gpu> gpus =
-                leases.status(HostDriver.read(host).gpus()).stream()
+                view.status().stream()
                         .map(GpuStatus::gpu)
                         .filter(it -> uuid.isEmpty() || it.uuid().equals(uuid.get()))
                         .toList();
@@ -348,7 +345,7 @@ final class GpuHistory implements Callable<Integer> {
     /** A GPU that has left the host is found by its UUID, in the history. */
     private String uuid() throws IOException, RefusedException {
         String lower = gpu.toLowerCase(Locale.ROOT);
-        List<Gpu> present = HostDriver.read(host).gpus();
+        List<Gpu> present = view.gpus();
         if (!GpuResolver.isUuid(gpu)) {
             return one(present).uuid();
         }

@@ -5,15 +5,11 @@ import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
-import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
@@ -36,7 +32,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -48,10 +43,8 @@ import java.util.stream.Stream;
             "AGE: how long a container has had GPUs, or a GPU has been idle."
         })
 final class GpuLs implements Callable<Integer> {
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
-    private final Supplier<Map<String, Reading>> readings;
-    private final IdleHolders idle;
     private final Screen screen;
 
     @Mixin private final HostQuery hosts;
@@ -63,20 +56,9 @@ final class GpuLs implements Callable<Integer> {
 
     @Mixin private final Watch watch = new Watch();
 
-    /**
-     * @param readings what NVML last reported about each GPU, by PCI address
-     */
-    GpuLs(
-            Host host,
-            Leases leases,
-            Supplier<Map<String, Reading>> readings,
-            IdleHolders idle,
-            HostQuery hosts,
-            Screen screen) {
-        this.host = host;
-        this.leases = leases;
-        this.readings = readings;
-        this.idle = idle;
+    GpuLs(GpuView view, HostQuery hosts, Screen screen) {
+        this.view = view;
+        this.leases = view.leases();
         this.hosts = hosts;
         this.screen = screen;
     }
@@ -86,8 +68,8 @@ final class GpuLs implements Callable<Integer> {
         if (hosts.isRequested()) {
             return ofHosts();
         }
-        GpuNotes notes = new GpuNotes(idle.idle(), readings.get(), Instant.now());
-        List<GpuStatus> gpus = notes.on(leases.status(HostDriver.read(host).gpus()));
+        GpuNotes notes = view.notes();
+        List<GpuStatus> gpus = notes.on(view.status());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(watch.json(gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList()));

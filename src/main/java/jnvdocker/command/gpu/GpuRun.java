@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.HoldTime;
 import jnvdocker.command.caller.SlurmGpus;
+import jnvdocker.grant.Grant;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Waiting;
@@ -186,24 +187,22 @@ final class GpuRun implements Callable<Integer>, Successor {
                 SlurmGpus.of(request, wanted.orElseThrow(), inventory)
                         .map(SlurmGpus::uuids)
                         .orElse(Set.of());
-        Optional<Claim> claim =
-                leases.claim(
-                        new LeaseRequest(
-                                        wanted.orElseThrow(),
-                                        candidates,
-                                        Caller.owner(request),
-                                        process,
-                                        new Origin.HostProcess(name(command.getFirst())),
-                                        waiting)
-                                .lasting(time));
-        if (claim.isPresent()) {
-            try {
-                Leases.gpus(claim.get(), inventory.read().gpus());
-                leases.becomes(claim.get(), process);
-            } catch (IOException | RefusedException | RuntimeException e) {
-                leases.cancel(claim.get());
-                throw e;
+        LeaseRequest wish =
+                new LeaseRequest(
+                                wanted.orElseThrow(),
+                                candidates,
+                                Caller.owner(request),
+                                process,
+                                new Origin.HostProcess(name(command.getFirst())),
+                                waiting)
+                        .lasting(time);
+        Optional<Claim> claim;
+        try (Grant<Claim> grant = leases.take(wish)) {
+            if (grant.given().isPresent()) {
+                Leases.gpus(grant.given().get(), inventory.read().gpus());
+                leases.becomes(grant.given().get(), process);
             }
+            claim = grant.keep();
         }
         String visible =
                 claim.map(Claim::gpus).orElse(List.of()).stream()

@@ -3,13 +3,9 @@ package jnvdocker.command.gpu;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Leases.GpuProcess;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.nvml.GpuFigures;
-import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ExitCode;
@@ -32,10 +28,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.function.Supplier;
 
 @Command(
         name = GpuTop.NAME,
@@ -51,10 +45,8 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
 
     private static final Duration USUAL = Duration.ofSeconds(2);
 
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
-    private final Supplier<Map<String, Reading>> readings;
-    private final IdleHolders idle;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -67,19 +59,9 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
 
     @Mixin private final Watch watch = new Watch();
 
-    /**
-     * @param readings what NVML last reported about each GPU, by PCI address
-     */
-    GpuTop(
-            Host host,
-            Leases leases,
-            Supplier<Map<String, Reading>> readings,
-            IdleHolders idle,
-            Screen screen) {
-        this.host = host;
-        this.leases = leases;
-        this.readings = readings;
-        this.idle = idle;
+    GpuTop(GpuView view, Screen screen) {
+        this.view = view;
+        this.leases = view.leases();
         this.screen = screen;
     }
 
@@ -94,8 +76,8 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
 
     @Override
     public Integer call() throws IOException {
-        Leases.Activity activity = leases.activity(HostDriver.read(host).gpus());
-        GpuNotes notes = new GpuNotes(idle.idle(), readings.get(), Instant.now());
+        Leases.Activity activity = leases.activity(view.gpus());
+        GpuNotes notes = view.notes();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(watch.json(TopJson.of(activity, notes)));

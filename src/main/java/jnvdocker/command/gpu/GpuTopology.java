@@ -3,8 +3,6 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.gpu.ConnectionWord.Shown;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
 import jnvdocker.host.PciPlace;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.nvml.GpuPair;
@@ -28,7 +26,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
-import java.util.function.Supplier;
 
 @Command(
         name = "topology",
@@ -38,9 +35,8 @@ import java.util.function.Supplier;
                     + " are the processors and the memory that are nearest to a GPU."
         })
 final class GpuTopology implements Callable<Integer> {
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
-    private final Supplier<Map<GpuPair, Topology>> topologies;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -50,14 +46,9 @@ final class GpuTopology implements Callable<Integer> {
 
     @Mixin private final Watch watch = new Watch();
 
-    /**
-     * @param topologies how near two GPUs are, for each pair for which NVML has reported it
-     */
-    GpuTopology(
-            Host host, Leases leases, Supplier<Map<GpuPair, Topology>> topologies, Screen screen) {
-        this.host = host;
-        this.leases = leases;
-        this.topologies = topologies;
+    GpuTopology(GpuView view, Screen screen) {
+        this.view = view;
+        this.leases = view.leases();
         this.screen = screen;
     }
 
@@ -70,14 +61,16 @@ final class GpuTopology implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        List<Gpu> gpus = HostDriver.read(host).gpus();
+        List<Gpu> gpus = view.gpus();
         List<Member> members =
                 leases.status(gpus).stream()
                         .filter(status -> status.state() != GpuStatus.State.MISSING)
                         .map(status ->
-                                new Member(status, PciPlace.of(host, status.gpu().pciAddress())))
+                                new Member(
+                                        status,
+                                        PciPlace.of(view.host(), status.gpu().pciAddress())))
                         .toList();
-        Map<GpuPair, Topology> known = topologies.get();
+        Map<GpuPair, Topology> known = view.topologies().get();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(watch.json(TopologyJson.of(members, known)));

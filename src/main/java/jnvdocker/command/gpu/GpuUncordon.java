@@ -2,7 +2,6 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
@@ -18,7 +17,7 @@ import java.util.concurrent.Callable;
 
 @Command(name = "uncordon", description = "Return cordoned GPUs to service (root only).")
 final class GpuUncordon implements Callable<Integer> {
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
     private final ClientRequest request;
 
@@ -30,15 +29,15 @@ final class GpuUncordon implements Callable<Integer> {
             description = "Its index, UUID or the beginning of that, or PCI address.")
     private List<String> ids;
 
-    GpuUncordon(Host host, Leases leases, ClientRequest request) {
-        this.host = host;
-        this.leases = leases;
+    GpuUncordon(GpuView view, ClientRequest request) {
+        this.view = view;
+        this.leases = view.leases();
         this.request = request;
     }
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        List<Gpu> gpus = GpuCordon.find(ids, host, request, "uncordon");
+        List<Gpu> gpus = GpuCordon.find(ids, view, request, "uncordon");
         leases.uncordon(gpus);
         spec.commandLine().getOut().println("uncordoned " + GpuCordon.names(gpus));
         return ExitCode.OK.code();

@@ -13,6 +13,7 @@ import jnvdocker.screen.TextTable;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.volume.Manifest;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.files.DriverFiles;
@@ -38,7 +39,7 @@ import java.util.stream.Collectors;
         })
 final class GpuVolume implements Callable<Integer> {
     private final Host host;
-    private final DriverVolumeStore volumes;
+    private final DriverVolumeStore store;
     private final ServedVolumes served;
     private final Prune prune;
     private final ClientRequest request;
@@ -63,15 +64,10 @@ final class GpuVolume implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    GpuVolume(
-            Host host,
-            DriverVolumeStore volumes,
-            ServedVolumes served,
-            Prune prune,
-            ClientRequest request) {
-        this.host = host;
-        this.volumes = volumes;
-        this.served = served;
+    GpuVolume(GpuHost gpuHost, Prune prune, ClientRequest request) {
+        this.host = gpuHost.host();
+        this.store = gpuHost.store();
+        this.served = gpuHost.served();
         this.prune = prune;
         this.request = request;
         this.screen = Screen.of(request);
@@ -85,7 +81,7 @@ final class GpuVolume implements Callable<Integer> {
             Caller.refuseUnlessRoot(request, "make the driver volume again");
             prune.forRemake(driver);
         }
-        DriverVolume volume = volumes.build(host, driver);
+        DriverVolume volume = store.build(host, driver);
         served.prepare(host, driver);
         if (json) {
             Optional<List<String>> problems =

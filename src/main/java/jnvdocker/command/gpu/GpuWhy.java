@@ -5,9 +5,6 @@ import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.WithheldGpus;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
@@ -16,7 +13,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.screen.Json;
@@ -36,11 +32,9 @@ import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 
 @Command(
         name = "why",
@@ -54,10 +48,8 @@ final class GpuWhy implements Callable<Integer> {
     /** How many of the latest leases are searched for those of a container. */
     private static final int SEARCHED = 1000;
 
-    private final Host host;
+    private final GpuView view;
     private final Leases leases;
-    private final Supplier<Map<String, Reading>> readings;
-    private final IdleHolders idle;
     private final Predicate<Owner> mayEnd;
     private final Screen screen;
 
@@ -76,27 +68,18 @@ final class GpuWhy implements Callable<Integer> {
     private boolean json;
 
     /**
-     * @param readings what NVML last reported about each GPU, by PCI address
      * @param mayEnd whether the reader may end the uses of an owner
      */
-    GpuWhy(
-            Host host,
-            Leases leases,
-            Supplier<Map<String, Reading>> readings,
-            IdleHolders idle,
-            Predicate<Owner> mayEnd,
-            Screen screen) {
-        this.readings = readings;
-        this.idle = idle;
+    GpuWhy(GpuView view, Predicate<Owner> mayEnd, Screen screen) {
         this.mayEnd = mayEnd;
-        this.host = host;
-        this.leases = leases;
+        this.view = view;
+        this.leases = view.leases();
         this.screen = screen;
     }
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        List<GpuStatus> all = leases.status(HostDriver.read(host).gpus());
+        List<GpuStatus> all = view.status();
         if (GpuResolver.ids(id).stream().allMatch(GpuResolver::isId)) {
             explain(find(all));
         } else {
@@ -111,7 +94,7 @@ final class GpuWhy implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--json explains one GPU, and " + id + " names several");
         }
-        GpuNotes notes = notes();
+        GpuNotes notes = view.notes();
         for (int i = 0; i < gpus.size(); i++) {
             if (i > 0) {
                 out.println();
@@ -122,11 +105,9 @@ final class GpuWhy implements Callable<Integer> {
 
     /** Returns the document of the GPU with that UUID; empty when there is none. */
     Optional<String> document(String uuid) throws IOException {
-        GpuNotes notes = notes();
+        GpuNotes notes = view.notes();
         Optional<GpuStatus> status =
-                leases.status(HostDriver.read(host).gpus()).stream()
-                        .filter(it -> it.gpu().uuid().equals(uuid))
-                        .findFirst();
+                view.status().stream().filter(it -> it.gpu().uuid().equals(uuid)).findFirst();
         if (status.isEmpty()) {
             return Optional.empty();
         }
@@ -235,7 +216,7 @@ final class GpuWhy implements Callable<Integer> {
                         + Holding.gpus(claim)
                         + ", or is refused if another has "
                         + (claim.gpus().size() == 1 ? "it:" : "one of them:"));
-        GpuNotes notes = notes();
+        GpuNotes notes = view.notes();
         for (GpuStatus status : all) {
             if (claim.gpus().stream().anyMatch(it -> it.uuid().equals(status.gpu().uuid()))) {
                 out.println(sentences(status, List.of(), notes).getFirst());
@@ -244,10 +225,6 @@ final class GpuWhy implements Callable<Integer> {
         out.println(
                 "To make it again on other GPUs: jnvdocker gpu remake "
                         + Quote.shown(claim.displayName()));
-    }
-
-    private GpuNotes notes() throws IOException {
-        return new GpuNotes(idle.idle(), readings.get(), Instant.now());
     }
 
     private static boolean isOf(RefusedStart refused, Gpu gpu) {

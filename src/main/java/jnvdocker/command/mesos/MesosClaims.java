@@ -2,8 +2,10 @@ package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.container.Allocation;
+import jnvdocker.grant.Grant;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
+import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
@@ -135,22 +137,18 @@ public final class MesosClaims {
         ContainerConfig config = share.config();
         String name =
                 taskId.map(Quote::shown).orElseGet(() -> name(config.directory(), share.owner()));
-        Claim claim =
-                leases.claim(
-                                new LeaseRequest(
-                                        share.request(),
-                                        candidates(share.request(), suited),
-                                        owner(config),
-                                        process,
-                                        new Origin.MesosTask(name),
-                                        Optional.of(
-                                                GpuWait.of(
-                                                        Optional.of(policy.get().patience()),
-                                                        client))))
-                        .orElseThrow();
-        try {
+        Waiting waiting = GpuWait.of(Optional.of(policy.get().patience()), client);
+        LeaseRequest request =
+                new LeaseRequest(
+                        share.request(),
+                        candidates(share.request(), suited),
+                        owner(config),
+                        process,
+                        new Origin.MesosTask(name),
+                        Optional.of(waiting));
+        try (Grant<Claim> grant = leases.take(request)) {
             leases.becomes(
-                    claim,
+                    grant.given().orElseThrow(),
                     process,
                     new Claim.ContainerRef(share.owner().id(), name),
                     MesosKind.holder(
@@ -158,10 +156,7 @@ public final class MesosClaims {
                             share.owner().path().toString(),
                             cgroups.freezer(),
                             cgroups.outermostDevices()));
-            return claim;
-        } catch (IOException | RefusedException | RuntimeException e) {
-            leases.cancel(claim);
-            throw e;
+            return grant.keep().orElseThrow();
         }
     }
 

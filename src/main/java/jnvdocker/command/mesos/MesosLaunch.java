@@ -7,8 +7,6 @@ import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.UserSettings;
 import jnvdocker.container.VolumeMount;
-import jnvdocker.host.GpuInventory;
-import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
@@ -25,7 +23,7 @@ import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -59,25 +57,16 @@ public final class MesosLaunch {
 
     private static final ImageConfig NO_IMAGE = new ImageConfig(Map.of(), Map.of());
 
-    private final Host host;
-    private final GpuInventory inventory;
+    private final GpuHost gpuHost;
     private final NeedsCheck needsCheck;
-    private final ServedVolumes volumes;
     private final ContainerPlanner planner;
     private final MesosClaims claims;
     private final Processes processes = Processes.ofThisMachine();
 
     public MesosLaunch(
-            Host host,
-            GpuInventory inventory,
-            NeedsCheck needsCheck,
-            ServedVolumes volumes,
-            ContainerPlanner planner,
-            MesosClaims claims) {
-        this.host = host;
-        this.inventory = inventory;
+            GpuHost gpuHost, NeedsCheck needsCheck, ContainerPlanner planner, MesosClaims claims) {
+        this.gpuHost = gpuHost;
         this.needsCheck = needsCheck;
-        this.volumes = volumes;
         this.planner = planner;
         this.claims = claims;
     }
@@ -149,7 +138,7 @@ public final class MesosLaunch {
         if (!share.hasGpus() && !driver) {
             return;
         }
-        HostDriver loaded = inventory.read();
+        HostDriver loaded = gpuHost.inventory().read();
         Set<String> suited =
                 driver
                         ? needsCheck.check(
@@ -221,8 +210,7 @@ public final class MesosLaunch {
             throws IOException {
         Map<String, Path> folders = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
-            folders.put(
-                    mount.volume(), volumes.serve(host, driver.version(), process.pid()).path());
+            folders.put(mount.volume(), gpuHost.served(driver, process.pid()));
         }
         return folders;
     }

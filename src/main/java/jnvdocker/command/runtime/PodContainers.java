@@ -1,9 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -11,6 +9,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -20,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
@@ -31,8 +31,7 @@ import java.util.stream.Collectors;
  * GPUs of that lease.
  */
 public final class PodContainers {
-    private final Host host;
-    private final DeviceNodes nodes;
+    private final GpuHost gpuHost;
     private final GpuWishes wishes;
     private final Pods pods;
 
@@ -53,9 +52,8 @@ public final class PodContainers {
     /** A device by its numbers. */
     private record Number(int major, int minor) {}
 
-    PodContainers(Host host, DeviceNodes nodes, GpuWishes wishes, Pods pods) {
-        this.host = host;
-        this.nodes = nodes;
+    PodContainers(GpuHost gpuHost, GpuWishes wishes, Pods pods) {
+        this.gpuHost = gpuHost;
         this.wishes = wishes;
         this.pods = pods;
     }
@@ -116,7 +114,7 @@ public final class PodContainers {
             if (uuids.contains(gpu.uuid()) && gpu.isIdentified()) {
                 held.put(
                         gpu,
-                        nodes.allOf(gpu).stream()
+                        gpuHost.nodes().allOf(gpu).stream()
                                 .map(node -> new Number(node.major(), node.minor()))
                                 .collect(Collectors.toSet()));
             }
@@ -129,8 +127,12 @@ public final class PodContainers {
         Set<Number> given = new HashSet<>();
         spec.gpuMinors(majors.gpu(), NamedNodes.minors(gpus))
                 .forEach(minor -> given.add(new Number(majors.gpu(), minor)));
-        if (HostDriver.isLoaded(host) && nodes.capsMajor().isPresent()) {
-            int caps = nodes.capsMajor().getAsInt();
+        OptionalInt capsMajor =
+                HostDriver.isLoaded(gpuHost.host())
+                        ? gpuHost.nodes().capsMajor()
+                        : OptionalInt.empty();
+        if (capsMajor.isPresent()) {
+            int caps = capsMajor.getAsInt();
             Set<Integer> all = new HashSet<>();
             for (Gpu gpu : gpus) {
                 gpu.part()

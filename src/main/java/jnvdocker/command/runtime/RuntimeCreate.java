@@ -1,6 +1,5 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
@@ -9,19 +8,14 @@ import jnvdocker.container.VolumeMount;
 import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.EditedContainers;
 import jnvdocker.grant.FirstScan;
+import jnvdocker.grant.Grant;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciCreation;
-import jnvdocker.grant.OciKeeper;
 import jnvdocker.grant.UnavailableException;
-import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuInventory;
-import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
 import jnvdocker.oci.spec.GpuWishes;
@@ -34,7 +28,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -63,61 +57,36 @@ public final class RuntimeCreate {
 
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeCreate.class);
 
-    private final Host host;
-    private final GpuInventory inventory;
-    private final DeviceNodes nodes;
-    private final NeedsCheck needsCheck;
-    private final ServedVolumes volumes;
-    private final ContainerPlanner planner;
+    private final OciParts parts;
+    private final GpuHost gpuHost;
     private final Leases leases;
     private final OciContainers containers;
-    private final OciKeeper keeper;
+    private final ContainerPlanner planner;
     private final EditedContainers edited;
-    private final GpuWishes wishes;
-    private final ContainerOwner owners;
     private final RefusedCreation refusedCreation;
     private final PodContainers pods;
-    private final Path claims;
     private final ImageFiles images = new ImageFiles();
 
     /**
      * @param engine the engine; while it starts, its containers start by themselves
-     * @param claims the directory of the claims
      * @param pods the pods of Kubernetes with containers that get their GPUs from a device plugin
      */
     public RuntimeCreate(
-            Host host,
-            GpuInventory inventory,
-            DeviceNodes nodes,
-            NeedsCheck needsCheck,
-            ServedVolumes volumes,
+            OciParts parts,
             ContainerPlanner planner,
-            Leases leases,
-            OciContainers containers,
-            OciKeeper keeper,
             EditedContainers edited,
-            GpuWishes wishes,
-            ContainerOwner owners,
             ContainerEngine engine,
             Retries retries,
-            Path claims,
             PodContainers.Pods pods) {
-        this.host = host;
-        this.inventory = inventory;
-        this.nodes = nodes;
-        this.needsCheck = needsCheck;
-        this.volumes = volumes;
+        this.parts = parts;
+        this.gpuHost = parts.gpuHost();
+        this.leases = parts.leases();
+        this.containers = parts.containers();
         this.planner = planner;
-        this.leases = leases;
-        this.containers = containers;
-        this.keeper = keeper;
         this.edited = edited;
-        this.wishes = wishes;
-        this.owners = owners;
         this.refusedCreation =
                 new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
-        this.claims = claims;
-        this.pods = new PodContainers(host, nodes, wishes, pods);
+        this.pods = new PodContainers(gpuHost, parts.wishes(), pods);
     }
 
     /**
@@ -137,14 +106,13 @@ public final class RuntimeCreate {
         try {
             RuntimeCalls.refuseUnless(words.size() == 8 && RuntimeCalls.isId(words.get(1)));
             RuntimeCalls.refuseOthersThanEngines(request);
-            SeenHost seen = SeenHost.see(host, inventory, nodes, containers);
+            SeenHost seen = SeenHost.see(gpuHost, containers);
             CreateCall call = call(words, request, client);
             edited.forget(words.get(1));
             try {
                 create(call, seen);
             } catch (RefusedException e) {
-                leases.refused(
-                        owners.of(call.usersLabels()), "container " + Quote.shown(call.name()), e);
+                parts.refused(call, e);
                 refuse(call, words.get(5), e.getMessage());
             }
         } catch (RefusedException e) {
@@ -198,18 +166,20 @@ public final class RuntimeCreate {
         GpuWish wish =
                 call.isPodmansInfra()
                         ? new GpuWish.Nothing()
-                        : wishes.of(
-                                call.spec(),
-                                call.docker(),
-                                call.image(),
-                                new GpuWishes.World(NamedNodes.minors(gpus), majors, claims),
-                                claim ->
-                                        containers
-                                                .made(claim, call.container())
-                                                .map(made ->
-                                                        new GpuWishes.Made(
-                                                                made.request(),
-                                                                made.container().isPresent())));
+                        : parts.wishes()
+                                .of(
+                                        call.spec(),
+                                        call.docker(),
+                                        call.image(),
+                                        parts.world(gpus, majors),
+                                        claim ->
+                                                containers
+                                                        .made(claim, call.container())
+                                                        .map(made ->
+                                                                new GpuWishes.Made(
+                                                                        made.request(),
+                                                                        made.container()
+                                                                                .isPresent())));
         switch (wish) {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
@@ -218,14 +188,18 @@ public final class RuntimeCreate {
                 startWithout(call, majors);
             }
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
-                    give(creation(call, NamedNodes.of(minors, gpus)), call, source, seen);
+                    give(parts.creation(call, NamedNodes.of(minors, gpus)), call, source, seen);
             case GpuWish.Gpus(
                             GpuRequest request,
                             GpuWish.Source source,
                             Set<Integer> named,
                             List<String> capabilities) -> {
                 SpecEdits.setCapabilities(call.spec(), capabilities);
-                give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
+                give(
+                        parts.creation(call, NamedNodes.with(request, named, gpus)),
+                        call,
+                        source,
+                        seen);
             }
             case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
                     give(
@@ -244,19 +218,14 @@ public final class RuntimeCreate {
             return;
         }
         HostDriver driver = seen.driver().orElseThrow();
-        needsCheck.check(
-                GpuNeeds.withGpus(call.merged(), Map.of()),
-                new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
-                driver,
-                () -> call.hasCompat(driver.version()),
-                call.client());
+        parts.check(call, new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()), driver);
         Allocation allocation = new Allocation(gpus, List.of(), Map.of());
         edit(call, driver, served(call, driver), allocation, Optional.empty(), seen.majors());
     }
 
     /** Privileged containers see all GPUs only if the configuration allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
-        boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
+        boolean seesAll = call.spec().allowsAllDevices() && parts.wishes().allowPrivileged();
         if (!seesAll && call.spec().hasNvidia(majors)) {
             call.noteIfPodmansPrivileged();
             SpecEdits.withoutGpus(call.spec(), majors, call.docker());
@@ -287,10 +256,10 @@ public final class RuntimeCreate {
         call.client().exit(ExitCode.OK);
     }
 
-    private Optional<Lease> claim(OciCreation creation, GpuWish.Source source, FirstScan scan)
+    private Grant<Lease> take(OciCreation creation, GpuWish.Source source, FirstScan scan)
             throws RefusedException, IOException {
         try {
-            return containers.claim(creation, scan);
+            return containers.take(creation, scan);
         } catch (UnavailableException e) {
             throw source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
         }
@@ -299,44 +268,28 @@ public final class RuntimeCreate {
     private void give(OciCreation creation, CreateCall call, GpuWish.Source source, SeenHost seen)
             throws RefusedException, IOException {
         // Refuses when none is loaded.
-        HostDriver driver = seen.driver().isPresent() ? seen.driver().get() : inventory.read();
+        HostDriver driver =
+                seen.driver().isPresent() ? seen.driver().get() : gpuHost.inventory().read();
         MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
-        Set<String> candidates =
-                needsCheck.check(
-                        GpuNeeds.withGpus(call.merged(), Map.of()),
-                        creation.request(),
-                        driver,
-                        () -> call.hasCompat(driver.version()),
-                        call.client());
+        Set<String> candidates = parts.check(call, creation.request(), driver);
         // While the scan for uses of the GPUs runs.
         Path served = served(call, driver);
-        Optional<Lease> lease = claim(creation.among(candidates), source, seen.scan());
-        try {
+        try (Grant<Lease> grant = take(creation.among(candidates), source, seen.scan())) {
+            Optional<Lease> lease = grant.given();
             Allocation allocation =
                     lease.isPresent()
                             ? leases.allocation(lease.get().claim(), driver.gpus())
                             : Allocation.NONE;
             edit(call, driver, served, allocation, lease, seen.majors());
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());
-        } catch (IOException | RefusedException | RuntimeException e) {
-            if (lease.isPresent()) {
-                containers.cancel(lease.get());
-            }
-            throw e;
+            grant.keep().ifPresent(it -> parts.keeper().follow(it, call.pidFile()));
         }
-        if (lease.isPresent()) {
-            keeper.follow(lease.get(), call.pidFile());
-        }
-    }
-
-    private OciCreation creation(CreateCall call, GpuRequest request) throws RefusedException {
-        return call.creation(owners.of(call.usersLabels()), request);
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */
     private OciCreation claimed(String claim, CreateCall call, GpuRequest request)
             throws RefusedException, IOException {
-        OciCreation creation = creation(call, request);
+        OciCreation creation = parts.creation(call, request);
         return containers
                 .made(claim, call.container())
                 .map(made -> creation.with(claim, made.owner()))
@@ -345,7 +298,7 @@ public final class RuntimeCreate {
 
     /** The directory of the driver's files, as the engine sees it. */
     private Path served(CreateCall call, HostDriver driver) throws IOException {
-        return volumes.serve(host, driver.version(), call.request().peer().pid()).path();
+        return gpuHost.served(driver, call.request().peer().pid());
     }
 
     private void edit(
@@ -360,7 +313,7 @@ public final class RuntimeCreate {
                 planner.plan(
                         new ContainerPlanner.Container(
                                 call.merged(), allocation, call.settings(), driver.version(), true),
-                        volumes.volume(host, driver.version()),
+                        gpuHost.served().volume(gpuHost.host(), driver.version()),
                         call.compat(driver.version()));
         Map<VolumeMount, Path> folders = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
@@ -379,7 +332,7 @@ public final class RuntimeCreate {
                 majors,
                 call.docker(),
                 lease.map(it -> it.claim().id()));
-        lease.ifPresent(keeper::remember);
+        lease.ifPresent(parts.keeper()::remember);
         call.answer(edited);
     }
 }

@@ -1,21 +1,13 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.DriverSearch;
-import jnvdocker.grant.Leases;
+import jnvdocker.grant.Grant;
 import jnvdocker.grant.OciContainers;
-import jnvdocker.grant.OciKeeper;
-import jnvdocker.host.DeviceNodes;
-import jnvdocker.host.GpuInventory;
-import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.spec.ContainerState;
 import jnvdocker.oci.spec.ContainerTexts;
-import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.oci.spec.ImageFiles;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
@@ -25,7 +17,7 @@ import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolume;
-import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -33,9 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -49,45 +39,15 @@ public final class RuntimeHook {
 
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeHook.class);
 
-    private final Host host;
-    private final GpuInventory inventory;
-    private final DeviceNodes nodes;
-    private final NeedsCheck needsCheck;
-    private final ServedVolumes volumes;
-    private final Leases leases;
+    private final OciParts parts;
+    private final GpuHost gpuHost;
     private final OciContainers containers;
-    private final OciKeeper keeper;
-    private final GpuWishes wishes;
-    private final ContainerOwner owners;
-    private final Path claims;
     private final ImageFiles images = new ImageFiles();
 
-    /**
-     * @param claims the directory of the claims
-     */
-    public RuntimeHook(
-            Host host,
-            GpuInventory inventory,
-            DeviceNodes nodes,
-            NeedsCheck needsCheck,
-            ServedVolumes volumes,
-            Leases leases,
-            OciContainers containers,
-            OciKeeper keeper,
-            GpuWishes wishes,
-            ContainerOwner owners,
-            Path claims) {
-        this.host = host;
-        this.inventory = inventory;
-        this.nodes = nodes;
-        this.needsCheck = needsCheck;
-        this.volumes = volumes;
-        this.leases = leases;
-        this.containers = containers;
-        this.keeper = keeper;
-        this.wishes = wishes;
-        this.owners = owners;
-        this.claims = claims;
+    public RuntimeHook(OciParts parts) {
+        this.parts = parts;
+        this.gpuHost = parts.gpuHost();
+        this.containers = parts.containers();
     }
 
     /**
@@ -119,8 +79,7 @@ public final class RuntimeHook {
                 lease(call, state.pid());
                 client.exit(ExitCode.OK);
             } catch (RefusedException e) {
-                leases.refused(
-                        owners.of(call.usersLabels()), "container " + Quote.shown(call.name()), e);
+                parts.refused(call, e);
                 client.refuseContainer(e.getMessage());
             }
         } catch (RefusedException e) {
@@ -140,35 +99,26 @@ public final class RuntimeHook {
     }
 
     private void lease(CreateCall call, int init) throws RefusedException, IOException {
-        HostDriver driver = inventory.read();
-        Set<Integer> present = NamedNodes.minors(driver.gpus());
-        Majors majors = new Majors(nodes.gpuMajor(), nodes.otherMajors());
-        Set<Integer> given =
-                wishes.given(call.spec(), new GpuWishes.World(present, majors, claims));
+        HostDriver driver = gpuHost.inventory().read();
+        Majors majors = SeenHost.majors(gpuHost.nodes());
+        Set<Integer> given = parts.wishes().given(call.spec(), parts.world(driver.gpus(), majors));
         if (given.isEmpty()) {
             return;
         }
         GpuRequest request = NamedNodes.of(given, driver.gpus());
-        needsCheck.check(
-                GpuNeeds.withGpus(call.merged(), Map.of()),
-                request,
-                driver,
-                () -> call.hasCompat(driver.version()),
-                call.client());
+        parts.check(call, request, driver);
         refuseAnotherDriver(call.spec(), driver, call.request().peer().pid());
-        DriverVolume volume = volumes.volume(host, driver.version());
-        Lease lease =
-                containers
-                        .claim(call.creation(owners.of(call.usersLabels()), request), init)
-                        .orElseThrow();
-        if (!keeper.begin(lease, init)) {
-            containers.cancel(lease);
-            throw new RefusedException(
-                    "process "
-                            + init
-                            + " is in no cgroup named after its container, so its end could not be"
-                            + " seen",
-                    "use an engine that gives each container a cgroup");
+        DriverVolume volume = gpuHost.served().volume(gpuHost.host(), driver.version());
+        try (Grant<Lease> grant = containers.take(parts.creation(call, request), init)) {
+            if (!parts.keeper().begin(grant.given().orElseThrow(), init)) {
+                throw new RefusedException(
+                        "process "
+                                + init
+                                + " is in no cgroup named after its container, so its end could not"
+                                + " be seen",
+                        "use an engine that gives each container a cgroup");
+            }
+            grant.keep();
         }
         call.arrange(
                 new DriverSearch(
@@ -179,7 +129,7 @@ public final class RuntimeHook {
     /** The file may date from before an upgrade, and the engine may not see our mounts. */
     private void refuseAnotherDriver(RuntimeSpec spec, HostDriver driver, int viewer)
             throws RefusedException, IOException {
-        String served = volumes.serve(host, driver.version(), viewer).path().toString();
+        String served = gpuHost.served(driver, viewer).toString();
         for (RuntimeSpec.BindMount bind : spec.binds()) {
             if (bind.destination().equals(ContainerPlanner.DRIVER_FOLDER)
                     && !bind.source().equals(served)) {

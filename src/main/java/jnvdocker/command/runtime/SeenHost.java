@@ -4,10 +4,9 @@ import jnvdocker.grant.FirstScan;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuInventory;
-import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.oci.spec.Majors;
+import jnvdocker.volume.GpuHost;
 
 import java.io.IOException;
 import java.util.List;
@@ -21,16 +20,17 @@ import java.util.Optional;
  * @param majors none when no driver is loaded: then no node is a GPU's
  */
 record SeenHost(Optional<HostDriver> driver, FirstScan scan, Majors majors) {
-    static SeenHost see(
-            Host host, GpuInventory inventory, DeviceNodes nodes, OciContainers containers)
-            throws IOException {
-        if (!HostDriver.isLoaded(host)) {
+    static SeenHost see(GpuHost gpuHost, OciContainers containers) throws IOException {
+        if (!HostDriver.isLoaded(gpuHost.host())) {
             return new SeenHost(Optional.empty(), containers.scan(List.of()), Majors.NONE);
         }
-        HostDriver driver = inventory.read();
+        HostDriver driver = gpuHost.inventory().read();
         FirstScan scan = containers.scan(driver.gpus());
-        Majors majors = new Majors(nodes.gpuMajor(), nodes.otherMajors());
-        return new SeenHost(Optional.of(driver), scan, majors);
+        return new SeenHost(Optional.of(driver), scan, majors(gpuHost.nodes()));
+    }
+
+    static Majors majors(DeviceNodes nodes) throws IOException {
+        return new Majors(nodes.gpuMajor(), nodes.otherMajors());
     }
 
     List<Gpu> gpus() {

@@ -19,13 +19,12 @@ import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.docker.cli.Verb;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
+import jnvdocker.grant.Grant;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.UnavailableException;
 import jnvdocker.grant.Waiting;
-import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
-import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
@@ -36,7 +35,7 @@ import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
@@ -60,11 +59,10 @@ import java.util.function.Supplier;
 public final class StartContainer {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(20);
 
-    private final Host host;
+    private final GpuHost gpuHost;
     private final GpuInventory inventory;
     private final NeedsCheck needsCheck;
     private final DockerEngine engine;
-    private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
     private final Leases leases;
     private final Supplier<Settings> settings;
@@ -94,25 +92,21 @@ public final class StartContainer {
     }
 
     public StartContainer(
-            Host host,
-            GpuInventory inventory,
+            GpuHost gpuHost,
             NeedsCheck needsCheck,
             DockerEngine engine,
-            DriverVolumeStore volumes,
             ContainerPlanner planner,
-            DeviceNodes nodes,
             Leases leases,
             Supplier<Settings> settings,
             Predicate<String> guarded) {
-        this.host = host;
-        this.inventory = inventory;
+        this.gpuHost = gpuHost;
+        this.inventory = gpuHost.inventory();
         this.needsCheck = needsCheck;
         this.engine = engine;
-        this.volumes = volumes;
         this.planner = planner;
         this.leases = leases;
         this.settings = settings;
-        this.devices = new TypedDevices(inventory, nodes, settings);
+        this.devices = new TypedDevices(inventory, gpuHost.nodes(), settings);
         this.runtime = new EngineRuntime(engine, guarded);
         this.proof = new EngineProof(engine, leases);
     }
@@ -271,29 +265,30 @@ public final class StartContainer {
                             Caller.process(request),
                             new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
                             waiting);
-            Optional<Claim> claim = claim(wanted.get(), wish.lasting(time));
-            becomeWithRuntime(ours.get(), run, claim, time, request, ending);
+            try (Grant<Claim> grant = take(wanted.get(), wish.lasting(time))) {
+                becomeWithRuntime(ours.get(), run, grant.given(), time, request, ending);
+                grant.keep();
+            }
             return;
         }
-        volumes.build(host, driver.version());
+        gpuHost.store().build(gpuHost.host(), driver.version());
         boolean plainRuntime = runtime.isPlain(run, where);
-        Optional<Claim> claim =
-                claim(
-                        wanted.get(),
-                        new LeaseRequest(
-                                        wanted.get().request(),
-                                        candidates,
-                                        Caller.owner(request),
-                                        Caller.process(request),
-                                        origin(where, Quote.shown(run.image())),
-                                        waiting)
-                                .lasting(time));
-        try {
+        LeaseRequest wish =
+                new LeaseRequest(
+                                wanted.get().request(),
+                                candidates,
+                                Caller.owner(request),
+                                Caller.process(request),
+                                origin(where, Quote.shown(run.image())),
+                                waiting)
+                        .lasting(time);
+        try (Grant<Claim> grant = take(wanted.get(), wish)) {
+            Optional<Claim> claim = grant.given();
             // The client may have waited for days.
             HostDriver now = inventory.read();
             if (!now.version().equals(driver.version())) {
                 candidates(checked, wanted.get().request(), now, job, compat, client);
-                volumes.build(host, now.version());
+                gpuHost.store().build(gpuHost.host(), now.version());
             }
             Allocation allocation =
                     claim.isPresent()
@@ -316,11 +311,7 @@ public final class StartContainer {
                 proof.refuseDropping(run, where, claim.get(), edits, request, client);
             }
             ending.become(request.dockerWith(run.with(DockerArguments.of(edits))));
-        } catch (IOException | RefusedException | RuntimeException e) {
-            if (claim.isPresent()) {
-                leases.cancel(claim.get());
-            }
-            throw e;
+            grant.keep();
         }
     }
 
@@ -375,10 +366,10 @@ public final class StartContainer {
         }
     }
 
-    private Optional<Claim> claim(Wanted wanted, LeaseRequest request)
+    private Grant<Claim> take(Wanted wanted, LeaseRequest request)
             throws RefusedException, IOException {
         try {
-            return leases.claim(request);
+            return leases.take(request);
         } catch (UnavailableException e) {
             throw wanted.byDefault() ? e.ofDefault(wanted.request()) : e;
         }

@@ -58,6 +58,7 @@ import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Refusal;
 
@@ -194,13 +195,14 @@ class JsonDocumentsTest {
 
     private Claim claim(String gpu, Owner owner) throws Exception {
         return parts.leases()
-                .claim(
+                .take(
                         new LeaseRequest(
                                 new GpuRequest.Devices(List.of(gpu)),
                                 owner,
                                 self,
                                 CUDA,
                                 Optional.empty()))
+                .keep()
                 .orElseThrow();
     }
 
@@ -216,7 +218,7 @@ class JsonDocumentsTest {
         waiter =
                 Thread.ofVirtual()
                         .start(() ->
-                                assertThrows(IOException.class, () -> parts.leases().claim(all)));
+                                assertThrows(IOException.class, () -> parts.leases().take(all)));
         assertTrue(waiting.await(30, TimeUnit.SECONDS), "no client was notified that it waits");
     }
 
@@ -253,7 +255,11 @@ class JsonDocumentsTest {
     }
 
     private GpuLs ls(IdleHolders idle) {
-        return new GpuLs(host, leases(), Map::of, idle, new HostQuery(null, List::of), Screen.NONE);
+        return new GpuLs(view(idle), new HostQuery(null, List::of), Screen.NONE);
+    }
+
+    private GpuView view(IdleHolders idle) {
+        return new GpuView(host, leases(), Map::of, Map::of, idle);
     }
 
     @Test
@@ -270,14 +276,7 @@ class JsonDocumentsTest {
                     checked(
                             "why",
                             print(
-                                    _ ->
-                                            new GpuWhy(
-                                                    host,
-                                                    leases(),
-                                                    Map::of,
-                                                    this::idle,
-                                                    _ -> true,
-                                                    Screen.NONE),
+                                    _ -> new GpuWhy(view(this::idle), _ -> true, Screen.NONE),
                                     index));
             assertEquals(i == 2 ? 1 : 0, why.path("past_leases").size());
             assertEquals(gpus.path(i).path("state"), why.path("state"));
@@ -286,10 +285,7 @@ class JsonDocumentsTest {
 
     @Test
     void processesAreThoseOfTheirGpu() throws Exception {
-        JsonNode gpus =
-                checked(
-                        "top",
-                        print(_ -> new GpuTop(host, leases(), Map::of, this::idle, Screen.NONE)));
+        JsonNode gpus = checked("top", print(_ -> new GpuTop(view(this::idle), Screen.NONE)));
         for (int i = 0; i < GPUS; i++) {
             List<String> pids = gpus.path(i).path("processes").findValuesAsText("pid");
             assertEquals(i == USED ? List.of(String.valueOf(self.pid())) : List.of(), pids);
@@ -317,7 +313,11 @@ class JsonDocumentsTest {
         JsonNode gpus =
                 checked(
                         "topology",
-                        print(_ -> new GpuTopology(host, leases(), () -> known, Screen.NONE)));
+                        print(_ ->
+                                new GpuTopology(
+                                        new GpuView(
+                                                host, leases(), Map::of, () -> known, this::idle),
+                                        Screen.NONE)));
         assertEquals(GPUS, gpus.size());
         JsonNode first = gpus.path(0);
         assertEquals("held", first.path("state").asText());
@@ -353,7 +353,7 @@ class JsonDocumentsTest {
     @Test
     void documentsOfOthersAreThoseOfTheCommands() throws Exception {
         List<IdleHolder> now = idle(IdleHolders.LEAST);
-        GpuDocuments documents = new GpuDocuments(host, leases(), Map::of, _ -> now);
+        GpuDocuments documents = new GpuDocuments(view(_ -> now));
         assertEquals(print(_ -> ls(_ -> now)).strip(), documents.gpus());
         assertEquals(
                 print(out -> new GpuLeases(leases(), Screen.NONE, out)).strip(),
@@ -363,8 +363,7 @@ class JsonDocumentsTest {
 
     @Test
     void eventsAreDescribed() throws Exception {
-        GpuDocuments.Snapshot snapshot =
-                new GpuDocuments(host, leases(), Map::of, this::idle).snapshot();
+        GpuDocuments.Snapshot snapshot = new GpuDocuments(view(this::idle)).snapshot();
         OpenApi.checkData("State", snapshot.text());
         OpenApi.checkData("Queue", snapshot.queue());
         for (GpuDocuments.GpuLine gpu : snapshot.gpus()) {
@@ -407,8 +406,7 @@ class JsonDocumentsTest {
         return print(
                 out ->
                         new GpuHistory(
-                                host,
-                                leases(),
+                                view(this::idle),
                                 Optional.of(Duration.ofHours(1)),
                                 "",
                                 new HostQuery(null, List::of),
@@ -425,12 +423,14 @@ class JsonDocumentsTest {
         Doctor doctor =
                 new Doctor(
                         new Doctor.Surroundings(
-                                host,
-                                new DeviceNodes(host),
+                                new GpuHost(
+                                        host,
+                                        null,
+                                        new DeviceNodes(host),
+                                        volumes,
+                                        new ServedVolumes(volumes, state, run)),
                                 new CudaVersions(Optional::empty),
                                 engine,
-                                volumes,
-                                new ServedVolumes(volumes, state, run),
                                 leases(),
                                 EditedContainers.in(folder.resolve("markers")),
                                 GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),

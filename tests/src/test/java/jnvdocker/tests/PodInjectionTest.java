@@ -17,6 +17,7 @@ import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.GpuHost;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.RefusedException;
 
@@ -44,7 +45,7 @@ class PodInjectionTest {
     private final Path folder = Folders.make("pods");
     private Host host;
     private ServedVolumes served;
-    private PodInjection.Parts parts;
+    private GpuHost gpuHost;
     private PodInjection injection;
 
     @BeforeEach
@@ -62,7 +63,7 @@ class PodInjectionTest {
         DriverVolumeStore store = new DriverVolumeStore(folder.resolve("state"));
         Path run = Files.createDirectory(folder.resolve("run"));
         served = new ServedVolumes(store, folder.resolve("state"), run);
-        parts = new PodInjection.Parts(host, new GpuInventory(host, nodes), nodes, store, served);
+        gpuHost = new GpuHost(host, new GpuInventory(host, nodes), nodes, store, served);
         injection = injection(true);
     }
 
@@ -75,7 +76,8 @@ class PodInjectionTest {
                         KubernetesPolicy.KUBELET_FOLDER,
                         cdi,
                         List.of());
-        return new PodInjection(parts, () -> policy, folder.resolve("run"), folder.resolve("cdi"));
+        return new PodInjection(
+                gpuHost, () -> policy, folder.resolve("run"), folder.resolve("cdi"));
     }
 
     @AfterEach

@@ -1,0 +1,243 @@
+package jnvdocker.daemon;
+
+import jnvdocker.command.Commands;
+import jnvdocker.command.caller.Installation;
+import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.gpu.GpuReload;
+import jnvdocker.command.gpu.GpuView;
+import jnvdocker.command.k8s.K8sCommand;
+import jnvdocker.command.k8s.NodeFacts;
+import jnvdocker.command.mesos.AgentHost;
+import jnvdocker.command.mesos.MesosClaims;
+import jnvdocker.command.mesos.MesosCommand;
+import jnvdocker.command.mesos.MesosLaunch;
+import jnvdocker.command.mesos.MesosTaskLaunch;
+import jnvdocker.command.runtime.CdiHost;
+import jnvdocker.command.runtime.OciParts;
+import jnvdocker.command.runtime.PodContainers;
+import jnvdocker.command.runtime.RuntimeCommand;
+import jnvdocker.command.runtime.RuntimeCreate;
+import jnvdocker.command.runtime.RuntimeExec;
+import jnvdocker.command.runtime.RuntimeHook;
+import jnvdocker.command.runtime.RuntimeHost;
+import jnvdocker.command.start.NeedsCheck;
+import jnvdocker.command.start.StartContainer;
+import jnvdocker.command.start.VolumeSetup;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.doctor.Doctor;
+import jnvdocker.grant.EditedContainers;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.kubernetes.PodLeases;
+import jnvdocker.lease.text.ContainerOwner;
+import jnvdocker.nvml.CudaVersions;
+import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.oci.install.GuardedRuntimes;
+import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.oci.spec.GpuWishes;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.upkeep.Prune;
+import jnvdocker.upkeep.Uninstall;
+import jnvdocker.volume.GpuHost;
+import jnvdocker.volume.plugin.DriverVolumes;
+import jnvdocker.volume.plugin.VolumePlugin;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** Wires the commands of clients, engines and agents: none of this runs until one comes. */
+final class CommandParts {
+    private final Core core;
+    private final Folders folders;
+    private final LiveConfig config;
+    private final GpuHost gpuHost;
+    private final DockerEngine engine;
+    private final LeaseParts leases;
+    private final Installation installation;
+    private final RuntimeInstaller installer;
+    private final NeedsCheck needs;
+    private final ContainerPlanner planner;
+    private final EditedContainers edited;
+    private final Path refused;
+
+    /** The parts of the daemon that commands of all kinds need. */
+    record Core(
+            Folders folders,
+            LiveConfig config,
+            GpuHost gpuHost,
+            CudaVersions cuda,
+            GpuMonitor monitor,
+            DockerEngine engine,
+            GuardedRuntimes guarded,
+            LeaseParts leases) {}
+
+    /** The volumes that the plugin serves. */
+    record Volumes(DriverVolumes drivers, VolumePlugin plugin) {}
+
+    /** What Kubernetes' pods have of the daemon. */
+    record Pods(PodLeases leases, PodInjection injection, KubernetesParts parts) {}
+
+    CommandParts(Core core, Installation installation) throws IOException {
+        this.core = core;
+        this.folders = core.folders();
+        this.config = core.config();
+        this.gpuHost = core.gpuHost();
+        this.engine = core.engine();
+        this.leases = core.leases();
+        this.installation = installation;
+        this.installer =
+                new RuntimeInstaller(
+                        installation.tree().resolve("lib/oci"),
+                        new RuntimeInstaller.Place(
+                                folders.state(),
+                                folders.markers(),
+                                folders.socket(),
+                                folders.wake()));
+        this.needs = new NeedsCheck(core.cuda(), core.monitor()::facts);
+        this.planner = new ContainerPlanner(gpuHost.nodes(), folders.pluginName());
+        this.edited = EditedContainers.in(folders.markers());
+        this.refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
+    }
+
+    EditedContainers edited() {
+        return edited;
+    }
+
+    StartContainer start() {
+        return new StartContainer(
+                gpuHost, needs, engine, planner, leases.leases(), config::start, core.guarded());
+    }
+
+    /** {@code jnvdocker gpu}. */
+    GpuCommand gpu(
+            GpuView view,
+            Volumes volumes,
+            Pods pods,
+            StartContainer start,
+            GpuReload.Reload reload) {
+        return new GpuCommand(
+                gpuHost,
+                core.cuda(),
+                engine,
+                view,
+                new GpuCommand.Upkeep(
+                        doctor(pods),
+                        prune(volumes.drivers()),
+                        uninstall(volumes.plugin(), pods.injection()),
+                        installation,
+                        reload),
+                config.gpuSettings(folders.socket()),
+                start);
+    }
+
+    private Doctor doctor(Pods pods) {
+        return new Doctor(
+                new Doctor.Surroundings(
+                        gpuHost,
+                        core.cuda(),
+                        engine,
+                        leases.leases(),
+                        edited,
+                        core.monitor().health(),
+                        config::defaultGpus,
+                        config::mesos,
+                        installer,
+                        config::cdiNvidia,
+                        new KubernetesState(
+                                config,
+                                pods.leases(),
+                                pods.injection(),
+                                pods.parts()::registrations),
+                        folders.facts(installation)));
+    }
+
+    private Prune prune(DriverVolumes drivers) {
+        return new Prune(
+                engine,
+                gpuHost,
+                drivers,
+                leases.prune(),
+                leases.leases(),
+                Processes.ofThisMachine(),
+                folders.pluginName());
+    }
+
+    private Uninstall uninstall(VolumePlugin plugin, PodInjection pods) {
+        return new Uninstall(
+                engine,
+                leases.leases(),
+                leases.reconciler(),
+                plugin,
+                gpuHost.served(),
+                installer,
+                pods,
+                folders.pluginName());
+    }
+
+    /** {@code jnvdocker mesos}, and the launches of a Mesos agent. */
+    MesosCommand mesos() {
+        GpuInventory inventory = gpuHost.inventory();
+        return new MesosCommand(
+                new AgentHost(
+                        inventory, core.cuda(), leases.leases(), config::mesos, folders.config()),
+                installation,
+                folders.socket(),
+                new MesosLaunch(
+                        gpuHost,
+                        needs,
+                        planner,
+                        new MesosClaims(leases.leases(), config::mesos, inventory)),
+                new MesosTaskLaunch(gpuHost.served()));
+    }
+
+    RuntimeHost runtimeHost(GpuReload.Reload reload) {
+        return new RuntimeHost(
+                installer,
+                engine,
+                gpuHost.inventory(),
+                config::realRuntime,
+                folders.config(),
+                new CdiHost(gpuHost, config::cdiNvidia),
+                refused,
+                reload::perform);
+    }
+
+    /** {@code jnvdocker runtime}, and the creations of OCI engines. */
+    RuntimeCommand runtime(RuntimeHost host, PodLeases pods) {
+        OciParts oci =
+                new OciParts(
+                        gpuHost,
+                        needs,
+                        leases.leases(),
+                        leases.oci(),
+                        leases.ociKeeper(),
+                        new GpuWishes(config::wishes, folders.pluginName(), engine::standard),
+                        new ContainerOwner(config::trustedOwners),
+                        folders.state().resolve(ClaimFiles.FOLDER));
+        return new RuntimeCommand(
+                host,
+                new RuntimeCreate(
+                        oci,
+                        planner,
+                        edited,
+                        engine,
+                        new RuntimeCreate.Retries(config::busyRetries, refused),
+                        new PodContainers.Pods(() -> config.kubernetes().enabled(), pods::of)),
+                new RuntimeExec(edited),
+                new RuntimeHook(oci));
+    }
+
+    Commands all(StartContainer start, GpuCommand gpu, MesosCommand mesos, RuntimeCommand runtime) {
+        return new Commands(
+                start,
+                new VolumeSetup(gpuHost.host(), folders.pluginName(), start),
+                gpu,
+                mesos,
+                runtime,
+                new K8sCommand(
+                        new NodeFacts(gpuHost.inventory(), core.cuda(), core.monitor()::readings)));
+    }
+}
