@@ -80,29 +80,25 @@ class OtherWaysTest {
                 found(Map.of("runc", "/usr/bin/runc", "nvidia", OURS, "shim", ""), "nvidia"));
     }
 
-    /** Under any name, or behind a script, as dockerd writes one for {@code runtimeArgs}. */
+    /**
+     * By the name of their program or behind a script, as dockerd writes one for {@code
+     * runtimeArgs}.
+     */
     @Test
     void dockersRuntimesAreKnownByWhatTheyRun() throws IOException {
         write("/usr/bin/nvidia-container-runtime.cdi", "");
         write("/opt/gpu", "#!/bin/sh\nexec /usr/bin/nvidia-container-runtime \"$@\"\n");
-        write(
-                "/opt/go",
-                "\0ELF"
-                        + "x".repeat((1 << 20) + (60 << 10))
-                        + "github.com/NVIDIA/nvidia-container-toolkit/cmd");
         Files.createSymbolicLink(
                 root.resolve("opt/link"), Path.of("/usr/bin/nvidia-container-runtime.cdi"));
         String remedy = "docker's daemon.json, and run 'jnvdocker runtime install'";
         assertEquals(
                 List.of(
                         past("docker's runtime 'a'", "/opt/gpu", remedy),
-                        past("docker's runtime 'b'", "/opt/go", remedy),
                         past("docker's runtime 'c'", "/opt/link", remedy),
                         past("docker's runtime 'd'", "nvidia-container-runtime", remedy)),
                 found(
                         Map.of(
                                 "a", "/opt/gpu",
-                                "b", "/opt/go",
                                 "c", "/opt/link",
                                 "d", "nvidia-container-runtime",
                                 "e", "/opt/absent",

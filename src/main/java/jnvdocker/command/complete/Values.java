@@ -59,13 +59,6 @@ final class Values {
             }
             case "CONTAINER" -> answer.way(Answer.DOCKER + " container inspect");
             case GPUS -> requests(typed, before, answer);
-            case "INDICES" -> {
-                String list = typed.substring(0, typed.lastIndexOf(',') + 1);
-                List<String> listed = List.of(list.split(","));
-                visible.gpus().stream()
-                        .filter(gpu -> isNew(gpu, listed))
-                        .forEach(gpu -> answer.add(before + list + gpu.number(), described(gpu)));
-            }
             case "CLAIM" -> claims(before, answer);
             case "USER" -> visible.users().forEach(user -> answer.add(before + user, ""));
             case "ENGINE" -> {

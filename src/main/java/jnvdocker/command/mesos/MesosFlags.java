@@ -22,8 +22,9 @@ import java.util.concurrent.Callable;
 @Command(
         name = "flags",
         description = {
-            "Print the flags that this host's Mesos agent needs: the GPUs that its tasks can get,"
-                    + " and the directory that 'jnvdocker mesos install' created.",
+            "Print the flags that this host's Mesos agent needs: the GPUs that its tasks can get"
+                    + " (mesos_gpus in the configuration), and the directory that 'jnvdocker mesos"
+                    + " install' created. Mesos itself checks them.",
             "GPUs that are cordoned, faulty, missing or used without a lease are left out; a GPU"
                     + " that is held counts, since it will be free again."
         },
@@ -50,17 +51,9 @@ final class MesosFlags implements Callable<Integer> {
             paramLabel = "TEXT",
             defaultValue = "",
             description =
-                    "The agent's other resources, name(role):value;..., which are kept. A gpus:N"
-                            + " there must be the number of GPUs to offer.")
+                    "The agent's other resources, name(role):value;..., to which the GPUs are"
+                            + " added.")
     private String resources;
-
-    @Option(
-            names = {"--nvidia-gpu-devices", "--nvidia_gpu_devices"},
-            paramLabel = "INDICES",
-            description =
-                    "Offer only these GPUs, as in 0,2; gpus:N in --resources says how many. The"
-                            + " default is mesos_gpus of the configuration, else all.")
-    private String devices;
 
     @Option(
             names = "--uuids",
@@ -85,12 +78,6 @@ final class MesosFlags implements Callable<Integer> {
             paramLabel = "NAMES",
             description = "The agent's isolators; those needed for GPUs are added.")
     private String isolation;
-
-    @Option(
-            names = "--containerizers",
-            paramLabel = "NAMES",
-            description = "The agent's containerizers; docker must not be among them.")
-    private String containerizers;
 
     @Option(
             names = {"--launcher-dir", "--launcher_dir"},
@@ -119,13 +106,12 @@ final class MesosFlags implements Callable<Integer> {
                 host.flags(
                         new AgentFlags.Wanted(
                                 resources,
-                                Optional.ofNullable(devices),
                                 Optional.ofNullable(attributes),
                                 Optional.ofNullable(isolation),
-                                Optional.ofNullable(containerizers),
                                 folder,
                                 uuids));
         flags.remarks().forEach(this::remark);
+        remark(AgentFlags.NO_DOCKER);
         // Only root can fix it, and no other user may inspect root's directories through us.
         if (Caller.isRoot(request) && !new LauncherFolder(folder).isLaidOut()) {
             remark(

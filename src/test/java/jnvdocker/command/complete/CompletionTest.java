@@ -183,8 +183,6 @@ class CompletionTest {
         assertEquals(
                 List.of("1", gpu(1).uuid()),
                 complete("gpu", "cordon", "--reason", "fan", "0", gpu(2).uuid(), ""));
-        assertEquals(
-                List.of("0,1", "0,2"), complete("mesos", "flags", "--nvidia-gpu-devices", "0,"));
     }
 
     @Test

@@ -107,23 +107,7 @@ class MesosFlagsTest {
     }
 
     @Test
-    void dockerContainerizerIsRefused() {
-        Command.Result refused = flags("--containerizers=mesos,docker");
-        assertEquals(125, refused.exitCode());
-        assertEquals(
-                "jnvdocker: an agent with the docker containerizer and these flags exits at startup"
-                        + " on a host with NVML; leave docker out of --containerizers\n",
-                refused.err());
-        assertFalse(flags("--containerizers=mesos").ok().err().contains("leave docker out"));
-        String help = daemon.jnvdocker("mesos", "flags", "--help").run().ok().out();
-        assertTrue(
-                help.replaceAll("\\s+", " ").contains("remove the link meta/slaves/latest"), help);
-    }
-
-    @Test
     void optionsMayBeSpelledEitherWay() {
-        String expected = resources("--nvidia_gpu_devices=0,2", "--resources=gpus:2");
-        assertEquals(expected, resources("--nvidia-gpu-devices=0,2", "--resources=gpus:2"));
         Command.Result result =
                 daemon.jnvdocker("mesos", "flags", "--launcher-dir=" + launcher).run();
         assertTrue(result.ok().out().endsWith("--launcher_dir=" + launcher + "\n"));
@@ -190,47 +174,26 @@ class MesosFlagsTest {
         daemon.stop();
         assertEquals("--resources=gpus:2", resources());
         assertEquals("--resources='gpu_uuids:{" + FIRST + "," + THIRD + "}'", resources("--uuids"));
-        assertEquals(
-                List.of(), remarks(flags("--nvidia_gpu_devices=2,0", "--resources=gpus:2").ok()));
     }
 
     @Test
-    void anotherChoiceThanTheConfigurationsIsToBeWrittenThere() {
-        Command.Result result = flags("--nvidia_gpu_devices=0,2", "--resources=gpus:2").ok();
-        assertEquals(
-                List.of(
-                        "jnvdocker: to give Mesos tasks only these GPUs, put this line into "
-                                + daemon.environment().get("JNVDOCKER_CONFIG")
-                                + " and run 'jnvdocker gpu reload': mesos_gpus = [\""
-                                + FIRST
-                                + "\", \""
-                                + THIRD
-                                + "\"]"),
-                remarks(result));
-        daemon.config(remarks(result).getFirst().replaceFirst(".*(mesos_gpus = .*)", "$1") + "\n");
-        daemon.stop();
-        assertEquals("--resources=gpus:2", resources());
-    }
-
-    @Test
-    void wrongCombinationsAreRefusedAndWrongUsageIsNot() {
-        Command.Result different = flags("--nvidia_gpu_devices=0,2", "--resources=gpus:3");
+    void whatCannotBeAddedToIsRefusedAndWrongUsageIsNot() {
+        Command.Result different = flags("--resources=cpus:2;gpus:3");
         assertEquals(125, different.exitCode());
         assertEquals("", different.out());
         assertEquals(
-                "jnvdocker: invalid agent flags: '--resources' and '--nvidia_gpu_devices' specify"
-                        + " different numbers of GPU devices; write gpus:2, or list 3\n",
+                "jnvdocker: --resources has GPUs already; leave them out: all that Mesos tasks get"
+                        + " are added (mesos_gpus in the configuration says which); a role is"
+                        + " written into the printed line\n",
                 different.err());
         assertEquals(125, flags("--isolation=gpu/nvidia,cgroups/all").exitCode());
         assertEquals(2, flags("--no-such-option").exitCode());
         assertEquals(2, daemon.jnvdocker("mesos", "flags", "--launcher_dir=").run().exitCode());
         assertEquals(2, daemon.jnvdocker("mesos", "run").run().exitCode());
+        String help = daemon.jnvdocker("mesos", "flags", "--help").run().ok().out();
+        assertTrue(help.startsWith("Usage: jnvdocker mesos flags"), help);
         assertTrue(
-                daemon.jnvdocker("mesos", "flags", "--help")
-                        .run()
-                        .ok()
-                        .out()
-                        .startsWith("Usage: jnvdocker mesos flags"));
+                help.replaceAll("\\s+", " ").contains("remove the link meta/slaves/latest"), help);
     }
 
     @Test

@@ -41,12 +41,8 @@ public final class ForeignRuntimes {
             List.of("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d");
     private static final String CONTAINERDS_PARTS = "/etc/containerd/conf.d";
 
-    /** Go writes into a program which modules it is made of. */
-    private static final String TOOLKIT = "NVIDIA/nvidia-container-toolkit";
-
     private static final int SCRIPT = 64 << 10;
     private static final int PART = 1 << 20;
-    private static final int MOST_PARTS = 64;
 
     private final Host host;
 
@@ -167,7 +163,7 @@ public final class ForeignRuntimes {
         return HookLink.foreign(folders);
     }
 
-    /** Whether a runtime's program is NVIDIA's, or a script that runs that. */
+    /** Whether a runtime's program is NVIDIA's by its name, or a script that runs such a one. */
     public boolean isNvidias(String program) {
         try {
             if (isNamedSo(Path.of(program))) {
@@ -176,7 +172,7 @@ public final class ForeignRuntimes {
             Path file = host.resolve(program);
             return program.startsWith("/")
                     && Files.isRegularFile(file)
-                    && (isNamedSo(file) || hasToolkit(file));
+                    && (isNamedSo(file) || runsOneNamedSo(file));
         } catch (IOException | InvalidPathException e) {
             return false;
         }
@@ -187,23 +183,10 @@ public final class ForeignRuntimes {
         return name != null && name.toString().startsWith(RuntimeProgram.NAME);
     }
 
-    private static boolean hasToolkit(Path file) throws IOException {
-        try (InputStream in = Files.newInputStream(file)) {
-            byte[] part = in.readNBytes(SCRIPT);
-            String text = new String(part, StandardCharsets.ISO_8859_1);
-            if (text.startsWith("#!")) {
-                return text.contains(RuntimeProgram.NAME);
-            }
-            for (int i = 0; i < MOST_PARTS && part.length > 0; i++) {
-                if (text.contains(TOOLKIT)) {
-                    return true;
-                }
-                // A word may lie across two parts.
-                String end = text.substring(Math.max(0, text.length() - TOOLKIT.length()));
-                part = in.readNBytes(PART);
-                text = end + new String(part, StandardCharsets.ISO_8859_1);
-            }
-            return false;
+    private static boolean runsOneNamedSo(Path script) throws IOException {
+        try (InputStream in = Files.newInputStream(script)) {
+            String text = new String(in.readNBytes(SCRIPT), StandardCharsets.ISO_8859_1);
+            return text.startsWith("#!") && text.contains(RuntimeProgram.NAME);
         }
     }
 

@@ -2,7 +2,6 @@ package jnvdocker.mesos.agent;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.CudaVersion;
@@ -31,7 +30,7 @@ class AgentFlagsTest {
 
     @Test
     void allGpusAreOffered() throws RefusedException {
-        AgentFlags flags = flags(FREE, "cpus:8;mem:1024", null, ANY);
+        AgentFlags flags = flags(FREE, "cpus:8;mem:1024", ANY);
         assertEquals(
                 List.of(
                         "--resources='cpus:8;mem:1024;gpus:4'",
@@ -39,7 +38,7 @@ class AgentFlagsTest {
                         "--launcher_dir=/usr/libexec/jnvdocker"),
                 flags.lines());
         assertEquals(List.of(), flags.remarks());
-        assertEquals("gpus:0", flags(List.of(), "", null, ANY).resources());
+        assertEquals("gpus:0", flags(List.of(), "", ANY).resources());
     }
 
     @Test
@@ -68,7 +67,7 @@ class AgentFlagsTest {
                                 false),
                         status(gpu(7), GpuStatus.State.RESERVED, "", false),
                         status(gpu(8), GpuStatus.State.STUCK, "killed", false));
-        AgentFlags flags = flags(host, "", null, ANY);
+        AgentFlags flags = flags(host, "", ANY);
         assertEquals("gpus:3", flags.resources());
         String cordoned = "cordoned (cordon in /etc/jnvdocker/config.toml)";
         assertEquals(
@@ -84,106 +83,37 @@ class AgentFlagsTest {
     }
 
     @Test
-    void aListedGpuThatIsNotGivenOutIsNotCounted() throws RefusedException {
-        List<GpuStatus> host =
-                List.of(free(0), status(gpu(1), GpuStatus.State.CORDONED, "", true), free(2));
-        AgentFlags flags = flags(host, "gpus(a):2", "0,1", only("0", "1"));
-        assertEquals("gpus(a):1", flags.resources());
-        assertEquals(2, flags.remarks().size());
-        assertEquals(AgentFlags.FEWER, flags.remarks().getLast());
-        assertTrue(
-                refusal(host, "gpus(a):1;gpus:1", "0,1", ANY)
-                        .startsWith("--resources has gpus for several roles"));
-        assertEquals("gpus(a):1;gpus:1", flags(host, "gpus(a):1;gpus:1", "0,2", ANY).resources());
-    }
-
-    @Test
     void uuidsAreOfferedInPlaceOfANumber() throws RefusedException {
         AgentFlags.Wanted wanted =
-                new AgentFlags.Wanted(
-                        "cpus:1;gpus:2",
-                        Optional.of("0,2"),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.of("mesos"),
-                        FOLDER,
-                        true);
+                new AgentFlags.Wanted("cpus:1;", Optional.empty(), Optional.empty(), FOLDER, true);
         assertEquals(
                 "cpus:1;gpu_uuids:{GPU-5c1a0000,GPU-5c1a2000}",
-                AgentFlags.of(wanted, facts(FREE), ANY).resources());
-        AgentFlags.Wanted shared =
-                new AgentFlags.Wanted(
-                        "gpus:2;gpus(a):2",
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.of("mesos"),
-                        FOLDER,
-                        true);
-        assertThrows(RefusedException.class, () -> AgentFlags.of(shared, facts(FREE), ANY));
+                AgentFlags.of(wanted, facts(FREE), only("0", "2")).resources());
     }
 
     @Test
-    void theConfigurationSaysWhichUnlessTheListDoes() throws RefusedException {
-        MesosPolicy some = only("1", "GPU-5c1a2");
-        assertEquals("gpus:2", flags(FREE, "", null, some).resources());
-        assertEquals("gpus:2", flags(FREE, "gpus:2", null, some).resources());
-        assertEquals(List.of(), flags(FREE, "gpus:2", "1,2", some).remarks());
-        assertEquals(List.of(), flags(FREE, "gpus:4", "3,2,1,0", ANY).remarks());
-        assertEquals(
-                List.of(
-                        "to give Mesos tasks only these GPUs, put this line into"
-                                + " /etc/jnvdocker/config.toml and run 'jnvdocker gpu reload':"
-                                + " mesos_gpus = [\"GPU-5c1a0000\", \"GPU-5c1a2000\"]"),
-                flags(FREE, "gpus:2", "0,2", some).remarks());
+    void theConfigurationSaysWhich() throws RefusedException {
+        assertEquals("gpus:2", flags(FREE, "", only("1", "GPU-5c1a2")).resources());
         assertEquals(
                 List.of(
                         "mesos_gpus in /etc/jnvdocker/config.toml names '9', which matches no"
                                 + " GPU on this host; this host has 0-3"),
-                flags(FREE, "", null, only("1", "9")).remarks());
+                flags(FREE, "", only("1", "9")).remarks());
     }
 
-    /** Each in Mesos' own words, then what to do. */
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "gpus:0|0|'--nvidia_gpus_devices' cannot be specified when '--resources' specifies"
-                        + " 0 GPUs; leave one of them out, or write gpus:1",
-                "''|0,2|'--nvidia_gpus_devices' cannot be set without also setting 'gpus' in"
-                        + " '--resources'; add gpus:2 to it",
-                "cpus:4|0|'--nvidia_gpus_devices' cannot be set without also setting 'gpus' in"
-                        + " '--resources'; add gpus:1 to it",
-                "gpus:2||The `gpus` resource cannot be set without also setting"
-                    + " `--nvidia_gpu_devices`; name 2 of the GPUs that can be offered (0-3), or"
-                    + " leave gpus out to offer them all",
-                "gpus:1.5|0|The 'gpus' resource must be an non-negative integer; write a whole"
-                        + " number in 'gpus:1.5'",
-                "gpus:1.5||The 'gpus' resource must be an non-negative integer; write a whole"
-                        + " number in 'gpus:1.5'",
-                "gpus:2|0,0|'--nvidia_gpu_devices' contains duplicates; name each GPU once",
-                "gpus:2|0|'--resources' and '--nvidia_gpu_devices' specify different numbers of GPU"
-                        + " devices; write gpus:1, or list 2",
-                "gpus:5|0,1,2,3,4|The number of GPUs requested is greater than the number of GPUs"
-                        + " available on the machine; this host has 0-3",
-                "gpus:8||The number of GPUs requested is greater than the number of GPUs available"
-                        + " on the machine; this host has 0-3",
-                "gpus:1|4|GPU device not found: 4; this host has 0-3",
-                "gpus:1|GPU-abc|Failed to load value 'GPU-abc': Failed to numify 'GPU-abc'; write"
-                        + " indices, as in 0,2 ('jnvdocker gpu ls' shows them)",
-                "gpus:1|''|Failed to load value '': Failed to numify ''; write indices, as in 0,2"
-                        + " ('jnvdocker gpu ls' shows them)",
-                "gpus:1|-1|Failed to load value '-1': Failed to numify '-1'; write indices, as in"
-                        + " 0,2 ('jnvdocker gpu ls' shows them)",
+    @ValueSource(
+            strings = {
+                "gpus:2",
+                "cpus:1; gpus(a):2",
+                "gpu_uuids:{GPU-5c1a}",
+                "[{}]",
+                " {}",
+                "/etc/resources",
+                "file:///etc/resources"
             })
-    void wrongCombinationsAreRefused(String resources, String devices, String why) {
-        assertEquals("invalid agent flags: " + why, refusal(FREE, resources, devices, ANY));
-    }
-
-    @Test
-    void noGpusMayBeRequested() throws RefusedException {
-        assertEquals("cpus:2;gpus:0", flags(FREE, "cpus:2;gpus:0", null, ANY).resources());
-        assertEquals(List.of(), flags(FREE, "gpus:0", null, ANY).remarks());
+    void valuesToWhichNoGpusCanBeAddedAreRefused(String resources) {
+        assertThrows(RefusedException.class, () -> flags(FREE, resources, ANY));
     }
 
     @Test
@@ -201,39 +131,13 @@ class AgentFlagsTest {
                 attributes("rack:r1; nvidia_driver:v418.67 ;nvidia_gpu:x;", facts(FREE)));
         assertEquals(
                 "nvidia_driver:v535.261.03;nvidia_cuda:v12.2", attributes("", facts(List.of())));
-        assertEquals(Optional.empty(), flags(FREE, "gpus:0", null, ANY).attributes());
+        assertEquals(Optional.empty(), flags(FREE, "gpus:0", ANY).attributes());
     }
 
     private static String attributes(String given, AgentFlags.Facts facts) throws RefusedException {
         AgentFlags.Wanted wanted =
-                new AgentFlags.Wanted(
-                        "",
-                        Optional.empty(),
-                        Optional.of(given),
-                        Optional.empty(),
-                        Optional.of("mesos"),
-                        FOLDER,
-                        false);
+                new AgentFlags.Wanted("", Optional.of(given), Optional.empty(), FOLDER, false);
         return AgentFlags.of(wanted, facts, ANY).attributes().orElseThrow();
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"docker", "docker,mesos", "mesos, docker"})
-    void dockerContainerizerIsRefused(String containerizers) {
-        AgentFlags.Wanted wanted =
-                new AgentFlags.Wanted(
-                        "",
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.of(containerizers),
-                        FOLDER,
-                        false);
-        assertEquals(
-                "an agent with the docker containerizer and these flags exits at startup on a host"
-                        + " with NVML; leave docker out of --containerizers",
-                assertThrows(RefusedException.class, () -> AgentFlags.of(wanted, facts(FREE), ANY))
-                        .getMessage());
     }
 
     @ParameterizedTest
@@ -253,10 +157,9 @@ class AgentFlagsTest {
         assertEquals(given.replace(" ", "") + separator + added, isolation.toString());
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"gpu/nvidia,cgroups/all", "filesystem/posix", "docker/runtime;gpu"})
-    void isolatorsThatExcludeUsAreRefused(String given) {
-        assertThrows(RefusedException.class, () -> AgentIsolation.of(given));
+    @Test
+    void mesossOwnIsolatorOfGpusIsRefused() {
+        assertThrows(RefusedException.class, () -> AgentIsolation.of("gpu/nvidia,cgroups/all"));
     }
 
     @Test
@@ -271,26 +174,12 @@ class AgentFlagsTest {
         return new MesosPolicy(List.of(ids), MesosPolicy.WAIT);
     }
 
-    private static AgentFlags flags(
-            List<GpuStatus> host, String resources, String devices, MesosPolicy policy)
+    private static AgentFlags flags(List<GpuStatus> host, String resources, MesosPolicy policy)
             throws RefusedException {
         return AgentFlags.of(
-                new AgentFlags.Wanted(
-                        resources,
-                        Optional.ofNullable(devices),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.of("mesos"),
-                        FOLDER,
-                        false),
+                new AgentFlags.Wanted(resources, Optional.empty(), Optional.empty(), FOLDER, false),
                 facts(host),
                 policy);
-    }
-
-    private static String refusal(
-            List<GpuStatus> host, String resources, String devices, MesosPolicy policy) {
-        return assertThrows(RefusedException.class, () -> flags(host, resources, devices, policy))
-                .getMessage();
     }
 
     private static AgentFlags.Facts facts(List<GpuStatus> host) {
