@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -119,5 +120,18 @@ class NotifyTest extends OneEngineTest {
         await("begun");
         await("next");
         assertTrue(log().contains("does not end within 10000 ms"));
+    }
+
+    /** As one that starts a mail program in the background. */
+    @Test
+    void processThatAProgramLeavesBehindDelaysNoOther() throws IOException {
+        program("10-leave", "rwxr-xr-x", "sleep 100 &");
+        program("20-next", "rwxr-xr-x", "cat >> " + received);
+        lab.configure("notify = ['" + folder + "']\n");
+        String hold = "run --rm --gpus 1 plain true";
+        lab.as(ALICE, (Object[]) hold.split(" ")).run().ok();
+        await("granted");
+        await("released");
+        assertFalse(log().contains("10-leave does not end"), NotifyTest::log);
     }
 }

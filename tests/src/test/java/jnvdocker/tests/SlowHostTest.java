@@ -187,7 +187,15 @@ class SlowHostTest extends OneEngineTest {
             assertTrue(
                     refused.err().contains("is held by uid " + USER + "'s container"),
                     refused::toString);
+            lab.configure("[limits]\n'@students' = { gpus = 1 }\n");
+            for (Object user : List.of(USER, "carol")) {
+                Command.Result limits =
+                        lab.daemon().jnvdocker("gpu", "limits", user).after("timeout", "20").run();
+                assertEquals(125, limits.exitCode(), limits::toString);
+            }
+            lab.jnvdocker("gpu", "ls").ok();
         } finally {
+            lab.configure("");
             daemon.destroy();
             daemon.waitFor();
         }
