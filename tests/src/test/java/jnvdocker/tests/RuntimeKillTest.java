@@ -227,7 +227,9 @@ class RuntimeKillTest {
         assertTrue(calls.size() > 40, calls::toString);
         for (int i : Moments.some("the runtime is killed", 1, calls.size(), FEW)) {
             Command.Result run = killed("-e inject=" + calls.get(i - 1));
-            assertTrue(run.exitCode() != 0, calls.get(i - 1) + " " + run);
+            // How often it polls depends on how soon the daemon answers.
+            boolean mayBeAbsent = calls.get(i - 1).startsWith("poll:");
+            assertTrue(mayBeAbsent || run.exitCode() != 0, calls.get(i - 1) + " " + run);
             assertSound("the runtime at " + calls.get(i - 1));
         }
     }
