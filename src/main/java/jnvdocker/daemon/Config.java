@@ -257,6 +257,7 @@ public record Config(
                                 ", for " + LeasePolicy.WAITS_PER_USER)
                         .orElse(LeasePolicy.WAITS_PER_USER),
                 gpuIds(written.at("cordon")),
+                gpuIds(written.at("shareable")),
                 written.at("allow_unmanaged").choice(),
                 span(written.at("hold_after_stop"), HOLD, "or leave the key out"),
                 new BookingRule(

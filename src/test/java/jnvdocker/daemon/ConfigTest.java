@@ -130,6 +130,7 @@ class ConfigTest {
                                         List.of()),
                                 10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
+                                List.of("1", "GPU-5c1a2006"),
                                 true,
                                 Optional.of(Duration.ofMinutes(15)),
                                 new BookingRule(BookingRule.Kind.REFUSE, Duration.ofDays(3)),
@@ -168,6 +169,7 @@ class ConfigTest {
                         max_wait = "12h"
                         max_waits_per_user = 10
                         cordon = [3, "GPU-5c1a1003", "0000:3b:00.0"]
+                        shareable = [1, "GPU-5c1a2006"]
                         notify = ["/etc/jnvdocker/notify.d"]
                         hold_after_stop = "15m"
                         bookings = "refuse"

@@ -143,7 +143,8 @@ public final class Bookings {
             return;
         }
         if (booked == 0) {
-            throw UnavailableException.of(new GpuChoice.NeverAllowed(gpus, why));
+            throw UnavailableException.of(
+                    new GpuChoice.NeverAllowed(new GpuRequest.Count(gpus), why));
         }
         throw new RefusedException(
                 Quote.shown(owner.name())
@@ -218,6 +219,10 @@ public final class Bookings {
                                     request + " names GPUs that are held, and books none",
                                     "write a number or device=<ids>");
                     case GpuRequest.All _ -> usable;
+                    case GpuRequest.Count(_, var filter) when filter.share().isPresent() ->
+                            throw new RefusedException(
+                                    request + " requests shares, and GPUs are booked whole",
+                                    "leave out share");
                     case GpuRequest.Count(_, var filter) -> terms.traits().matching(filter, usable);
                     case GpuRequest.Devices(List<String> ids) ->
                             GpuResolver.resolve(ids, terms.gpus());
@@ -247,7 +252,7 @@ public final class Bookings {
     }
 
     private static boolean isLate(Gpu gpu, Instant begin, Holdings holdings) {
-        return holdings.of(gpu).filter(lease -> isLate(lease, begin)).isPresent();
+        return holdings.holders(gpu).stream().anyMatch(lease -> isLate(lease, begin));
     }
 
     private static boolean isLate(Lease lease, Instant begin) {
@@ -256,7 +261,7 @@ public final class Bookings {
 
     private static List<Lease> late(List<Gpu> gpus, Owner owner, Instant begin, Holdings holdings) {
         return gpus.stream()
-                .flatMap(gpu -> holdings.of(gpu).stream())
+                .flatMap(gpu -> holdings.holders(gpu).stream())
                 .filter(lease -> isLate(lease, begin) && lease.claim().owner().uid() != owner.uid())
                 .distinct()
                 .toList();

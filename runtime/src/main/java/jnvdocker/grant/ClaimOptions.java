@@ -1,6 +1,5 @@
 package jnvdocker.grant;
 
-import jnvdocker.host.Part;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Origin;
@@ -35,7 +34,7 @@ final class ClaimOptions {
         Map<String, String> options = new LinkedHashMap<>();
         options.put("gpus", joined(claim.gpus().stream().map(ClaimedGpu::uuid).toList()));
         options.put("minors", joined(claim.gpus().stream().map(ClaimedGpu::minor).toList()));
-        if (claim.gpus().stream().anyMatch(gpu -> gpu.part().isPresent())) {
+        if (claim.gpus().stream().anyMatch(gpu -> gpu.partWord().isPresent())) {
             options.put("parts", joined(claim.gpus().stream().map(ClaimOptions::part).toList()));
         }
         options.put("uid", Integer.toUnsignedString(claim.owner().uid()));
@@ -66,7 +65,7 @@ final class ClaimOptions {
                         && uuids.stream().allMatch(UUID.asMatchPredicate())
                         && minors.stream().allMatch(NUMBER.asMatchPredicate())
                         && parts.size() == uuids.size()
-                        && parts.stream().allMatch(ClaimOptions::isPart)
+                        && parts.stream().allMatch(ClaimOptions::isPartWord)
                         && NUMBER.matcher(uid).matches();
         if (!good) {
             return Optional.empty();
@@ -75,11 +74,11 @@ final class ClaimOptions {
         for (int i = 0; i < uuids.size(); i++) {
             int minor = (int) Long.parseLong(minors.get(i));
             gpus.add(
-                    new ClaimedGpu(
+                    ClaimedGpu.read(
                             uuids.get(i),
                             index.getOrDefault(uuids.get(i), minor),
                             minor,
-                            Part.parse(parts.get(i))));
+                            Optional.of(parts.get(i))));
         }
         Owner owner = Owners.of((int) Long.parseLong(uid));
         Origin origin = new Origin.EngineContainer(engine, Optional.empty());
@@ -93,12 +92,13 @@ final class ClaimOptions {
                 : Collections.nCopies(gpus, WHOLE);
     }
 
-    private static boolean isPart(String text) {
-        return text.equals(WHOLE) || Part.parse(text).isPresent();
+    private static boolean isPartWord(String text) {
+        return text.equals(WHOLE)
+                || ClaimedGpu.read("", 0, 0, Optional.of(text)).partWord().isPresent();
     }
 
     private static String part(ClaimedGpu gpu) {
-        return gpu.part().map(Part::toString).orElse(WHOLE);
+        return gpu.partWord().orElse(WHOLE);
     }
 
     private static String joined(List<?> values) {

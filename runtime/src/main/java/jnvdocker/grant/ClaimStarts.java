@@ -294,12 +294,13 @@ final class ClaimStarts {
             try {
                 choice =
                         terms.orElseThrow()
+                                .knowing(claim)
                                 .choice(
                                         leases.holdings()
                                                 .without(lease -> lease.claim().isBeside(claim)),
                                         unmanaged,
                                         List.of())
-                                .of(request(claim), claim.owner(), leases.time(claim));
+                                .of(claim, leases.time(claim));
             } catch (RefusedException e) {
                 return new Grants.Refused<>(() -> e);
             }
@@ -327,7 +328,10 @@ final class ClaimStarts {
             List<ClaimedGpu> used =
                     claim.gpus().stream()
                             .filter(gpu ->
-                                    unmanaged.bars(gpu.uuid()) || kept.containsKey(gpu.uuid()))
+                                    unmanaged.bars(gpu.uuid())
+                                            || kept.containsKey(gpu.uuid())
+                                            || gpu.share().isPresent()
+                                                    && unmanaged.first(gpu.uuid()).isPresent())
                             .toList();
             return new Grants.Blocked<>(
                     List.of(), () -> RemakeAdvice.refusal(claim, used, unmanaged, kept));

@@ -9,6 +9,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -59,12 +60,14 @@ final class ClientBid implements Grants.Bid<Claim> {
     }
 
     /**
-     * A client that waits cannot have any GPU while none is free, whatever uses them; the refusal
-     * of one that does not wait names the unmanaged uses.
+     * A client that waits cannot have any whole GPU while none is free, whatever uses them; the
+     * refusal of one that does not wait names the unmanaged uses.
      */
     @Override
     public boolean needsScan(Holdings holdings) {
         return request.waiting().isEmpty()
+                || request.request() instanceof GpuRequest.Count(_, GpuFilter filter)
+                        && filter.share().isPresent()
                 || terms.gpus().stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
     }
 
@@ -130,7 +133,8 @@ final class ClientBid implements Grants.Bid<Claim> {
                         .orElse(all);
         if (earlier.isPresent()) {
             // Not for waiting clients: these were not given back.
-            GpuChoice first = terms.ofRestart().choice(holdings, unmanaged, List.of());
+            GpuChoice first =
+                    terms.ofRestart(earlier.get().claim()).choice(holdings, unmanaged, List.of());
             Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
             if (same.isPresent()) {
                 return same.get();
@@ -182,7 +186,11 @@ final class ClientBid implements Grants.Bid<Claim> {
     /** A choice among those that it had, which met the request, whatever NVML reports. */
     private GpuChoice.Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
             throws RefusedException {
-        return choice.of(new GpuRequest.Count(count.gpus()), request.owner(), had, request.time());
+        return choice.of(
+                new GpuRequest.Count(count.gpus(), GpuFilter.sharing(count.filter().share())),
+                request.owner(),
+                had,
+                request.time());
     }
 
     private GpuChoice.Outcome outcome(GpuChoice choice, Set<String> candidates)
@@ -206,7 +214,7 @@ final class ClientBid implements Grants.Bid<Claim> {
                         Grants.begin(
                                 leases,
                                 request.ticket(),
-                                chosen.gpus(),
+                                chosen.claimed(),
                                 earlier.map(LeaseRequest.Over::lease)
                                         .filter(past -> isOwn(past) && isJoined(past, leases))
                                         .or(chosen::beside),

@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 
@@ -38,11 +39,14 @@ public final class DecisionCounts {
         return new Counts(granted, recovered, released, Map.copyOf(refused), Map.copyOf(times));
     }
 
-    /** Returns the GPU time of a lease since the daemon started. */
+    /** Returns the GPU time of a lease since the daemon started; shares count as their parts. */
     public Duration time(Lease lease, Instant until) {
         Instant from = lease.since().isAfter(start) ? lease.since() : start;
         Duration time = Duration.between(from, until);
-        return time.isNegative() ? Duration.ZERO : time.multipliedBy(lease.claim().gpus().size());
+        double gpus = lease.claim().gpus().stream().mapToDouble(ClaimedGpu::count).sum();
+        return time.isNegative()
+                ? Duration.ZERO
+                : Duration.ofNanos(Math.round(time.toNanos() * gpus));
     }
 
     /** Returns the name that a user's time is counted under. */

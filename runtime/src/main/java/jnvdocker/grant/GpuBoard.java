@@ -126,6 +126,20 @@ final class GpuBoard {
     }
 
     private GpuStatus held(Gpu gpu, Lease lease) {
+        List<GpuStatus> shares =
+                holdings.allOf(gpu.uuid()).stream()
+                        .filter(its -> its.share(gpu.uuid()).isPresent())
+                        .map(its -> under(its, gpu, its.id() == lease.id()))
+                        .toList();
+        return shares.isEmpty()
+                ? under(lease, gpu, true)
+                : shares.getFirst().beside(shares.subList(1, shares.size()));
+    }
+
+    /**
+     * @param first whether notes on the GPU itself belong here
+     */
+    private GpuStatus under(Lease lease, Gpu gpu, boolean first) {
         Life finding = evidence.of(lease);
         String note =
                 switch (finding) {
@@ -153,13 +167,19 @@ final class GpuBoard {
                 evidence.state(lease, finding),
                 Optional.of(lease),
                 Optional.empty(),
-                notes(
-                        trouble(gpu),
-                        note,
-                        beside(holdings.allOf(gpu.uuid()), lease),
-                        also(uses),
-                        cordon.map(LeaseText::cordoned).orElse(""),
-                        booked(gpu).orElse("")),
+                first
+                        ? notes(
+                                trouble(gpu),
+                                note,
+                                beside(holdings.allOf(gpu.uuid()), lease),
+                                also(uses),
+                                cordon.map(LeaseText::cordoned).orElse(""),
+                                booked(gpu).orElse(""),
+                                choice.keptFor(gpu)
+                                        .map(KeptText::of)
+                                        .map(kept -> "its rest is " + kept)
+                                        .orElse(""))
+                        : note,
                 uses,
                 cordon);
     }
@@ -169,6 +189,7 @@ final class GpuBoard {
         List<String> others =
                 all.stream()
                         .filter(lease -> lease.id() != shown.id())
+                        .filter(lease -> lease.claim().isBeside(shown.claim()))
                         .map(lease -> Quote.shown(lease.claim().displayName()))
                         .toList();
         return switch (others.size()) {

@@ -1,6 +1,5 @@
 package jnvdocker.grant;
 
-import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
@@ -146,6 +145,7 @@ public final class Grants {
      * Begins the lease of a request that GPUs were chosen for.
      *
      * @param ticket the request
+     * @param gpus that were chosen
      * @param beside a lease whose party the claim is to be of
      * @param container that it is for, if that is known
      * @param time how long the lease may last
@@ -153,7 +153,7 @@ public final class Grants {
     static Claim begin(
             LeaseWriter leases,
             Ticket ticket,
-            List<Gpu> gpus,
+            List<ClaimedGpu> gpus,
             Optional<Lease> beside,
             Optional<Claim.ContainerRef> container,
             Holder holder,
@@ -164,7 +164,7 @@ public final class Grants {
                         id,
                         ticket.origin(),
                         ticket.owner(),
-                        gpus.stream().map(ClaimedGpu::of).toList(),
+                        gpus,
                         leases.holdings().now(),
                         container,
                         beside.map(lease -> lease.claim().party()).orElse(id));

@@ -287,8 +287,7 @@ public final class Leases {
                                 .count();
         try {
             return switch (choice.of(request, owner)) {
-                case GpuChoice.Chosen(List<Gpu> chosen, _) ->
-                        new Offer(chosen, free, Optional.empty());
+                case GpuChoice.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());
                 case GpuChoice.Busy busy ->
                         throw UnavailableException.of(busy, false, keeper.remark(busy.leases()));
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
@@ -325,8 +324,9 @@ public final class Leases {
     }
 
     private Optional<Lease> lease(GpuUse use, Holdings holdings) {
-        return holdings.of(use.gpu())
-                .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease));
+        return holdings.holders(use.gpu()).stream()
+                .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease))
+                .findFirst();
     }
 
     private static List<Owner> owners(List<Ticket> waiting) {
@@ -359,6 +359,11 @@ public final class Leases {
     /** Cordoned GPUs of the configuration that this host does not have: typos, perhaps. */
     public List<String> cordonsNothing(List<Gpu> gpus) {
         return supply.rules().cordonsNothing(gpus);
+    }
+
+    /** Shareable GPUs of the configuration that this host does not have: typos, perhaps. */
+    public List<String> sharesNothing(List<Gpu> gpus) {
+        return supply.rules().sharesNothing(gpus);
     }
 
     /**

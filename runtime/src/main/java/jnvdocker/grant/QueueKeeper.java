@@ -5,6 +5,7 @@ import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
@@ -266,12 +267,12 @@ public final class QueueKeeper {
             }
             try {
                 switch (choice.of(place.ticket())) {
-                    case GpuChoice.Chosen(List<Gpu> chosen, _) -> {
+                    case GpuChoice.Chosen chosen -> {
                         if (place.isPresent() && !fresh) {
                             return Walk.BLIND;
                         }
                         if (place.isPresent()) {
-                            give(place, chosen, holdings, terms.allowances());
+                            give(place, chosen.claimed(), holdings, terms.allowances());
                             return Walk.SERVED;
                         }
                         choice.keep(place.ticket());
@@ -312,7 +313,7 @@ public final class QueueKeeper {
         }
     }
 
-    private void give(Place place, List<Gpu> gpus, Holdings holdings, Allowances allowances)
+    private void give(Place place, List<ClaimedGpu> gpus, Holdings holdings, Allowances allowances)
             throws IOException {
         Ticket ticket = place.ticket();
         if (queue.forgetTheDead(List.of(ticket))) {

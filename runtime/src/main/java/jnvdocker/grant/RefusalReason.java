@@ -53,6 +53,7 @@ public enum RefusalReason {
             case GpuChoice.Sick _ -> SICK;
             case GpuChoice.Nameless _ -> NAMELESS;
             case GpuChoice.Cordoned _ -> CORDONED;
+            case GpuChoice.NotShared _ -> TOO_FEW;
             case GpuChoice.NotBeside _ -> REQUEST;
             case GpuChoice.Chosen _ -> OTHER;
         };

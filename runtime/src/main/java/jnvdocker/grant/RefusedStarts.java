@@ -219,9 +219,8 @@ public final class RefusedStarts {
         Holdings holdings = registry.holdings();
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         try {
-            return terms.choice(holdings, unmanaged, queue.all())
-                            .of(ClaimStarts.request(claim), claim.owner())
-                    instanceof GpuChoice.Chosen;
+            GpuChoice choice = terms.knowing(claim).choice(holdings, unmanaged, queue.all());
+            return choice.of(claim, Optional.empty()) instanceof GpuChoice.Chosen;
         } catch (RefusedException e) {
             return false;
         }

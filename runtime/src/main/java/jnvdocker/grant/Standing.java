@@ -8,9 +8,9 @@ import java.time.Instant;
 /**
  * What a user may have, and has.
  *
- * @param gpus held now, reservations included
+ * @param gpus held now, reservations included; shares count as their parts of the GPUs' memory
  */
-public record Standing(Allowance allowance, int gpus, Hours day, Hours week) {
+public record Standing(Allowance allowance, double gpus, Hours day, Hours week) {
     /**
      * GPU-hours of this day or week.
      *

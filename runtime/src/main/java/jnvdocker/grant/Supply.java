@@ -63,8 +63,14 @@ public final class Supply {
         }
 
         /** The terms for a holder that goes on, though its owner's GPU-hours may be used up. */
-        Terms ofRestart() {
-            return new Terms(gpus, traits, rules, allowances.ignoringHours());
+        Terms ofRestart(Claim claim) {
+            Terms terms = knowing(claim);
+            return new Terms(gpus, terms.traits, rules, allowances.ignoringHours());
+        }
+
+        /** The terms for a claim whose shares were given before, whatever NVML reports now. */
+        Terms knowing(Claim claim) {
+            return new Terms(gpus, traits.knowing(claim), rules, allowances);
         }
 
         /** Uses without a lease, as far as the rules let them bar a GPU. */
@@ -106,7 +112,8 @@ public final class Supply {
     /** The terms of this moment for GPUs that were read before. */
     Terms terms(List<Gpu> gpus, Collection<Owner> owners) throws IOException {
         LeasePolicy rules = policy.get();
-        return new Terms(gpus, traits.get(), rules, users.of(rules.limits(), owners));
+        GpuTraits known = traits.get().sharing(gpus, rules);
+        return new Terms(gpus, known, rules, users.of(rules.limits(), owners));
     }
 
     /** Returns the current allowance of a user. */

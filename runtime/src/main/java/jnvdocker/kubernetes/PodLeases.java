@@ -171,7 +171,7 @@ public final class PodLeases implements PodGrants {
     }
 
     private static List<Lease> leases(List<Gpu> gpus, Holdings holdings) {
-        return gpus.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
+        return gpus.stream().flatMap(gpu -> holdings.holders(gpu).stream()).distinct().toList();
     }
 
     private static List<Gpu> free(List<Gpu> gpus, Holdings holdings) {

@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.request.MemorySize;
+
 import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.HexFormat;
@@ -81,7 +83,12 @@ public record Claim(
                         .isPresent();
     }
 
-    /** Whether both may have the same GPUs at one time. */
+    /** The amount of memory that is claimed of each GPU; empty for whole ones. */
+    public Optional<MemorySize> share() {
+        return gpus.getFirst().share().map(Share::amount);
+    }
+
+    /** Whether both may have the same whole GPUs at one time. */
     public boolean isBeside(Claim other) {
         return party.equals(other.party);
     }

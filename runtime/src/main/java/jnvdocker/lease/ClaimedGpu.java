@@ -14,8 +14,10 @@ import java.util.Optional;
  * @param index when it was claimed
  * @param minor of its node
  * @param part the part of the GPU that it is, with its other nodes; empty for a whole one
+ * @param share the part of its memory that is claimed; empty where no other claim may have it
  */
-public record ClaimedGpu(String uuid, int index, int minor, Optional<Part> part) {
+public record ClaimedGpu(
+        String uuid, int index, int minor, Optional<Part> part, Optional<Share> share) {
     /** By index, and the instances of a GPU by their numbers. */
     public static final Comparator<ClaimedGpu> ORDER =
             Comparator.comparingInt(ClaimedGpu::index)
@@ -23,7 +25,7 @@ public record ClaimedGpu(String uuid, int index, int minor, Optional<Part> part)
 
     /** A whole GPU. */
     public ClaimedGpu(String uuid, int index, int minor) {
-        this(uuid, index, minor, Optional.empty());
+        this(uuid, index, minor, Optional.empty(), Optional.empty());
     }
 
     /**
@@ -32,11 +34,18 @@ public record ClaimedGpu(String uuid, int index, int minor, Optional<Part> part)
      * @param part what {@link #partWord} was; empty for a whole GPU
      */
     public static ClaimedGpu read(String uuid, int index, int minor, Optional<String> part) {
-        return new ClaimedGpu(uuid, index, minor, part.flatMap(Part::parse));
+        return new ClaimedGpu(
+                uuid, index, minor, part.flatMap(Part::parse), part.flatMap(Share::parse));
     }
 
+    /** One that no other claim may have. */
     public static ClaimedGpu of(Gpu gpu) {
-        return new ClaimedGpu(gpu.uuid(), gpu.index(), gpu.minor(), gpu.part());
+        return of(gpu, Optional.empty());
+    }
+
+    /** One of which others may have shares, too, if a share of it is claimed. */
+    public static ClaimedGpu of(Gpu gpu, Optional<Share> share) {
+        return new ClaimedGpu(gpu.uuid(), gpu.index(), gpu.minor(), gpu.part(), share);
     }
 
     /** Whether it is this one, under the same nodes. */
@@ -69,9 +78,14 @@ public record ClaimedGpu(String uuid, int index, int minor, Optional<Part> part)
         return part.isPresent() && part.get().parent().equals(whole);
     }
 
-    /** All that is known of its part in one word, for {@link #read}. */
+    /** All that is known of its part, or of the share, in one word, for {@link #read}. */
     public Optional<String> partWord() {
-        return part.map(Part::toString);
+        return part.map(Part::toString).or(() -> share.map(Share::toString));
+    }
+
+    /** The GPUs that it counts as: a share counts as its part of the memory. */
+    public double count() {
+        return share.map(Share::part).orElse(1.0);
     }
 
     /** The UUID of the GPU that it is a part of. */

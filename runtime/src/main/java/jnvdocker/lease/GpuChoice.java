@@ -4,6 +4,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
+import jnvdocker.request.MemorySize;
 import jnvdocker.words.RefusedException;
 
 import java.time.Duration;
@@ -33,9 +34,6 @@ public final class GpuChoice {
 
     /** What is kept for the owners of stopped containers and of bookings, by UUID. */
     private final Map<String, Kept> aside;
-
-    /** Whether a user who may need a GPU until others have booked it does not get it. */
-    private final boolean strict;
 
     private final Rights rights;
 
@@ -98,7 +96,6 @@ public final class GpuChoice {
                 unmanaged,
                 new HashMap<>(),
                 aside(gpus, holdings, policy),
-                policy.bookings().kind() == BookingRule.Kind.REFUSE,
                 Rights.ALL,
                 new Cordons(policy, holdings.cordoned()),
                 new Quota(allowances, holdings.held()));
@@ -112,7 +109,6 @@ public final class GpuChoice {
             UnmanagedUses unmanaged,
             Map<String, Ticket> kept,
             Map<String, Kept> aside,
-            boolean strict,
             Rights rights,
             Cordons cordons,
             Quota quota) {
@@ -122,7 +118,6 @@ public final class GpuChoice {
         this.unmanaged = unmanaged;
         this.kept = kept;
         this.aside = aside;
-        this.strict = strict;
         this.rights = rights;
         this.cordons = cordons;
         this.quota = quota;
@@ -143,8 +138,9 @@ public final class GpuChoice {
     }
 
     /**
-     * From now on the free GPUs that the next client in the queue waits for are kept for it. They
-     * are no more than it needs, and none if it cannot be served, whichever GPUs others give back.
+     * From now on the free GPUs that the next client in the queue waits for are kept for it, and
+     * the rest of shared ones in place of those that are missing. They are no more than it needs,
+     * and none if it cannot be served, whichever GPUs others give back.
      *
      * @return whether it can be served
      */
@@ -153,15 +149,29 @@ public final class GpuChoice {
         if (!its.prospects.canBeServed(ticket)) {
             return false;
         }
+        List<Gpu> wanted = its.prospects.wanted(ticket.request());
         List<Gpu> free =
-                its.prospects.wanted(ticket.request()).stream()
-                        .filter(gpu -> its.isFreeFor(ticket.request(), gpu))
-                        .toList();
-        if (ticket.request() instanceof GpuRequest.Count(int count, _)) {
-            free = its.best(free, count);
+                wanted.stream().filter(gpu -> its.isFreeFor(ticket.request(), gpu)).toList();
+        List<Gpu> rests = its.rests(wanted.stream().filter(gpu -> !free.contains(gpu)).toList());
+        if (ticket.request() instanceof GpuRequest.Count(int count, GpuFilter filter)) {
+            List<Gpu> best = its.best(free, count, filter.share());
+            best.forEach(gpu -> kept.put(gpu.uuid(), ticket));
+            rests.stream()
+                    .limit(Math.max(0, count - best.size()))
+                    .forEach(gpu -> kept.put(gpu.uuid(), ticket));
+        } else {
+            free.forEach(gpu -> kept.put(gpu.uuid(), ticket));
+            rests.forEach(gpu -> kept.put(gpu.uuid(), ticket));
         }
-        free.forEach(gpu -> kept.put(gpu.uuid(), ticket));
         return true;
+    }
+
+    /** Those of which others have shares and nobody gets another one, the emptiest first. */
+    private List<Gpu> rests(List<Gpu> some) {
+        return some.stream()
+                .filter(gpu -> usable.contains(gpu) && isShared(gpu) && !isKept(gpu))
+                .sorted(Comparator.comparingLong(this::left).reversed())
+                .toList();
     }
 
     /** The obstacles of a client that cannot be served. */
@@ -171,7 +181,8 @@ public final class GpuChoice {
 
     /** Whether the configuration never allows the request. */
     public boolean isForbidden(Ticket ticket) {
-        return quota.forbids(ticket.owner(), among(ticket).number(ticket.request()));
+        GpuChoice its = among(ticket);
+        return quota.forbids(ticket.owner(), its.counted(ticket.request()));
     }
 
     /** A choice among the GPUs that a waiting client may be given. */
@@ -205,7 +216,7 @@ public final class GpuChoice {
             Optional<Booking> next = holdings.next(owner, gpu);
             if (next.isPresent()) {
                 later.add(uuid);
-                if (strict && until.filter(end -> !end.isAfter(next.get().from())).isEmpty()) {
+                if (isStrict() && until.filter(end -> !end.isAfter(next.get().from())).isEmpty()) {
                     barred.putIfAbsent(uuid, next.get());
                 }
             }
@@ -213,12 +224,16 @@ public final class GpuChoice {
         return barring(new Rights(barred, own, later));
     }
 
+    /** Whether a user who may need a GPU until others have booked it does not get it. */
+    private boolean isStrict() {
+        return cordons.policy().bookings().kind() == BookingRule.Kind.REFUSE;
+    }
+
     private GpuChoice barring(Rights others) {
         return others.equals(rights)
                 ? this
                 : new GpuChoice(
-                        gpus, traits, holdings, unmanaged, kept, aside, strict, others, cordons,
-                        quota);
+                        gpus, traits, holdings, unmanaged, kept, aside, others, cordons, quota);
     }
 
     /** The GPUs that the configuration lets a user have. */
@@ -237,23 +252,13 @@ public final class GpuChoice {
         return some.size() == gpus.size()
                 ? this
                 : new GpuChoice(
-                        some, traits, holdings, unmanaged, kept, aside, strict, rights, cordons,
-                        quota);
+                        some, traits, holdings, unmanaged, kept, aside, rights, cordons, quota);
     }
 
     /** The choice as if one more lease had begun. */
     public GpuChoice with(Lease lease) {
         return new GpuChoice(
-                gpus,
-                traits,
-                holdings.with(lease),
-                unmanaged,
-                kept,
-                aside,
-                strict,
-                rights,
-                cordons,
-                quota);
+                gpus, traits, holdings.with(lease), unmanaged, kept, aside, rights, cordons, quota);
     }
 
     /** The lease for which nobody else may have a GPU. */
@@ -294,11 +299,20 @@ public final class GpuChoice {
      *
      * @param gpus in order of index
      * @param beside the lease under which they are held already, if the request was for those
+     * @param shares those of the request, by UUID; none of whole GPUs
      */
-    public record Chosen(List<Gpu> gpus, Optional<Lease> beside) implements Outcome {
+    public record Chosen(List<Gpu> gpus, Optional<Lease> beside, Map<String, Share> shares)
+            implements Outcome {
         /** Free GPUs. */
         public Chosen(List<Gpu> gpus) {
-            this(gpus, Optional.empty());
+            this(gpus, Optional.empty(), Map.of());
+        }
+
+        /** The GPUs of the claim that is to be made. */
+        public List<ClaimedGpu> claimed() {
+            return gpus.stream()
+                    .map(gpu -> ClaimedGpu.of(gpu, Optional.ofNullable(shares.get(gpu.uuid()))))
+                    .toList();
         }
     }
 
@@ -313,7 +327,7 @@ public final class GpuChoice {
      *
      * @param busy the GPUs that are not free of those that are requested, or could be chosen
      * @param kept the reasons why free GPUs are kept from this user, by UUID
-     * @param free the GPUs that others could have
+     * @param free the GPUs that others could have; of shares, those of which enough is left
      */
     public record Taken(
             GpuRequest request,
@@ -325,7 +339,7 @@ public final class GpuChoice {
             implements Busy {}
 
     /** The user's limits do not allow the request now. */
-    public record OverQuota(int requested, Quota.ForNow excess) implements Busy {
+    public record OverQuota(GpuRequest.Count requested, Quota.ForNow excess) implements Busy {
         @Override
         public List<Lease> leases() {
             return excess instanceof Quota.TooMany many ? many.leases() : List.of();
@@ -336,7 +350,8 @@ public final class GpuChoice {
     public sealed interface Impossible extends Outcome {}
 
     /** The user's limits never allow so many GPUs, or these. */
-    public record NeverAllowed(int requested, Quota.ForGood excess) implements Impossible {}
+    public record NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess)
+            implements Impossible {}
 
     /**
      * The user holds nothing, or not one thing, of that name whose GPUs could be given again.
@@ -345,6 +360,15 @@ public final class GpuChoice {
      * @param several whether more than one is the user's own
      */
     public record NotBeside(String name, List<Lease> holders, boolean several)
+            implements Impossible {}
+
+    /**
+     * No GPU that may be shared has so much memory, or there are too few of them.
+     *
+     * @param limits how many bytes of these GPUs may be shared
+     * @param key the configuration's, with its file
+     */
+    public record NotShared(GpuRequest.Count requested, Map<Gpu, Long> limits, String key)
             implements Impossible {}
 
     /** The host has none. */
@@ -418,6 +442,23 @@ public final class GpuChoice {
         return among(candidates).of(request, owner, time);
     }
 
+    /**
+     * The outcome of a request for the GPUs of a claim, or for its shares of them.
+     *
+     * @param time how long they are wanted; empty for as long as the holder
+     * @throws RefusedException as for any request
+     */
+    public Outcome of(Claim claim, Optional<Duration> time) throws RefusedException {
+        List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
+        return claim.share().isEmpty()
+                ? of(new GpuRequest.Devices(uuids), claim.owner(), time)
+                : of(
+                        new GpuRequest.Count(uuids.size(), GpuFilter.sharing(claim.share())),
+                        claim.owner(),
+                        Set.copyOf(uuids),
+                        time);
+    }
+
     /** The outcome of a request for as long as its holder. */
     public Outcome of(GpuRequest request, Owner owner) throws RefusedException {
         return of(request, owner, Optional.empty());
@@ -450,20 +491,18 @@ public final class GpuChoice {
                             named(request, GpuResolver.resolve(ids, gpus));
                     case GpuRequest.With(String name) -> with(name, owner);
                 };
-        return outcome instanceof Impossible
-                ? outcome
-                : withinQuota(outcome, number(request), owner);
+        return outcome instanceof Impossible ? outcome : withinQuota(outcome, request, owner);
     }
 
     /** The user's own leases are named before those of others: the user can end them. */
-    private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) {
-        Optional<Quota.Excess> excess = quota.excess(owner, wanted);
+    private Outcome withinQuota(Outcome outcome, GpuRequest request, Owner owner) {
+        Optional<Quota.Excess> excess = quota.excess(owner, counted(request));
         if (excess.isEmpty()) {
             return outcome;
         }
         return switch (excess.get()) {
-            case Quota.ForNow now -> new OverQuota(wanted, now);
-            case Quota.ForGood ever -> new NeverAllowed(wanted, ever);
+            case Quota.ForNow now -> new OverQuota(number(request), now);
+            case Quota.ForGood ever -> new NeverAllowed(number(request), ever);
         };
     }
 
@@ -480,7 +519,25 @@ public final class GpuChoice {
         };
     }
 
-    private int number(GpuRequest request) {
+    /** As many GPUs as are requested, whole or shares, whichever they are. */
+    private GpuRequest.Count number(GpuRequest request) {
+        return new GpuRequest.Count(Math.max(1, gpus(request)), GpuFilter.sharing(share(request)));
+    }
+
+    /** As many GPUs as the request counts as. */
+    private double counted(GpuRequest request) {
+        return request instanceof GpuRequest.Count(int count, GpuFilter filter)
+                ? count * traits.count(filter, gpus)
+                : gpus(request);
+    }
+
+    private static Optional<MemorySize> share(GpuRequest request) {
+        return request instanceof GpuRequest.Count(_, GpuFilter filter)
+                ? filter.share()
+                : Optional.empty();
+    }
+
+    private int gpus(GpuRequest request) {
         return switch (request) {
             // The user has those of another holder already.
             case GpuRequest.None _, GpuRequest.With _ -> 0;
@@ -501,7 +558,9 @@ public final class GpuChoice {
         }
         Lease lease = own.getFirst();
         List<Gpu> its = gpus.stream().filter(gpu -> lease.isOf(gpu.uuid())).toList();
-        if (lease.claim().origin().isScheduled() || its.size() < lease.claim().gpus().size()) {
+        if (lease.claim().origin().isScheduled()
+                || lease.claim().share().isPresent()
+                || its.size() < lease.claim().gpus().size()) {
             return new NotBeside(name, own, false);
         }
         List<ClaimedGpu> barred =
@@ -516,7 +575,7 @@ public final class GpuChoice {
                 .map(Outcome.class::cast)
                 .orElseGet(() ->
                         barred.isEmpty()
-                                ? new Chosen(its, Optional.of(lease))
+                                ? new Chosen(its, Optional.of(lease), Map.of())
                                 : new Taken(
                                         new GpuRequest.With(name),
                                         barred,
@@ -533,7 +592,7 @@ public final class GpuChoice {
     private Outcome named(GpuRequest request, List<Gpu> named) {
         List<Gpu> busy =
                 named.stream()
-                        .filter(gpu -> isGivenOut(gpu) || unmanaged.bars(gpu.uuid()))
+                        .filter(gpu -> isHeld(gpu) || isKept(gpu) || unmanaged.bars(gpu.uuid()))
                         .toList();
         return these(request, named, busy);
     }
@@ -549,7 +608,11 @@ public final class GpuChoice {
         if (all != this) {
             return all.chosenBy(named, its);
         }
-        List<Gpu> others = named.stream().filter(gpu -> holder(gpu).filter(its).isEmpty()).toList();
+        List<Gpu> others =
+                named.stream()
+                        .filter(gpu ->
+                                !isHeld(gpu) || !holdings.holders(gpu).stream().allMatch(its))
+                        .toList();
         List<String> ids = named.stream().map(Gpu::number).toList();
         Outcome outcome =
                 these(
@@ -562,7 +625,7 @@ public final class GpuChoice {
     /** What is kept for any user is not for a scheduler, which does not say how long. */
     private Rights ofSchedulers() {
         Map<String, Kept> barred = new HashMap<>();
-        if (strict) {
+        if (isStrict()) {
             gpus.forEach(gpu ->
                     bookings(gpu).stream()
                             .findFirst()
@@ -632,16 +695,27 @@ public final class GpuChoice {
         if (usable.isEmpty()) {
             return nothingUsable();
         }
-        List<Gpu> matching = traits.matching(request.filter(), usable);
+        GpuFilter filter = request.filter();
+        List<Gpu> matching = traits.matching(filter, usable);
         if (request.gpus() > matching.size()) {
             return tooFew(request, matching.size());
         }
-        List<Gpu> free = free(matching);
+        List<Gpu> busy = matching.stream().filter(gpu -> isBusy(gpu, filter.share())).toList();
+        List<Gpu> free = matching.stream().filter(gpu -> !busy.contains(gpu)).toList();
         if (free.size() < request.gpus()) {
-            return taken(request, busyAmong(matching), free);
+            return taken(request, busy, free);
         }
-        List<Gpu> chosen = best(free, request.gpus());
-        return nameless(chosen).map(Outcome.class::cast).orElseGet(() -> new Chosen(chosen));
+        List<Gpu> chosen = best(free, request.gpus(), filter.share());
+        return nameless(chosen)
+                .map(Outcome.class::cast)
+                .orElseGet(() -> new Chosen(chosen, Optional.empty(), shares(filter, chosen)));
+    }
+
+    private Map<String, Share> shares(GpuFilter filter, List<Gpu> chosen) {
+        Map<String, Share> shares = new HashMap<>();
+        chosen.forEach(
+                gpu -> traits.share(filter, gpu).ifPresent(share -> shares.put(gpu.uuid(), share)));
+        return shares;
     }
 
     /**
@@ -649,20 +723,33 @@ public final class GpuChoice {
      * nobody else has booked for later, else among all.
      *
      * @param some of the free ones
+     * @param share how much of each is requested; empty for whole ones
      */
-    private List<Gpu> best(List<Gpu> some, int count) {
+    private List<Gpu> best(List<Gpu> some, int count, Optional<MemorySize> share) {
         List<Gpu> own = some.stream().filter(gpu -> rights.own().contains(gpu.uuid())).toList();
-        if (own.size() >= count) {
-            return bestOf(own, count);
-        }
         List<Gpu> unbooked =
                 some.stream().filter(gpu -> !rights.later().contains(gpu.uuid())).toList();
-        return bestOf(unbooked.size() >= count ? unbooked : some, count);
+        List<Gpu> from = own.size() >= count ? own : unbooked.size() >= count ? unbooked : some;
+        return share.isPresent() ? fullest(from, count) : bestOf(from, count);
+    }
+
+    /** Those that are shared already and have the least left, then free ones, in order of index. */
+    private List<Gpu> fullest(List<Gpu> some, int count) {
+        return some.stream()
+                .sorted(
+                        Comparator.comparing(this::isShared)
+                                .reversed()
+                                .thenComparingLong(gpu -> isShared(gpu) ? left(gpu) : 0)
+                                .thenComparing(preference()))
+                .limit(count)
+                .sorted(Gpu.ORDER)
+                .toList();
     }
 
     /**
-     * The best connected, and among equals the ones idle longest, in order of index. MIG instances
-     * come after whole GPUs, and those without a UUID, which nobody can hold, are the last.
+     * The best connected, and among equals the ones idle longest, in order of index. GPUs that may
+     * be shared come after others, MIG instances after whole GPUs, and those without a UUID, which
+     * nobody can hold, are the last.
      *
      * @param some of the free ones
      */
@@ -689,6 +776,7 @@ public final class GpuChoice {
 
     private Comparator<Gpu> preference() {
         return Comparator.comparing((Gpu gpu) -> gpu.part().isPresent())
+                .thenComparing(gpu -> traits.shareLimit(gpu) > 0)
                 .thenComparing(this::idleSince)
                 .thenComparing(Gpu.ORDER);
     }
@@ -707,6 +795,13 @@ public final class GpuChoice {
             return new Unclear(requested, unclear);
         }
         List<Gpu> matching = traits.matching(requested.filter(), gpus);
+        if (requested.filter().share().isPresent() && matching.size() < requested.gpus()) {
+            Map<Gpu, Long> limits = new LinkedHashMap<>();
+            gpus.stream()
+                    .filter(gpu -> traits.shareLimit(gpu) > 0)
+                    .forEach(gpu -> limits.put(gpu, traits.shareLimit(gpu)));
+            return new NotShared(requested, limits, cordons.policy().key("shareable"));
+        }
         Map<Gpu, Cordon> cordoned = new LinkedHashMap<>();
         for (Gpu gpu : matching) {
             if (gpu.isSound()) {
@@ -726,7 +821,13 @@ public final class GpuChoice {
      */
     private Taken taken(GpuRequest request, List<Gpu> busy, List<Gpu> free) {
         List<Lease> leases =
-                busy.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
+                busy.stream()
+                        .flatMap(gpu ->
+                                isShared(gpu)
+                                        ? holdings.holders(gpu).stream()
+                                        : holdings.of(gpu).stream())
+                        .distinct()
+                        .toList();
         Map<String, Kept> reasons = new HashMap<>(rights.barred());
         reasons.putAll(kept);
         return new Taken(
@@ -752,18 +853,34 @@ public final class GpuChoice {
 
     private boolean isFreeFor(GpuRequest request, Gpu gpu) {
         boolean anyway = unmanaged.allowed() && request instanceof GpuRequest.Devices;
-        return usable.contains(gpu) && !(anyway ? isGivenOut(gpu) : isBusy(gpu));
+        return usable.contains(gpu)
+                && !(anyway ? isHeld(gpu) || isKept(gpu) : isBusy(gpu, share(request)));
     }
 
     private boolean isBusy(Gpu gpu) {
-        return isGivenOut(gpu) || !unmanaged.of(gpu).isEmpty();
+        return isBusy(gpu, Optional.empty());
     }
 
-    /** To a holder, or it is kept for another. */
-    private boolean isGivenOut(Gpu gpu) {
-        return isHeld(gpu)
-                || kept.containsKey(gpu.uuid())
-                || rights.barred().containsKey(gpu.uuid());
+    /** Whether a GPU, or a share of it, cannot be given now. */
+    private boolean isBusy(Gpu gpu, Optional<MemorySize> share) {
+        boolean held =
+                share.isPresent() && (isShared(gpu) || !isHeld(gpu))
+                        ? left(gpu) < share.get().bytes()
+                        : isHeld(gpu);
+        return held || isKept(gpu) || !unmanaged.of(gpu).isEmpty();
+    }
+
+    private boolean isKept(Gpu gpu) {
+        return kept.containsKey(gpu.uuid()) || rights.barred().containsKey(gpu.uuid());
+    }
+
+    private boolean isShared(Gpu gpu) {
+        return !holdings.shares(gpu.uuid()).isEmpty();
+    }
+
+    /** How many bytes of a GPU that is not held whole may be given as shares. */
+    private long left(Gpu gpu) {
+        return traits.shareLimit(gpu) - Share.sum(holdings.shares(gpu.uuid()));
     }
 
     private boolean isHeld(Gpu gpu) {

@@ -6,6 +6,7 @@ import jnvdocker.use.GpuUse;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The state of one GPU now.
@@ -15,6 +16,7 @@ import java.util.Optional;
  * @param note for people, empty when there is nothing to say
  * @param unmanaged its uses without a lease, be it held or not
  * @param cordon why it gets no new lease, be it held or not; empty when it does
+ * @param others its states under the other leases, if it is shared
  */
 public record GpuStatus(
         Gpu gpu,
@@ -23,21 +25,59 @@ public record GpuStatus(
         Optional<Instant> idleSince,
         String note,
         List<GpuUse> unmanaged,
-        Optional<Cordon> cordon) {
+        Optional<Cordon> cordon,
+        List<GpuStatus> others) {
 
     public GpuStatus {
         unmanaged = List.copyOf(unmanaged);
+        others = List.copyOf(others);
+    }
+
+    /** The state of a GPU that nobody shares. */
+    public GpuStatus(
+            Gpu gpu,
+            State state,
+            Optional<Lease> lease,
+            Optional<Instant> idleSince,
+            String note,
+            List<GpuUse> unmanaged,
+            Optional<Cordon> cordon) {
+        this(gpu, state, lease, idleSince, note, unmanaged, cordon, List.of());
+    }
+
+    /** The share that is held under the lease. */
+    public Optional<Share> share() {
+        return lease.flatMap(its -> its.share(gpu.uuid()));
+    }
+
+    /** The states under each of the leases. */
+    public List<GpuStatus> each() {
+        return Stream.concat(Stream.of(this), others.stream()).toList();
+    }
+
+    /** A copy with other states under the other leases. */
+    public GpuStatus beside(List<GpuStatus> those) {
+        return new GpuStatus(gpu, state, lease, idleSince, note, unmanaged, cordon, those);
     }
 
     /** A copy for another lease under which the GPU is held, too. */
     public GpuStatus under(Lease other) {
-        return new GpuStatus(gpu, state, Optional.of(other), idleSince, note, unmanaged, cordon);
+        List<GpuStatus> its = each().stream().filter(one -> one.isUnder(other)).toList();
+        return its.isEmpty()
+                ? new GpuStatus(
+                        gpu, state, Optional.of(other), idleSince, note, unmanaged, cordon, others)
+                : its.getFirst()
+                        .beside(each().stream().filter(one -> !one.isUnder(other)).toList());
+    }
+
+    private boolean isUnder(Lease other) {
+        return lease.filter(its -> its.id() == other.id()).isPresent();
     }
 
     /** A copy with one more note. */
     public GpuStatus noting(String more) {
         String both = note.isEmpty() ? more : note + "; " + more;
-        return new GpuStatus(gpu, state, lease, idleSince, both, unmanaged, cordon);
+        return new GpuStatus(gpu, state, lease, idleSince, both, unmanaged, cordon, others);
     }
 
     /** The use without a lease that is shown; empty when the GPU is held. */

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * The facts that GPUs are chosen by.
  *
  * @param held the live leases, by the UUIDs of their GPUs, the oldest first; those of one GPU are
- *     of one party
+ *     of one party, or have shares of it
  * @param stopped the containers that held the other GPUs last, by UUID
  * @param cordoned by command, by UUID
  * @param booked the first to begin first, with those that are over
@@ -54,7 +54,7 @@ public record Holdings(
 
     /**
      * The lease for which nobody else may have a GPU now: its own, or that of the GPU that it is a
-     * part of, or of a part of it. If there are several, of one party, it is the oldest.
+     * part of, or of a part of it. If there are several, it is the oldest.
      */
     public Optional<Lease> of(Gpu gpu) {
         return of(ClaimedGpu.of(gpu));
@@ -71,6 +71,17 @@ public record Holdings(
     /** The leases of one GPU, the oldest first. */
     public List<Lease> allOf(String uuid) {
         return held.getOrDefault(uuid, List.of());
+    }
+
+    /** All leases of a GPU, the oldest first; else those of GPUs that it is a part of, or has. */
+    public List<Lease> holders(Gpu gpu) {
+        List<Lease> own = allOf(gpu.uuid());
+        return own.isEmpty() ? of(gpu).stream().toList() : own;
+    }
+
+    /** The shares of a GPU that are held; none of one that is held whole. */
+    public List<Share> shares(String uuid) {
+        return allOf(uuid).stream().flatMap(lease -> lease.share(uuid).stream()).toList();
     }
 
     /** The lease that a claim has. */
@@ -97,7 +108,22 @@ public record Holdings(
     /** The leases on account of which a claim may not have its GPUs, the oldest first. */
     public List<Lease> on(Claim claim) {
         return sorted(lease ->
-                !lease.claim().isBeside(claim) && claim.gpus().stream().anyMatch(lease::excludes));
+                !lease.claim().isBeside(claim)
+                        && claim.gpus().stream().anyMatch(gpu -> isInTheWay(lease, gpu, claim)));
+    }
+
+    private boolean isInTheWay(Lease lease, ClaimedGpu gpu, Claim claim) {
+        if (gpu.share().isEmpty() || lease.share(gpu.uuid()).isEmpty()) {
+            return lease.excludes(gpu);
+        }
+        List<Share> all =
+                Stream.concat(
+                                allOf(gpu.uuid()).stream()
+                                        .filter(other -> !other.claim().id().equals(claim.id()))
+                                        .flatMap(other -> other.share(gpu.uuid()).stream()),
+                                gpu.share().stream())
+                        .toList();
+        return Share.sum(all) > Share.limit(gpu.share().get().memory());
     }
 
     /** The other leases of a claim's party that have some of its GPUs, the oldest first. */

@@ -59,7 +59,15 @@ public record Lease(
         return claim.gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
     }
 
-    /** Whether nobody else may have a GPU as long as it lives. */
+    /** The share of a GPU that is held under it. */
+    public Optional<Share> share(String uuid) {
+        return claim.gpus().stream()
+                .filter(gpu -> gpu.uuid().equals(uuid))
+                .findFirst()
+                .flatMap(ClaimedGpu::share);
+    }
+
+    /** Whether nobody else may have the whole of a GPU as long as it lives. */
     public boolean excludes(ClaimedGpu other) {
         return claim.gpus().stream().anyMatch(gpu -> gpu.excludes(other));
     }

@@ -14,6 +14,7 @@ import java.util.OptionalInt;
  * @param limits of users
  * @param maxWaitsPerUser how many times a user other than root may wait for GPUs at a time
  * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
+ * @param shareable ids of GPUs of which several holders may have shares, spelled likewise
  * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
  * @param holdAfterStop for how long a stopped container's GPUs are kept for its owner
  * @param bookings whether users may book GPUs, and what that means for others
@@ -23,6 +24,7 @@ public record LeasePolicy(
         Limits limits,
         int maxWaitsPerUser,
         List<String> cordon,
+        List<String> shareable,
         boolean allowUnmanaged,
         Optional<Duration> holdAfterStop,
         BookingRule bookings,
@@ -32,6 +34,7 @@ public record LeasePolicy(
 
     public LeasePolicy {
         cordon = List.copyOf(cordon);
+        shareable = List.copyOf(shareable);
     }
 
     /** A policy with the usual number of waits, and the same limits for every user. */
@@ -54,6 +57,7 @@ public record LeasePolicy(
                         List.of()),
                 WAITS_PER_USER,
                 cordon,
+                List.of(),
                 allowUnmanaged,
                 Optional.empty(),
                 BookingRule.NONE,
@@ -72,9 +76,20 @@ public record LeasePolicy(
         return cordon.stream().anyMatch(id -> GpuResolver.covers(id, gpu));
     }
 
+    /** Whether the file lets several holders have shares of a GPU; never of a MIG instance. */
+    public boolean shares(Gpu gpu) {
+        return gpu.part().isEmpty()
+                && shareable.stream().anyMatch(id -> GpuResolver.covers(id, gpu));
+    }
+
     /** Ids that the file cordons, and that none of these GPUs has. */
     public List<String> cordonsNothing(List<Gpu> gpus) {
         return GpuResolver.coveringNone(cordon, gpus);
+    }
+
+    /** Ids that the file lets be shared, and that none of these GPUs has. */
+    public List<String> sharesNothing(List<Gpu> gpus) {
+        return GpuResolver.coveringNone(shareable, gpus);
     }
 
     /** {@code max_wait in /etc/jnvdocker/config.toml}. */

@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.words.RefusedException;
@@ -59,7 +60,7 @@ final class Prospects {
         List<Gpu> wanted = wanted(ticket.request());
         long toBeHad = wanted.stream().filter(gpu -> isToBeHad(gpu, ticket)).count();
         return toBeHad >= needed(ticket.request(), wanted)
-                && quota.excess(ticket.owner(), needed(ticket.request(), wanted)).isEmpty();
+                && quota.excess(ticket.owner(), counted(ticket.request(), wanted)).isEmpty();
     }
 
     /** The GPUs that can serve the request; none if it names one that is not there. */
@@ -93,6 +94,14 @@ final class Prospects {
         };
     }
 
+    /** As many GPUs as they count as. */
+    private double counted(GpuRequest request, List<Gpu> wanted) {
+        int needed = needed(request, wanted);
+        return request instanceof GpuRequest.Count(_, GpuFilter filter)
+                ? needed * traits.count(filter, gpus)
+                : needed;
+    }
+
     private boolean isToBeHad(Gpu gpu, Ticket ticket) {
         return usable.contains(gpu)
                 && gpu.hasUuid()
@@ -107,17 +116,26 @@ final class Prospects {
 
     /** A Mesos task does not end another; its agent has ended that, or would not offer the GPU. */
     private boolean isOwn(Gpu gpu, Ticket ticket) {
-        return holdings.of(gpu)
-                .filter(lease -> lease.claim().owner().uid() == ticket.owner().uid())
-                .filter(lease -> !(lease.claim().origin().isScheduled() && ticket.isScheduled()))
-                .isPresent();
+        List<Lease> own =
+                holdings.holders(gpu).stream()
+                        .filter(lease -> lease.claim().owner().uid() == ticket.owner().uid())
+                        .filter(lease ->
+                                !(lease.claim().origin().isScheduled() && ticket.isScheduled()))
+                        .toList();
+        List<Share> shares =
+                own.stream().flatMap(lease -> lease.share(gpu.uuid()).stream()).toList();
+        return ticket.request() instanceof GpuRequest.Count(_, GpuFilter filter)
+                        && filter.share().isPresent()
+                        && shares.size() == own.size()
+                ? traits.shareLimit(gpu) - Share.sum(shares) < filter.share().get().bytes()
+                : !own.isEmpty();
     }
 
     /** The obstacles of a client that cannot be served. */
     List<Obstacle> obstacles(Ticket ticket) {
         List<Gpu> wanted = wanted(ticket.request());
         Owner owner = ticket.owner();
-        Optional<Quota.Excess> excess = quota.excess(owner, needed(ticket.request(), wanted));
+        Optional<Quota.Excess> excess = quota.excess(owner, counted(ticket.request(), wanted));
         if (excess.isPresent()) {
             return List.of(new Obstacle.OverQuota(excess.get()));
         }
@@ -164,6 +182,6 @@ final class Prospects {
     }
 
     private List<Lease> leases(List<Gpu> held) {
-        return held.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
+        return held.stream().flatMap(gpu -> holdings.holders(gpu).stream()).distinct().toList();
     }
 }

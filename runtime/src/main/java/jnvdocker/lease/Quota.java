@@ -12,11 +12,15 @@ import java.util.TreeMap;
  * limit of their own.
  */
 public final class Quota {
+    /** Sums of parts are not exact; no share is as small as that. */
+    private static final double ROUNDING = 1e-9;
+
     private final Allowances allowances;
     private final Map<String, List<Lease>> held;
 
     /**
-     * @param held the live leases, by the UUIDs of their GPUs; those of one GPU are of one party
+     * @param held the live leases, by the UUIDs of their GPUs; those of one GPU are of one party,
+     *     or have shares of it
      */
     public Quota(Allowances allowances, Map<String, List<Lease>> held) {
         this.allowances = allowances;
@@ -46,10 +50,15 @@ public final class Quota {
      * The user has too many GPUs for this request.
      *
      * @param leases the user's own
-     * @param left how many more the user may have; may be less than none
+     * @param has how many that is; shares count as their parts of the GPUs' memory
      */
-    public record TooMany(Owner owner, List<Lease> leases, Rule<Integer> limit, int left)
-            implements ForNow {}
+    public record TooMany(Owner owner, List<Lease> leases, Rule<Integer> limit, double has)
+            implements ForNow {
+        /** Whether the user may have a whole GPU or a share more. */
+        public boolean allowsMore() {
+            return has + ROUNDING < limit.limit();
+        }
+    }
 
     /** The user's GPU-hours are used up. */
     public record NoHours(Owner owner, Allowance.Spent spent) implements ForNow {}
@@ -63,8 +72,12 @@ public final class Quota {
     /** The host has not resolved the user's groups. */
     public record Unsure(Owner owner) implements ForGood {}
 
-    /** Why a user may not have a number of GPUs more now; empty if the rules allow it. */
-    public Optional<Excess> excess(Owner owner, int more) {
+    /**
+     * Why a user may not have a number of GPUs more now; empty if the rules allow it.
+     *
+     * @param more shares count as their parts of the GPUs' memory
+     */
+    public Optional<Excess> excess(Owner owner, double more) {
         Allowance allowance = allowance(owner);
         if (more == 0) {
             return Optional.empty();
@@ -78,11 +91,11 @@ public final class Quota {
         if (allowance.spent().isPresent()) {
             return Optional.of(new NoHours(owner, allowance.spent().get()));
         }
-        int left = allowance.most() - has(owner);
-        return more <= left
+        double has = has(owner);
+        return has + more <= allowance.most() + ROUNDING
                 ? Optional.empty()
                 : Optional.of(
-                        new TooMany(owner, leases(owner), allowance.gpus().orElseThrow(), left));
+                        new TooMany(owner, leases(owner), allowance.gpus().orElseThrow(), has));
     }
 
     /** Why a user may not have these GPUs now, too. */
@@ -96,7 +109,7 @@ public final class Quota {
     }
 
     /** Whether the configuration forbids a user ever to have a number of GPUs. */
-    boolean forbids(Owner owner, int gpus) {
+    boolean forbids(Owner owner, double gpus) {
         return excess(owner, gpus).filter(Never.class::isInstance).isPresent();
     }
 
@@ -110,11 +123,20 @@ public final class Quota {
         return List.copyOf(leases.values());
     }
 
-    /** How many GPUs a user has now. */
-    public int has(Owner owner) {
-        return (int)
-                held.values().stream()
-                        .filter(leases -> leases.getFirst().claim().owner().isSameAs(owner))
-                        .count();
+    /** How many GPUs a user has now; shares count as their parts of the GPUs' memory. */
+    public double has(Owner owner) {
+        return held.entrySet().stream()
+                .mapToDouble(gpu -> has(owner, gpu.getKey(), gpu.getValue()))
+                .sum();
+    }
+
+    /** What a party has counts once. */
+    private static double has(Owner owner, String gpu, List<Lease> leases) {
+        double all =
+                leases.stream()
+                        .filter(lease -> lease.claim().owner().isSameAs(owner))
+                        .mapToDouble(lease -> lease.share(gpu).map(Share::part).orElse(1.0))
+                        .sum();
+        return Math.min(1, all);
     }
 }

@@ -146,7 +146,8 @@ public final class ClaimFiles {
             gpus.addObject()
                     .put("index", gpu.index())
                     .put("uuid", gpu.uuid())
-                    .put("node", gpu.node());
+                    .put("node", gpu.node())
+                    .put("share", gpu.share().map(share -> share.amount().bytes()).orElse(null));
         }
         replace(claim.id(), mounted(claim.id()).resolve(LEASE), bytes(root), ANYBODYS);
     }

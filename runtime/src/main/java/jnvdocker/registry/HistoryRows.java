@@ -32,6 +32,9 @@ final class HistoryRows {
                     + " WHERE its.gpu = lease_gpu.gpu AND its.lease < lease.id"
                     + " AND theirs.party = claim.party), 0), 0)";
 
+    /** As how many GPUs one counts: a share counts as its part of the memory. */
+    private static final String COUNT = "ifnull(1.0 * share / memory, 1)";
+
     private HistoryRows() {}
 
     /**
@@ -66,7 +69,9 @@ final class HistoryRows {
                         + " AS millis, 0 AS idle, (until IS NULL OR until > ?2)"
                         + " AND (NOT joined OR "
                         + ALONE
-                        + " < ?2) AS live FROM lease"
+                        + " < ?2) AS live, "
+                        + COUNT
+                        + " AS part FROM lease"
                         + " JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON"
                         + " lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
                         + begun
@@ -74,7 +79,7 @@ final class HistoryRows {
         String reserved =
                 "SELECT "
                         + owner.replace("ifnull(image, '?')", "'?'")
-                        + ", NULL, NULL, last, last, millis, 0, 0 FROM reserved"
+                        + ", NULL, NULL, last, last, millis, 0, 0, 1 FROM reserved"
                         + " WHERE last > ?1"
                         + (ends ? " AND last <= ?2" : "")
                         + " AND gpu = "
@@ -88,15 +93,20 @@ final class HistoryRows {
                         + HOUR
                         + ") - max(since + hour * "
                         + HOUR
-                        + ", ?1))), 0 FROM lease JOIN claim ON claim.id = lease.claim"
+                        + ", ?1))), 0, "
+                        + COUNT
+                        + " FROM lease JOIN claim ON claim.id = lease.claim"
                         + " JOIN idle ON idle.lease = lease.id"
+                        + " JOIN lease_gpu ON lease_gpu.lease = lease.id AND lease_gpu.gpu ="
+                        + " idle.gpu"
                         + " WHERE (until IS NULL OR until > ?1)"
                         + begun
-                        + (gpu.isPresent() ? " AND gpu = ?3" : "");
+                        + (gpu.isPresent() ? " AND lease_gpu.gpu = ?3" : "");
         String sql =
-                "SELECT uid, owner, max(last_ms) AS last, sum(max(0, last_ms - first_ms)) +"
-                        + " sum(millis) AS millis, sum(idle) AS idle, count(DISTINCT id) AS leases,"
-                        + " count(DISTINCT container) AS containers, sum(live) AS held FROM ("
+                "SELECT uid, owner, max(last_ms) AS last, CAST(round(sum(max(0, last_ms - first_ms)"
+                    + " * part)) AS INTEGER) + sum(millis) AS millis, CAST(round(sum(idle * part))"
+                    + " AS INTEGER) AS idle, count(DISTINCT id) AS leases, count(DISTINCT"
+                    + " container) AS containers, sum(live) AS held FROM ("
                         + leases
                         + " UNION ALL "
                         + reserved
@@ -212,11 +222,16 @@ final class HistoryRows {
         }
         String those = ids.stream().map(String::valueOf).collect(Collectors.joining(",", "(", ")"));
         String one = " lease JOIN claim ON claim.id = lease.claim";
-        add(transaction, "lease_gpu.gpu", "1", one + " JOIN lease_gpu ON lease = lease.id", those);
+        add(
+                transaction,
+                "lease_gpu.gpu",
+                COUNT,
+                one + " JOIN lease_gpu ON lease = lease.id",
+                those);
         add(
                 transaction,
                 "''",
-                "(SELECT count(*) FROM lease_gpu WHERE lease = lease.id)",
+                "(SELECT sum(" + COUNT + ") FROM lease_gpu WHERE lease = lease.id)",
                 one,
                 those);
         List<String> claims =
@@ -241,9 +256,9 @@ final class HistoryRows {
                         + gpu
                         + ", until / "
                         + HOUR
-                        + ", owner, 1, (until - since) * "
+                        + ", owner, 1, CAST(round((until - since) * "
                         + gpus
-                        + ", until FROM"
+                        + ") AS INTEGER), until FROM"
                         + from
                         + " WHERE lease.id IN "
                         + those

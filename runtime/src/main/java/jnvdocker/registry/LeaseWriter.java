@@ -8,6 +8,7 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Share;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
@@ -150,10 +151,13 @@ public final class LeaseWriter {
                         .orElseThrow();
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update(
-                    "INSERT INTO lease_gpu (lease, gpu, parent) VALUES (?, ?, ?)",
+                    "INSERT INTO lease_gpu (lease, gpu, parent, share, memory)"
+                            + " VALUES (?, ?, ?, ?, ?)",
                     id,
                     gpu.uuid(),
-                    gpu.parent().orElse(null));
+                    gpu.parent().orElse(null),
+                    gpu.share().map(share -> share.amount().bytes()).orElse(null),
+                    gpu.share().map(Share::memory).orElse(null));
         }
         return id;
     }

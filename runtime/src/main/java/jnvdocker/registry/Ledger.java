@@ -25,7 +25,8 @@ import java.util.stream.Stream;
  *
  * @param claims by their ids
  * @param live the leases that GPUs are held under, the oldest first
- * @param held the same, by the UUIDs of their GPUs; those of one GPU are of one party
+ * @param held the same, by the UUIDs of their GPUs; those of one GPU are of one party, or have
+ *     shares of it
  * @param idleSince when GPUs were given back, by UUID
  * @param stopped the containers that held these GPUs last, by UUID
  * @param cordoned by command, by UUID

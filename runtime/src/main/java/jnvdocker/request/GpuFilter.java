@@ -5,14 +5,16 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Which GPUs may be among a number of them. {@code toString} is the spelling that {@code --gpus}
- * takes behind the number.
+ * Which GPUs may be among a number of them, and how much of each is requested. {@code toString} is
+ * the spelling that {@code --gpus} takes behind the number.
  *
  * @param memory that each has at least
  * @param model a part of the name of each model; {@code A10} is no part of {@code A100}
+ * @param share how much memory of each is requested, beside other holders; empty for whole GPUs
  */
-public record GpuFilter(Optional<MemorySize> memory, Optional<String> model) {
-    public static final GpuFilter ANY = new GpuFilter(Optional.empty(), Optional.empty());
+public record GpuFilter(
+        Optional<MemorySize> memory, Optional<String> model, Optional<MemorySize> share) {
+    public static final GpuFilter ANY = sharing(Optional.empty());
 
     private static final Pattern MODEL =
             Pattern.compile("[A-Za-z0-9._/()+-]([A-Za-z0-9 ._/()+-]{0,62}[A-Za-z0-9._/()+-])?");
@@ -23,12 +25,17 @@ public record GpuFilter(Optional<MemorySize> memory, Optional<String> model) {
         }
     }
 
+    /** Any GPUs, whole or with that much memory of each. */
+    public static GpuFilter sharing(Optional<MemorySize> share) {
+        return new GpuFilter(Optional.empty(), Optional.empty(), share);
+    }
+
     static boolean isModel(String text) {
         return MODEL.matcher(text).matches();
     }
 
     public boolean isAny() {
-        return memory.isEmpty() && model.isEmpty();
+        return equals(ANY);
     }
 
     /** Whether a model has this name, in whichever case; numbers in it count as a whole. */
@@ -57,6 +64,7 @@ public record GpuFilter(Optional<MemorySize> memory, Optional<String> model) {
     @Override
     public String toString() {
         return memory.map(it -> ",memory=" + it).orElse("")
-                + model.map(it -> ",model=" + it).orElse("");
+                + model.map(it -> ",model=" + it).orElse("")
+                + share.map(it -> ",share=" + it).orElse("");
     }
 }

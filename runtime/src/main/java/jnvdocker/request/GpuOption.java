@@ -26,6 +26,7 @@ final class GpuOption {
     private String count;
     private Optional<MemorySize> memory = Optional.empty();
     private Optional<String> model = Optional.empty();
+    private Optional<MemorySize> share = Optional.empty();
     private Optional<String> with = Optional.empty();
 
     GpuOption(String value) {
@@ -85,12 +86,13 @@ final class GpuOption {
             case "capabilities" -> readCapabilities(text);
             case "driver" -> checkDriver(text);
             case "options" -> {} // for NVIDIA's runtime hook, which has no options either
-            case "memory" -> memory = Optional.of(memory(text));
+            case "memory" -> memory = Optional.of(memory(key, text));
+            case "share" -> share = Optional.of(memory(key, text));
             case "model" -> model = Optional.of(model(text));
             case "with" -> with = Optional.of(holder(text));
             default ->
                     throw wrong(
-                            "unknown key %s, not one of count, memory, model, device, with, capabilities, driver, options"
+                            "unknown key %s, not one of count, memory, model, share, device, with, capabilities, driver, options"
                                     .formatted(Quote.quoted(key)));
         }
     }
@@ -120,12 +122,12 @@ final class GpuOption {
         }
     }
 
-    private static MemorySize memory(String text) throws InvalidGpuRequestException {
+    private static MemorySize memory(String key, String text) throws InvalidGpuRequestException {
         return MemorySize.parse(text)
                 .orElseThrow(() ->
                         wrong(
-                                "memory=%s is not an amount of memory: write a number from 1 to 999999 and M, G, MiB or GiB, as in memory=40G"
-                                        .formatted(Quote.quoted(text))));
+                                "%s=%s is not an amount of memory: write a number from 1 to 999999 and M, G, MiB or GiB, as in %s=40G"
+                                        .formatted(key, Quote.quoted(text), key)));
     }
 
     private static String model(String text) throws InvalidGpuRequestException {
@@ -149,11 +151,11 @@ final class GpuOption {
     }
 
     private GpuRequest decided() throws InvalidGpuRequestException {
-        GpuFilter filter = new GpuFilter(memory, model);
+        GpuFilter filter = new GpuFilter(memory, model, share);
         if (with.isPresent()) {
             if (count != null || keys.contains("device") || !filter.isAny()) {
                 throw wrong(
-                        "with in %s means all GPUs of that container: leave out count, device, memory and model"
+                        "with in %s means all GPUs of that container: leave out count, device, memory, model and share"
                                 .formatted(Quote.quoted(value)));
             }
             return new GpuRequest.With(with.get());
@@ -164,7 +166,7 @@ final class GpuOption {
         }
         if (!filter.isAny()) {
             throw wrong(
-                    "memory and model in %s cannot be combined with the names of GPUs: write a number of GPUs, as in --gpus count=2,memory=40G"
+                    "memory, model and share in %s cannot be combined with the names of GPUs: write a number of GPUs, as in --gpus count=2,memory=40G"
                             .formatted(Quote.quoted(value)));
         }
         if (count != null) {
@@ -181,7 +183,7 @@ final class GpuOption {
             case GpuRequest.Count(int number, _) -> new GpuRequest.Count(number, filter);
             case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _, GpuRequest.With _ ->
                     throw wrong(
-                            "memory and model in %s need a number of GPUs: write it, as in --gpus count=2,memory=40G"
+                            "memory, model and share in %s need a number of GPUs: write it, as in --gpus count=2,memory=40G"
                                     .formatted(Quote.quoted(value)));
         };
     }

@@ -34,6 +34,12 @@ public record MemorySize(int number, String unit) {
         return Optional.of(new MemorySize(Integer.parseInt(form.group(1)), form.group(2) + binary));
     }
 
+    /** {@code 10G}, or {@code 42.4G}: rounded down to 0.1 of 10⁹ bytes. */
+    public static String rounded(long bytes) {
+        long tenths = bytes / (UNITS.get("G") / 10);
+        return tenths / 10 + (tenths % 10 == 0 ? "" : "." + tenths % 10) + "G";
+    }
+
     public long bytes() {
         return number * UNITS.get(unit);
     }

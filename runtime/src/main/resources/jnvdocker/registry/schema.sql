@@ -46,7 +46,7 @@ CREATE TABLE claim_gpu (
   position INTEGER NOT NULL,         -- its index and its node's minor when it was claimed
   minor INTEGER NOT NULL,
   parent TEXT,                       -- of a MIG instance: the GPU that it is a part of,
-  part TEXT,                         -- and all that is known of the part, in one word; both are NULL for a whole GPU
+  part TEXT,                         -- and all that is known of the part, or of a share of a GPU, in one word; both are NULL for a whole GPU
   PRIMARY KEY (claim, gpu)
 ) STRICT, WITHOUT ROWID;
 
@@ -83,8 +83,12 @@ CREATE TABLE lease_gpu (
   lease INTEGER NOT NULL REFERENCES lease,
   gpu TEXT NOT NULL,
   parent TEXT,                       -- the GPU that a MIG instance is a part of
+  share INTEGER CHECK (share > 0),   -- how many bytes of its memory are held, and how many it has;
+  memory INTEGER,                    -- NULL where no other party may have it
   live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
-  PRIMARY KEY (lease, gpu)
+  PRIMARY KEY (lease, gpu),
+  CHECK ((share IS NULL) = (memory IS NULL)),
+  CHECK (share IS NULL OR parent IS NULL)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX live_gpu ON lease_gpu (gpu) WHERE live;
@@ -96,10 +100,19 @@ CREATE TRIGGER one_party_whole_or_parts BEFORE INSERT ON lease_gpu WHEN NEW.live
 BEGIN
   SELECT RAISE(ABORT, 'the GPU has another holder')
   WHERE EXISTS (SELECT 1 FROM lease_gpu held INDEXED BY live_gpu WHERE live AND gpu = NEW.gpu
-      AND (SELECT party FROM lease JOIN claim ON claim.id = lease.claim WHERE lease.id = held.lease)
-        IS NOT (SELECT party FROM lease JOIN claim ON claim.id = lease.claim WHERE lease.id = NEW.lease))
+      AND (share IS NULL OR NEW.share IS NULL)
+      AND (share IS NOT NULL OR NEW.share IS NOT NULL OR
+        (SELECT party FROM lease JOIN claim ON claim.id = lease.claim WHERE lease.id = held.lease)
+        IS NOT (SELECT party FROM lease JOIN claim ON claim.id = lease.claim WHERE lease.id = NEW.lease)))
     OR EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_gpu WHERE live AND gpu = NEW.parent)
     OR EXISTS (SELECT 1 FROM lease_gpu INDEXED BY live_parent WHERE live AND parent = NEW.gpu);
+END;
+
+CREATE TRIGGER shares_fit BEFORE INSERT ON lease_gpu WHEN NEW.live AND NEW.share IS NOT NULL
+BEGIN
+  SELECT RAISE(ABORT, 'the GPU has not so much memory left')
+  WHERE NEW.share + (SELECT total(share) FROM lease_gpu INDEXED BY live_gpu WHERE live AND gpu = NEW.gpu)
+    > NEW.memory;
 END;
 
 CREATE TRIGGER live_only_with_its_lease BEFORE INSERT ON lease_gpu
@@ -109,7 +122,8 @@ BEGIN
 END;
 
 CREATE TRIGGER what_is_held_stays_as_it_is BEFORE UPDATE ON lease_gpu
-WHEN (NEW.lease, NEW.gpu, NEW.parent) IS NOT (OLD.lease, OLD.gpu, OLD.parent)
+WHEN (NEW.lease, NEW.gpu, NEW.parent, NEW.share, NEW.memory)
+    IS NOT (OLD.lease, OLD.gpu, OLD.parent, OLD.share, OLD.memory)
   OR NEW.live <> (SELECT until IS NULL FROM lease WHERE id = OLD.lease)
 BEGIN
   SELECT RAISE(ABORT, 'a GPU is held as long as its lease');
@@ -131,7 +145,8 @@ BEGIN
   INSERT INTO gpu (uuid, idle_since, idle_up, idle_boot, stopped)
     SELECT gpu, NEW.until, NEW.until_up, NEW.until_boot,
       (SELECT id FROM claim
-        WHERE id = NEW.claim AND NEW.holder = 'held' AND NOT released AND origin IN ('engine', 'other_engine', 'oci'))
+        WHERE id = NEW.claim AND NEW.holder = 'held' AND NOT released AND share IS NULL
+          AND origin IN ('engine', 'other_engine', 'oci'))
     FROM lease_gpu WHERE lease = NEW.id
     ON CONFLICT (uuid) DO UPDATE
       SET idle_since = excluded.idle_since, idle_up = excluded.idle_up, idle_boot = excluded.idle_boot,

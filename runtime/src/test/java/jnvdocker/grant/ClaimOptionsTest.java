@@ -12,6 +12,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Share;
+import jnvdocker.request.MemorySize;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,6 +48,21 @@ class ClaimOptionsTest {
         assertEquals(
                 List.of("gpus", "minors", "uid"), List.copyOf(ClaimOptions.of(whole).keySet()));
         assertEquals(whole.gpus(), read(ClaimOptions.of(whole)).orElseThrow().gpus());
+    }
+
+    @Test
+    void optionsOfSharesSayHowMuchTheyAre() {
+        Share share = new Share(new MemorySize(10, "G"), 40L << 30);
+        Claim whole = claim(ID, ALICE, A);
+        Claim shared =
+                new Claim(
+                        ID,
+                        whole.origin(),
+                        ALICE,
+                        List.of(ClaimedGpu.of(A, Optional.of(share))),
+                        THEN,
+                        Optional.empty());
+        assertEquals(shared.gpus(), read(ClaimOptions.of(shared)).orElseThrow().gpus());
     }
 
     @ParameterizedTest

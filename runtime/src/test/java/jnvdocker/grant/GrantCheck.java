@@ -18,7 +18,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +32,9 @@ import java.util.Set;
 final class GrantCheck {
     /** How many claims of all worlds were given what another had. */
     static int besides;
+
+    /** How many claims of all worlds were given a share of a GPU that another has a share of. */
+    static int shared;
 
     /**
      * The time in which clients that waited for an earlier daemon keep their places without a
@@ -64,7 +66,7 @@ final class GrantCheck {
             List<Gpu> gpus,
             Set<SimulatedUses.Use> unmanaged,
             Set<String> used,
-            Map<String, Lease> leases,
+            Map<String, List<Lease>> leases,
             List<Lease> all,
             Instant at,
             Set<Long> held,
@@ -85,7 +87,7 @@ final class GrantCheck {
                 world.gpus(),
                 unmanagedScan,
                 world.uses.used(),
-                ModelCheck.first(registry().holdings()),
+                registry().holdings().held(),
                 registry().live(),
                 registry().now(),
                 held,
@@ -126,7 +128,7 @@ final class GrantCheck {
         }
         world.given(claim);
         Set<String> gpus = uuids(claim);
-        Map<String, Lease> held = ModelCheck.first(registry().holdings());
+        Map<String, List<Lease>> held = registry().holdings().held();
         inTurn(request, claim, before, held);
         if (!isNamed(request) || !world.lab.policy().allowUnmanaged()) {
             noUnmanagedUse(gpus, before, world.uses.seen());
@@ -142,18 +144,22 @@ final class GrantCheck {
     }
 
     /** What the user has already counts for no limit. */
-    private void beside(LeaseRequest request, Claim claim, Map<String, Lease> held) {
+    private void beside(LeaseRequest request, Claim claim, Map<String, List<Lease>> held) {
         if (request.request() instanceof GpuRequest.With) {
             assertTrue(world.wasGivenBefore(claim), () -> claim + " is beside nobody");
             besides++;
         } else {
             allowed(claim, held);
         }
+        if (claim.share().isPresent()
+                && claim.gpus().stream().anyMatch(gpu -> held.get(gpu.uuid()).size() > 1)) {
+            shared++;
+        }
     }
 
     /** A container was given GPUs by our OCI runtime, which does not query the engine. */
     void created(LeaseRequest request, Claim claim, Before before) throws IOException {
-        Map<String, Lease> held = ModelCheck.first(registry().holdings());
+        Map<String, List<Lease>> held = registry().holdings().held();
         world.given(claim);
         boolean again =
                 before.all().stream()
@@ -215,6 +221,7 @@ final class GrantCheck {
                 boolean stopped =
                         last.holder().stage() == Holder.Stage.HELD
                                 && !last.claim().origin().isScheduled()
+                                && last.claim().share().isEmpty()
                                 && !last.end().orElseThrow().evidence().contains("force");
                 boolean kept =
                         stopped && now.isBefore(last.end().orElseThrow().at().plus(hold.get()));
@@ -228,7 +235,8 @@ final class GrantCheck {
     }
 
     /** No waiting client has a better right to these GPUs. */
-    private void inTurn(LeaseRequest request, Claim claim, Before before, Map<String, Lease> held)
+    private void inTurn(
+            LeaseRequest request, Claim claim, Before before, Map<String, List<Lease>> held)
             throws IOException {
         Set<String> gpus = uuids(claim);
         List<Ticket> earlier = earlier(request.client(), before, held);
@@ -246,25 +254,25 @@ final class GrantCheck {
     }
 
     /** The leases held when a claim was given its GPUs: they are numbered in their order. */
-    private static Map<String, Lease> until(Claim claim, Map<String, Lease> held) {
-        Map<String, Lease> before = new HashMap<>(held);
+    private static Map<String, List<Lease>> until(Claim claim, Map<String, List<Lease>> held) {
+        List<Lease> all = held.values().stream().flatMap(List::stream).distinct().toList();
         long own =
-                held.values().stream()
+                all.stream()
                         .filter(lease -> lease.claim().id().equals(claim.id()))
                         .mapToLong(Lease::id)
                         .findFirst()
                         .orElse(Long.MAX_VALUE);
-        before.values().removeIf(lease -> lease.id() >= own);
-        return before;
+        return Holdings.byGpu(all.stream().filter(lease -> lease.id() < own).toList());
     }
 
     /** The earlier clients in the queue that have been given nothing either. */
-    private List<Ticket> earlier(ProcessId client, Before before, Map<String, Lease> held)
+    private List<Ticket> earlier(ProcessId client, Before before, Map<String, List<Lease>> held)
             throws IOException {
         List<Long> still =
                 queue().stream()
                         .filter(ticket ->
                                 held.values().stream()
+                                        .flatMap(List::stream)
                                         .noneMatch(lease ->
                                                 lease.isReservation()
                                                         && lease.holder()
@@ -303,7 +311,7 @@ final class GrantCheck {
         }
         if (!before.reserved().contains(lease.id())) {
             notKeptForAnother(lease.claim());
-            allowed(lease.claim(), ModelCheck.first(registry().holdings()));
+            allowed(lease.claim(), registry().holdings().held());
         }
     }
 
@@ -350,10 +358,10 @@ final class GrantCheck {
         }
     }
 
-    private void allowed(Claim claim, Map<String, Lease> held) {
-        long has = world.lab.heldBy(claim.owner(), held);
+    private void allowed(Claim claim, Map<String, List<Lease>> held) {
+        double has = world.lab.heldBy(claim.owner(), held);
         assertTrue(
-                has <= world.lab.quota(claim.owner()),
+                has <= 0.001 + world.lab.quota(claim.owner()),
                 () -> claim + " gives more than " + world.lab.quota(claim.owner()));
         for (ClaimedGpu gpu : claim.gpus()) {
             assertTrue(

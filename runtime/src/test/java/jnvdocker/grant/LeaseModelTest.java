@@ -71,8 +71,9 @@ class LeaseModelTest {
         @Override
         public void onSuccess() {
             System.out.printf(
-                    "LeaseModelTest made %d steps, and gave the GPUs of another %d times%n",
-                    steps, GrantCheck.besides);
+                    "LeaseModelTest made %d steps, gave the GPUs of another %d times, and a share"
+                            + " beside another %d times%n",
+                    steps, GrantCheck.besides, GrantCheck.shared);
             assertTrue(
                     steps >= 28 * sequences,
                     () -> "only " + steps + " steps in " + sequences + " sequences");

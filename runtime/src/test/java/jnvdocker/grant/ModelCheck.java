@@ -11,7 +11,6 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
@@ -69,7 +68,7 @@ final class ModelCheck {
                     assertTrue(
                             !lease.isOf(gpu)
                                     || container.claim().map(world::party).stream()
-                                            .anyMatch(lease.claim().party()::equals),
+                                            .anyMatch(SimulatedWorld.party(lease.claim())::equals),
                             () -> container + " is started beside " + lease);
                 }
             }
@@ -83,7 +82,7 @@ final class ModelCheck {
      */
     void nobodyIsLeftDown() throws IOException {
         LeaseRegistry registry = world.daemon.parts().registry();
-        Map<String, Lease> held = first(registry.holdings());
+        Map<String, List<Lease>> held = registry.holdings().held();
         if (!registry.tickets().isEmpty()) {
             return;
         }
@@ -106,12 +105,6 @@ final class ModelCheck {
             assertTrue(
                     !free || !allowed || !same || !ours, () -> "left down, though free: " + claim);
         }
-    }
-
-    /** The leases by the UUIDs of their GPUs; of a party, the oldest one. */
-    static Map<String, Lease> first(Holdings holdings) {
-        return holdings.held().entrySet().stream()
-                .collect(Collectors.toMap(Map.Entry::getKey, it -> it.getValue().getFirst()));
     }
 
     /** Nothing is known of earlier leases any more. */
@@ -166,16 +159,27 @@ final class ModelCheck {
 
     private static void gpusHaveOneParty(List<Lease> live) {
         Map<String, Claim> held = new HashMap<>();
+        Map<String, Long> promised = new HashMap<>();
         for (Lease lease : live) {
+            boolean shared = lease.claim().share().isPresent();
             for (ClaimedGpu gpu : lease.claim().gpus()) {
                 Claim other = held.put(gpu.uuid(), lease.claim());
                 assertTrue(
                         other == null
-                                || other.party().equals(lease.claim().party())
-                                        && other.owner().uid() == lease.claim().owner().uid(),
+                                || (shared
+                                        ? other.share().isPresent()
+                                        : other.party().equals(lease.claim().party())
+                                                && other.owner().uid()
+                                                        == lease.claim().owner().uid()),
                         () -> gpu.uuid() + " has two holders: " + live);
+                gpu.share()
+                        .ifPresent(
+                                its -> promised.merge(gpu.uuid(), its.amount().bytes(), Long::sum));
             }
         }
+        promised.forEach((gpu, bytes) ->
+                assertTrue(
+                        bytes <= SimulatedLab.MOST_SHARED, () -> gpu + " has too many: " + live));
     }
 
     private void leasesGrow(List<Lease> live) {
@@ -284,12 +288,7 @@ final class ModelCheck {
                         false);
         GpuChoice choice =
                 new GpuChoice(
-                        gpus,
-                        GpuTraits.UNKNOWN,
-                        holdings,
-                        unmanaged,
-                        List.of(),
-                        world.lab.policy());
+                        gpus, world.traits(), holdings, unmanaged, List.of(), world.lab.policy());
         List<GpuStatus> status =
                 new GpuBoard(holdings, evidence, unmanaged, choice, true).status(gpus);
         Set<String> shown = new HashSet<>();

@@ -20,14 +20,14 @@ import java.util.stream.Collectors;
 final class ModelQueue {
     private final SimulatedLab lab;
     private final List<Gpu> gpus;
-    private final Map<String, Lease> held;
+    private final Map<String, List<Lease>> held;
     private final Set<String> used;
 
     /**
      * @param held by the UUIDs of GPUs
      * @param used the UUIDs of GPUs in unmanaged use
      */
-    ModelQueue(SimulatedLab lab, List<Gpu> gpus, Map<String, Lease> held, Set<String> used) {
+    ModelQueue(SimulatedLab lab, List<Gpu> gpus, Map<String, List<Lease>> held, Set<String> used) {
         this.lab = lab;
         this.gpus = gpus;
         this.held = held;
@@ -42,14 +42,16 @@ final class ModelQueue {
                         ? count
                         : Math.max(1, wanted.size());
         long toBeHad = wanted.stream().filter(gpu -> mayComeFree(gpu, ticket)).count();
-        long more = lab.number(ticket.request(), gpus);
+        double more = lab.counted(ticket.request(), gpus);
         return toBeHad >= needed
-                && lab.heldBy(ticket.owner(), held) + more <= lab.quota(ticket.owner());
+                && lab.heldBy(ticket.owner(), held) + more <= 0.001 + lab.quota(ticket.owner());
     }
 
     private Set<String> wanted(GpuRequest request) {
-        if (request instanceof GpuRequest.Devices) {
-            return lab.wanted(request, gpus);
+        if (request instanceof GpuRequest.Devices || SimulatedLab.share(request).isPresent()) {
+            return lab.wanted(request, gpus).stream()
+                    .filter(gpu -> request instanceof GpuRequest.Devices || !lab.isCordoned(gpu))
+                    .collect(Collectors.toSet());
         }
         return gpus.stream()
                 .map(Gpu::uuid)
@@ -58,9 +60,13 @@ final class ModelQueue {
     }
 
     private boolean mayComeFree(String gpu, Ticket ticket) {
-        Lease lease = held.get(gpu);
-        boolean own = lease != null && lease.claim().owner().uid() == ticket.owner().uid();
-        return !own && !lab.isCordoned(gpu) && !isUsed(gpu, ticket.request());
+        List<Lease> own =
+                held.getOrDefault(gpu, List.of()).stream()
+                        .filter(lease -> lease.claim().owner().uid() == ticket.owner().uid())
+                        .toList();
+        return lab.hasRoom(gpu, own, SimulatedLab.share(ticket.request()))
+                && !lab.isCordoned(gpu)
+                && !isUsed(gpu, ticket.request());
     }
 
     private boolean isUsed(String gpu, GpuRequest request) {
@@ -85,12 +91,18 @@ final class ModelQueue {
                                 ? count
                                 : gpus.size();
                 wanted(ticket.request()).stream()
-                        .filter(gpu -> !held.containsKey(gpu) && !kept.contains(gpu))
+                        .filter(gpu -> !kept.contains(gpu))
+                        .filter(gpu ->
+                                lab.hasRoom(
+                                        gpu,
+                                        held.getOrDefault(gpu, List.of()),
+                                        SimulatedLab.share(ticket.request())))
                         .filter(gpu -> !isUsed(gpu, ticket.request()))
                         .filter(gpu -> !lab.isKeptFrom(ticket.owner(), gpu))
                         .sorted(
                                 Comparator.comparing((String gpu) -> !rather.test(gpu))
-                                        .thenComparing(named::contains))
+                                        .thenComparing(named::contains)
+                                        .thenComparing(gpu -> !held.containsKey(gpu)))
                         .limit(most)
                         .toList()
                         .forEach(kept::add);

@@ -321,6 +321,7 @@ class QueueKeeperTest {
                         Limits.NONE,
                         2,
                         List.of(),
+                        List.of(),
                         false,
                         Optional.empty(),
                         BookingRule.NONE,

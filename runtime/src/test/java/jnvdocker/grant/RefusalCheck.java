@@ -9,6 +9,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Ticket;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.request.MemorySize;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -16,6 +17,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /** The messages that a refusal must have, and that there really are not enough GPUs. */
@@ -40,6 +42,11 @@ final class RefusalCheck {
             "used by .*, which (jnvdocker did not start|has no lease on it"
                     + "|has it from another jnvdocker of this host)";
     private static final String TAKEN = ".*" + GPUS + "(" + HELD + "|" + KEPT + "|" + USED + ").*";
+    private static final String REQUESTED = "([0-9]+G of (each of )?)?[1-3] GPUs? requested, but ";
+    private static final String SHARED =
+            "(no shareable GPU has [0-9]+G left|"
+                    + REQUESTED
+                    + "(no shareable GPU|only GPU [0-2]) has that left) \\(GPU [0-2]: .*\\)";
     private static final String CORDONED =
             "is cordoned (by root since .* \\(fan\\)|\\(cordon in " + SimulatedLab.FILE + "\\))";
     private static final String KEY =
@@ -50,7 +57,7 @@ final class RefusalCheck {
 
     private static final String EACH = USERS + " [1-3]" + KEY;
     private static final String MINE =
-            "(user[0-2]|uid [0-9]+|somebody) has [1-3] of the [1-3] that "
+            "(user[0-2]|uid [0-9]+|somebody) has [0-9.]+ of the [1-3] that "
                     + USERS
                     + KEY
                     + ": "
@@ -79,12 +86,13 @@ final class RefusalCheck {
      */
     void client(LeaseRequest request, String message, boolean alone) throws IOException {
         assertTrue(
-                !alone || !isToBeHad(request, ModelCheck.first(registry().holdings())),
+                !alone || !isToBeHad(request, registry().holdings().held()),
                 () -> "refused though it is free: " + message);
         boolean taken =
-                message.matches(TAKEN + "; wait with --gpu-wait.*") || isBeside(request, message);
-        boolean mine =
-                message.matches("[1-3] GPUs? requested, but " + MINE + "; wait with --gpu-wait.*");
+                message.matches(TAKEN + "; wait with --gpu-wait.*")
+                        || message.matches(SHARED + "; wait with --gpu-wait, or request less")
+                        || isBeside(request, message);
+        boolean mine = message.matches(REQUESTED + MINE + "; wait with --gpu-wait.*");
         assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
     }
 
@@ -102,20 +110,23 @@ final class RefusalCheck {
             assertTrue(message.matches(ITSELF), message);
             return;
         }
-        Map<String, Lease> others =
-                ModelCheck.first(
-                        registry()
-                                .holdings()
-                                .without(it ->
-                                        it.claim()
-                                                .container()
-                                                .filter(of -> of.id().equals(container))
-                                                .isPresent()));
+        Map<String, List<Lease>> others =
+                registry()
+                        .holdings()
+                        .without(it ->
+                                it.claim()
+                                        .container()
+                                        .filter(of -> of.id().equals(container))
+                                        .isPresent())
+                        .held();
         assertTrue(
                 !alone || !isToBeHad(request, others),
                 () -> "refused though it is free: " + message);
-        boolean taken = message.matches(TAKEN + LATER) || isBeside(request, message);
-        boolean mine = message.matches("[1-3] GPUs? requested, but " + MINE + LATER);
+        boolean taken =
+                message.matches(TAKEN + LATER)
+                        || message.matches(SHARED + LATER)
+                        || isBeside(request, message);
+        boolean mine = message.matches(REQUESTED + MINE + LATER);
         assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
     }
 
@@ -159,9 +170,10 @@ final class RefusalCheck {
                             + "; make it again with fewer: jnvdocker gpu remake \\S+ --gpus \\d";
             assertTrue(message.matches(mine) || message.matches(never), message);
             Claim claim = claim(volume);
-            long has = world.lab.heldBy(claim.owner(), ModelCheck.first(registry().holdings()));
+            double has = world.lab.heldBy(claim.owner(), registry().holdings().held());
             assertTrue(
-                    has + claim.gpus().size() > world.lab.quota(claim.owner()),
+                    has + claim.gpus().size() * SimulatedLab.part(claim.share())
+                            > world.lab.quota(claim.owner()),
                     () -> "refused though it may have more: " + message);
         }
     }
@@ -180,8 +192,8 @@ final class RefusalCheck {
 
     private static boolean isForEver(String message) {
         return message.matches(
-                        "invalid device: .*|.* GPUs requested, but (this host has|.* in service:)"
-                                + " .*")
+                        "invalid device: .*|.* GPUs? requested, but (this host has|.* in service:)"
+                                + " .*|[0-9]+G of .* requested, but none may be shared .*")
                 || message.matches("the reservation of claim \\S+ was ended before .*; try again")
                 || message.matches("(GPU|of GPU) .* (has|some have) just disappeared; .*")
                 || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
@@ -211,8 +223,19 @@ final class RefusalCheck {
     /**
      * @param held by others, by the UUIDs of GPUs
      */
-    private boolean isToBeHad(LeaseRequest request, Map<String, Lease> held) throws IOException {
-        Set<String> taken = new HashSet<>(held.keySet());
+    private boolean isToBeHad(LeaseRequest request, Map<String, List<Lease>> held)
+            throws IOException {
+        Optional<MemorySize> share = SimulatedLab.share(request.request());
+        if (share.isPresent() && !queue().isEmpty()) {
+            // What is left of a GPU may be kept for another.
+            return false;
+        }
+        Set<String> taken = new HashSet<>();
+        held.forEach((gpu, leases) -> {
+            if (!world.lab.hasRoom(gpu, leases, share)) {
+                taken.add(gpu);
+            }
+        });
         boolean named = request.request() instanceof GpuRequest.Devices;
         if (!named || !world.lab.policy().allowUnmanaged()) {
             taken.addAll(world.uses.used());
@@ -234,7 +257,8 @@ final class RefusalCheck {
         boolean enough =
                 switch (request.request()) {
                     case GpuRequest.All _ -> free.size() == usable.size() && !free.isEmpty();
-                    case GpuRequest.Count(int count, _) -> free.size() >= count;
+                    case GpuRequest.Count(int count, _) ->
+                            free.stream().filter(wished::contains).count() >= count;
                     case GpuRequest.Devices(List<String> ids) -> {
                         Set<String> wanted = world.lab.wanted(request.request(), gpus);
                         yield wanted.size() == ids.size() && free.containsAll(wanted);
@@ -243,9 +267,9 @@ final class RefusalCheck {
                     // It depends on another holder, and on no free GPU.
                     case GpuRequest.With _ -> false;
                 };
-        long has = world.lab.heldBy(request.owner(), held);
+        double has = world.lab.heldBy(request.owner(), held);
         return enough
-                && has + world.lab.number(request.request(), gpus)
+                && has + world.lab.counted(request.request(), gpus)
                         <= world.lab.quota(request.owner());
     }
 }

@@ -58,6 +58,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         List<Gpu> gpus();
 
+        GpuTraits traits();
+
         /** The pods that a kubelet lists, by the UUIDs of their GPUs. */
         Map<String, Set<Origin.Pod>> pods();
 
@@ -164,7 +166,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             GpuTroubles.NONE,
                             MemoryUsers.UNKNOWN,
                             world::policy,
-                            () -> GpuTraits.UNKNOWN,
+                            world::traits,
                             machine,
                             new SimulatedPace(),
                             new DecisionLog(Optional.empty()));

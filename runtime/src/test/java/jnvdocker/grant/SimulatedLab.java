@@ -6,6 +6,8 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.BookingRule;
+import jnvdocker.lease.Connections;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
@@ -15,7 +17,9 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Subject;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.request.MemorySize;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -45,6 +49,12 @@ final class SimulatedLab {
     private static final BookingRule STRICT =
             new BookingRule(BookingRule.Kind.REFUSE, Duration.ofHours(1));
     private static final Owner ROOT = new Owner(0, "root");
+
+    /** Of each GPU, in bytes. */
+    static final long MEMORY = 40L << 30;
+
+    /** All but 512 MiB. */
+    static final long MOST_SHARED = MEMORY - (512L << 20);
 
     private final SimulatedWorld world;
 
@@ -237,11 +247,60 @@ final class SimulatedLab {
         booked = Optional.empty();
     }
 
-    long heldBy(Owner owner, Map<String, Lease> held) {
-        return held.values().stream().filter(it -> it.claim().owner().uid() == owner.uid()).count();
+    /** How many GPUs a user holds: of a party one, of shares as many as they are of the memory. */
+    double heldBy(Owner owner, Map<String, List<Lease>> held) {
+        return held.entrySet().stream()
+                .mapToDouble(gpu ->
+                        gpu.getValue().stream()
+                                .filter(it -> it.claim().owner().uid() == owner.uid())
+                                .mapToDouble(it -> part(it.claim().share()))
+                                .reduce(0, (one, other) -> Math.min(1, one + other)))
+                .sum();
     }
 
-    int number(GpuRequest request, List<Gpu> gpus) {
+    /** As how many GPUs one counts. */
+    static double part(Optional<MemorySize> share) {
+        return share.map(amount -> (double) amount.bytes() / MEMORY).orElse(1.0);
+    }
+
+    /** How much memory of each GPU is requested, if not all of it. */
+    static Optional<MemorySize> share(GpuRequest request) {
+        return request instanceof GpuRequest.Count(_, GpuFilter filter)
+                ? filter.share()
+                : Optional.empty();
+    }
+
+    /** The driver's report of the memory of each GPU. */
+    GpuTraits traits() {
+        return new GpuTraits(
+                Connections.UNKNOWN,
+                world.gpus.all().stream().collect(Collectors.toMap(gpu -> gpu, _ -> MEMORY)));
+    }
+
+    /** The GPUs that may be shared: all but the first. */
+    List<String> shareable() {
+        return world.gpus.all().stream().skip(1).toList();
+    }
+
+    /**
+     * Whether a GPU with these leases could have one more.
+     *
+     * @param share how much of it that needs; empty for all
+     */
+    boolean hasRoom(String gpu, List<Lease> leases, Optional<MemorySize> share) {
+        if (share.isEmpty() || leases.stream().anyMatch(it -> it.claim().share().isEmpty())) {
+            return leases.isEmpty();
+        }
+        long promised =
+                leases.stream().mapToLong(it -> it.claim().share().orElseThrow().bytes()).sum();
+        return shareable().contains(gpu) && promised + share.get().bytes() <= MOST_SHARED;
+    }
+
+    double counted(GpuRequest request, List<Gpu> gpus) {
+        return number(request, gpus) * part(share(request));
+    }
+
+    private int number(GpuRequest request, List<Gpu> gpus) {
         return switch (request) {
             case GpuRequest.None _, GpuRequest.With _ -> 0;
             case GpuRequest.All _ ->
@@ -255,6 +314,13 @@ final class SimulatedLab {
     Set<String> wanted(GpuRequest request, List<Gpu> gpus) {
         if (request instanceof GpuRequest.With) {
             return new HashSet<>();
+        }
+        if (share(request).isPresent()) {
+            List<String> shareable = shareable();
+            return gpus.stream()
+                    .map(Gpu::uuid)
+                    .filter(shareable::contains)
+                    .collect(Collectors.toSet());
         }
         if (!(request instanceof GpuRequest.Devices(List<String> ids))) {
             return gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
@@ -335,6 +401,7 @@ final class SimulatedLab {
                 new Limits(gpus, List.of(), List.of(), List.of(), wait, List.of(), List.of()),
                 policy.maxWaitsPerUser(),
                 policy.cordon(),
+                shareable(),
                 policy.allowUnmanaged(),
                 hold,
                 bookings,
@@ -389,6 +456,7 @@ final class SimulatedLab {
                         policy.limits(),
                         policy.maxWaitsPerUser(),
                         List.of(),
+                        policy.shareable(),
                         policy.allowUnmanaged(),
                         policy.holdAfterStop(),
                         policy.bookings(),

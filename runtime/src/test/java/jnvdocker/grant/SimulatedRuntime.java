@@ -315,7 +315,7 @@ final class SimulatedRuntime {
         Map<String, SimulatedWorld.User> users = new HashMap<>();
         for (Container it : containers) {
             if (it.lives() && !it.released && it.claim.isPresent()) {
-                var user = new SimulatedWorld.User(it, it.claim.get().party());
+                var user = new SimulatedWorld.User(it, SimulatedWorld.party(it.claim.get()));
                 for (ClaimedGpu gpu : it.claim.get().gpus()) {
                     var other = users.put(gpu.uuid(), user);
                     assertTrue(

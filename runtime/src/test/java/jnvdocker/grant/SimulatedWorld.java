@@ -7,6 +7,7 @@ import jnvdocker.grant.SimulatedContainer.State;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
@@ -89,9 +90,13 @@ final class SimulatedWorld
         given.put(claim.id(), claim);
     }
 
-    /** The party of a claim. */
+    /** The party of a claim; all shares are of one. */
     String party(String claim) {
-        return given.containsKey(claim) ? given.get(claim).party() : claim;
+        return given.containsKey(claim) ? party(given.get(claim)) : claim;
+    }
+
+    static String party(Claim claim) {
+        return claim.share().isPresent() ? "shares" : claim.party();
     }
 
     /**
@@ -164,6 +169,11 @@ final class SimulatedWorld
     public Map<String, Set<Origin.Pod>> pods() {
         pods.daemonStarted();
         return pods.listed();
+    }
+
+    @Override
+    public GpuTraits traits() {
+        return lab.traits();
     }
 
     @Override

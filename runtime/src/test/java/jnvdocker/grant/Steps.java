@@ -2,7 +2,9 @@ package jnvdocker.grant;
 
 import jnvdocker.grant.SimulatedClients.RunOptions;
 import jnvdocker.grant.SimulatedEngine.Mood;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.request.MemorySize;
 
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -209,6 +211,9 @@ final class Steps {
                         Tuple.of(1, new GpuRequest.Devices(List.of("1"))),
                         Tuple.of(1, new GpuRequest.Devices(List.of("0", "2"))),
                         Tuple.of(1, new GpuRequest.With("c0")),
+                        Tuple.of(2, share(1, 10)),
+                        Tuple.of(1, share(1, 25)),
+                        Tuple.of(1, share(2, 15)),
                         Tuple.of(3, SimulatedWorld.OWN));
         return Combinators.combine(request, SELDOM, MAYBE, SELDOM, SELDOM)
                 .as((wanted, createOnly, detached, always, remove) ->
@@ -266,12 +271,21 @@ final class Steps {
                         Tuple.of(1, new GpuRequest.All()),
                         Tuple.of(1, new GpuRequest.Devices(List.of("1"))),
                         Tuple.of(1, new GpuRequest.With("c0")),
+                        Tuple.of(2, share(1, 10)),
+                        Tuple.of(1, share(1, 25)),
+                        Tuple.of(1, share(2, 15)),
                         Tuple.of(3, SimulatedWorld.OWN));
         return Combinators.combine(WHICH, request)
                 .as((i, wanted) ->
                         new Step(
                                 "create runtime container " + i + " " + wanted,
                                 world -> world.runtime.create(i, wanted)));
+    }
+
+    /** A request for so many gigabytes of each of so many GPUs. */
+    private static GpuRequest share(int gpus, int amount) {
+        return new GpuRequest.Count(
+                gpus, GpuFilter.sharing(Optional.of(new MemorySize(amount, "G"))));
     }
 
     private static Arbitrary<Step> book() {
@@ -299,7 +313,9 @@ final class Steps {
                         Tuple.of(3, new GpuRequest.Count(2)),
                         Tuple.of(2, new GpuRequest.All()),
                         Tuple.of(2, new GpuRequest.Devices(List.of("1"))),
-                        Tuple.of(1, new GpuRequest.Devices(List.of("0", "2"))));
+                        Tuple.of(1, new GpuRequest.Devices(List.of("0", "2"))),
+                        Tuple.of(1, share(1, 25)),
+                        Tuple.of(1, share(2, 15)));
         Arbitrary<Optional<Duration>> limit =
                 Arbitraries.frequency(
                         Tuple.of(4, Optional.empty()),

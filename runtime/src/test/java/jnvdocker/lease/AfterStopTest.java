@@ -28,6 +28,7 @@ class AfterStopTest {
                     Limits.NONE,
                     1,
                     List.of(),
+                    List.of(),
                     false,
                     Optional.of(Duration.ofMinutes(15)),
                     BookingRule.NONE,

@@ -59,7 +59,7 @@ class BesideTest {
     void aContainerIsNamedAsDockerNamesItOrByItsClaim() throws RefusedException {
         for (String name : List.of("train-7", "cccccccccccc", "c".repeat(64), TRAIN.claim().id())) {
             assertEquals(
-                    new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN)),
+                    new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
                     of(name, ALICE, POLICY, TRAIN));
         }
         assertRefused(
@@ -93,7 +93,7 @@ class BesideTest {
     void ofOneNameTheUsersOwnCounts() throws RefusedException {
         Lease bobs = held(2, BOB, "train-7", C);
         assertEquals(
-                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN)),
+                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
                 of("train-7", ALICE, POLICY, bobs, TRAIN));
         Lease second = held(3, ALICE, "train-7", C);
         assertRefused(
@@ -152,7 +152,7 @@ class BesideTest {
                         false,
                         "/etc/jnvdocker/config.toml");
         assertEquals(
-                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN)),
+                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
                 of("train-7", ALICE, two, TRAIN));
         Lease other = beside(TRAIN, "222222222222");
         Holdings both = holdings(List.of(TRAIN, other), Map.of());

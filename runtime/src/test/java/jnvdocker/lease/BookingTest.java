@@ -52,6 +52,7 @@ class BookingTest {
                         Limits.NONE,
                         1,
                         List.of(),
+                        List.of(),
                         false,
                         Optional.empty(),
                         new BookingRule(kind, Duration.ofDays(7)),

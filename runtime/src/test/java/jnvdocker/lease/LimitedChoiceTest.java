@@ -48,6 +48,7 @@ class LimitedChoiceTest {
                         limits,
                         1,
                         List.of(),
+                        List.of(),
                         false,
                         Optional.empty(),
                         BookingRule.NONE,

@@ -16,10 +16,13 @@ import jnvdocker.grant.HistoryKeeper;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Share;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.request.MemorySize;
 
 import org.junit.jupiter.api.Test;
 
@@ -113,6 +116,37 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(List.of(use(ALICE, 14, 3, 3, 0, 7)), since(0).users());
         assertEquals(Duration.ofHours(8), since(3).total());
         assertEquals(Duration.ofHours(7), of(A, 0).total());
+    }
+
+    @Test
+    void aShareCountsAsItsPart() throws Exception {
+        Lease alices = share(0, ALICE, "10GiB");
+        share(0, BOB, "20GiB");
+        at(4);
+        assertEquals(List.of(use(BOB, 2, 1, 1, 1, 4), use(ALICE, 1, 1, 1, 1, 4)), since(0).users());
+        registry.end(alices, "seen");
+        at(8);
+        assertEquals(List.of(use(BOB, 4, 1, 1, 1, 8), use(ALICE, 1, 1, 1, 0, 4)), since(0).users());
+    }
+
+    /** A container with an amount of the 40 GiB of a GPU. */
+    private Lease share(int hour, Owner owner, String amount) throws Exception {
+        at(hour);
+        Share share = new Share(MemorySize.parse(amount).orElseThrow(), 40L << 30);
+        Claim whole = TestingLeases.claim(Claim.newId(), owner, A);
+        Claim claim =
+                new Claim(
+                        whole.id(),
+                        whole.origin(),
+                        owner,
+                        List.of(ClaimedGpu.of(A, Optional.of(share))),
+                        whole.created(),
+                        Optional.empty());
+        registry.decide(leases -> {
+            leases.add(claim, Optional.empty());
+            return null;
+        });
+        return TestingLeases.mount(registry, claim, "use", DOCKERD);
     }
 
     /** Another container of the user's, on the same GPUs. */

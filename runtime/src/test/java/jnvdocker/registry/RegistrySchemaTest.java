@@ -129,6 +129,42 @@ class RegistrySchemaTest {
     }
 
     @Test
+    void sharesOfOneGpuHaveTheirOwnHolders() throws Exception {
+        share(1, "GPU-a", 10, 40);
+        share(2, "GPU-a", 30, 40);
+        assertRefused("the GPU has not so much memory left", () -> share(3, "GPU-a", 1, 40));
+        end(1);
+        share(3, "GPU-a", 10, 40);
+    }
+
+    @Test
+    void aWholeGpuAndSharesOfItExcludeEachOther() throws Exception {
+        claim(4, "claim1");
+        share(1, "GPU-a", 10, 40);
+        assertRefused(ANOTHER, () -> hold(2, "GPU-a"));
+        // Neither does one party have both.
+        assertRefused(ANOTHER, () -> hold(4, "GPU-a"));
+        assertRefused(ANOTHER, () -> holdPart(2, "MIG-1", "GPU-a"));
+        end(1);
+        hold(2, "GPU-a");
+        assertRefused(ANOTHER, () -> share(3, "GPU-a", 10, 40));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"10, NULL, NULL", "NULL, 40, NULL", "0, 40, NULL", "10, 40, 'GPU-a'"})
+    void aShareIsOfTheMemoryOfAWholeGpu(String share, String memory, String parent) {
+        assertRefused(
+                "CHECK constraint failed",
+                () ->
+                        sql(
+                                "INSERT INTO lease_gpu (lease, gpu, share, memory, parent)"
+                                        + " VALUES (1, 'GPU-a', %s, %s, %s)",
+                                share,
+                                memory,
+                                parent.equals("NULL") ? parent : "'" + parent + "'"));
+    }
+
+    @Test
     void aClaimHasOneLiveLease() throws Exception {
         assertRefused(
                 UNIQUE,
@@ -167,10 +203,10 @@ class RegistrySchemaTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'"})
+    @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'", "share, 1"})
     void heldGpuCannotBeExchanged(String column, String value) throws Exception {
         hold(1, "GPU-a");
-        String literal = column.equals("lease") ? value : "'" + value + "'";
+        String literal = value.matches("[0-9]") ? value : "'" + value + "'";
         assertRefused(WITH_ITS_LEASE, () -> sql("UPDATE lease_gpu SET %s = %s", column, literal));
     }
 
@@ -260,6 +296,12 @@ class RegistrySchemaTest {
 
     private void hold(int lease, String gpu) throws RegistryException {
         sql("INSERT INTO lease_gpu (lease, gpu) VALUES (%d, '%s')", lease, gpu);
+    }
+
+    private void share(int lease, String gpu, int share, int memory) throws RegistryException {
+        sql(
+                "INSERT INTO lease_gpu (lease, gpu, share, memory) VALUES (%d, '%s', %d, %d)",
+                lease, gpu, share, memory);
     }
 
     private void holdPart(int lease, String part, String parent) throws RegistryException {

@@ -28,7 +28,10 @@ class GpuFilterTest {
         "H100, ?, false",
     })
     void modelIsAPartOfTheName(String part, String name, boolean allowed) {
-        assertEquals(allowed, new GpuFilter(Optional.empty(), Optional.of(part)).allowsModel(name));
+        assertEquals(
+                allowed,
+                new GpuFilter(Optional.empty(), Optional.of(part), Optional.empty())
+                        .allowsModel(name));
     }
 
     @Test

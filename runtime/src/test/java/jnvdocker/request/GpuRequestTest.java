@@ -54,6 +54,8 @@ final class GpuRequestTest {
                 "2,memory=40gb | count=2,memory=40G",
                 "memory=81559mib | count=1,memory=81559MiB",
                 "memory=80Gi | count=1,memory=80GiB",
+                "share=10G | count=1,share=10G",
+                "share=10gib,2,model=A100 | count=2,model=A100,share=10GiB",
                 "\"model= GeForce RTX 3090 \",count=3 | count=3,model=GeForce RTX 3090",
                 "model=a100,memory=500M,driver=nvidia | count=1,memory=500M,model=a100",
             })
@@ -73,6 +75,7 @@ final class GpuRequestTest {
                 "count=2,memory=40G,model=A100",
                 "with=train_7.b",
                 "memory=999999GiB",
+                "count=2,memory=40G,model=A100,share=10G",
                 "2,model=RTX 6000 Ada"
             })
     void spellingOfARequestIsReadBack(String value) throws Exception {
@@ -122,14 +125,21 @@ final class GpuRequestTest {
                 "memory=-1G | memory='-1G' is not an amount",
                 "memory=1000000M | memory='1000000M' is not an amount",
                 "memory=40T | memory='40T' is not an amount",
+                "share=10 | share='10' is not an amount of memory: write a number from 1 to",
+                "share=1G,share=2G | 'share' is given more than once",
+                "all,share=10G | memory, model and share in 'all,share=10G' need a number of GPUs:",
+                "device=0,share=10G | memory, model and share in 'device=0,share=10G' cannot be",
+                "with=train-7,share=10G | with in 'with=train-7,share=10G' means all GPUs",
                 "model= | model='' is not a part of a model's name: write one",
                 "model=a*b | model='a*b' is not a part",
                 "memory=1G,memory=2G | 'memory' is given more than once",
                 "\"memory=1G,2\" | memory='1G,2' is not an amount",
-                "all,memory=40G | memory and model in 'all,memory=40G' need a number of GPUs:",
-                "count=0,model=A100 | memory and model in 'count=0,model=A100' need a number",
-                "-1,model=A100 | memory and model in '-1,model=A100' need a number",
-                "device=0,model=A100 | memory and model in 'device=0,model=A100' cannot be"
+                "all,memory=40G | memory, model and share in 'all,memory=40G' need a number of"
+                        + " GPUs:",
+                "count=0,model=A100 | memory, model and share in 'count=0,model=A100' need a"
+                        + " number",
+                "-1,model=A100 | memory, model and share in '-1,model=A100' need a number",
+                "device=0,model=A100 | memory, model and share in 'device=0,model=A100' cannot be"
                         + " combined with the names of GPUs:",
                 "=1 | unknown key '',",
             })

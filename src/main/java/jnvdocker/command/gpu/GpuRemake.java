@@ -16,6 +16,7 @@ import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -158,13 +159,13 @@ final class GpuRemake implements Callable<Integer>, Successor {
         return old.path("Config").path("Labels").path(ClaimNames.CLAIM_LABEL).asText();
     }
 
-    private static int asBefore(Optional<Claim> claim, String name) throws RefusedException {
-        return claim.orElseThrow(() ->
+    private static GpuRequest asBefore(Optional<Claim> claim, String name) throws RefusedException {
+        Claim its =
+                claim.orElseThrow(() ->
                         new RefusedException(
                                 "container " + Quote.shown(name) + " has had no GPUs of ours",
-                                "say how many it is to have: --gpus 1"))
-                .gpus()
-                .size();
+                                "say how many it is to have: --gpus 1"));
+        return new GpuRequest.Count(its.gpus().size(), GpuFilter.sharing(its.share()));
     }
 
     /**

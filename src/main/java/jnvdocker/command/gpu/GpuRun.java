@@ -67,7 +67,9 @@ final class GpuRun implements Callable<Integer>, Successor {
             paramLabel = "GPUS",
             description =
                     "all, none, a number or device=<ids>, as for docker, a number of a kind, as"
-                            + " count=2,memory=40G,model=A100, or with=<container>; default:"
+                            + " count=2,memory=40G,model=A100, share=10G for a part of one that"
+                            + " may be shared (accounted, not enforced), or with=<container>;"
+                            + " default:"
                             + " NV_GPU, else 1.")
     private String gpus;
 

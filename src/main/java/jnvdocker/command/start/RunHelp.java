@@ -15,7 +15,9 @@ public final class RunHelp {
                   --gpus all|none|N|device=IDS   N free GPUs, or certain ones by index, UUID (or its
                                                  beginning) or PCI address. N of a kind:
                                                  count=N,memory=40G,model=A100. Those of another
-                                                 container of yours: with=NAME
+                                                 container of yours: with=NAME. A part of the
+                                                 memory of one that may be shared, accounted and
+                                                 not enforced: share=10G
                   --gpu-wait[=DURATION]          Wait for GPUs that are held by others. This command
                                                  loses its place in the queue when it ends, or its
                                                  terminal hangs up: keep it in tmux or under nohup

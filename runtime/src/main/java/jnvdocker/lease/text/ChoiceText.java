@@ -32,8 +32,11 @@ public final class ChoiceText {
     /** The holders of the requested GPUs. */
     public static String reason(GpuChoice.Busy busy) {
         return switch (busy) {
-            case GpuChoice.OverQuota(int requested, Quota.ForNow excess) ->
+            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.ForNow excess) ->
                     requested(requested) + ", but " + QuotaText.why(excess);
+            case GpuChoice.Taken(GpuRequest.Count count, _, _, _, _, _)
+                    when count.filter().share().isPresent() ->
+                    ShareText.reason(count, (GpuChoice.Taken) busy);
             case GpuChoice.Taken taken ->
                     before(taken)
                             + LeaseText.taken(
@@ -82,23 +85,30 @@ public final class ChoiceText {
                             taken.free().isEmpty()
                                     ? wait
                                     : "try --gpus 1 (free: " + indices(taken.free()) + ")");
-            case GpuChoice.OverQuota(int requested, Quota.ForNow excess) ->
+            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.ForNow excess) ->
                     new Refusal(
-                            start + subject(request, requested) + ", and " + QuotaText.why(excess),
+                            start
+                                    + subject(request, requested.gpus())
+                                    + ", and "
+                                    + QuotaText.why(excess),
                             switch (excess) {
                                 case Quota.TooMany many ->
-                                        many.left() > 0
+                                        many.allowsMore()
                                                 ? "try --gpus 1"
                                                 : wait + ", or stop one of them";
                                 case Quota.NoHours _ -> wait;
                             });
-            case GpuChoice.NeverAllowed(int requested, Quota.ForGood excess) ->
+            case GpuChoice.NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) ->
                     new Refusal(
-                            start + subject(request, requested) + ", and " + QuotaText.why(excess),
+                            start
+                                    + subject(request, requested.gpus())
+                                    + ", and "
+                                    + QuotaText.why(excess),
                             excess instanceof Quota.Never never && never.limit().limit() > 0
                                     ? "try --gpus 1"
                                     : QuotaText.remedy(excess));
             case GpuChoice.NotBeside _,
+                    GpuChoice.NotShared _,
                     GpuChoice.TooFew _,
                     GpuChoice.Unclear _,
                     GpuChoice.NoGpu _,
@@ -145,8 +155,10 @@ public final class ChoiceText {
 
     private static String remedy(GpuChoice.Busy busy, String wait) {
         return switch (busy) {
-            case GpuChoice.OverQuota(_, Quota.TooMany many) ->
-                    wait + ", or stop one of them" + (many.left() > 0 ? ", or request fewer" : "");
+            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.TooMany many) ->
+                    wait
+                            + ", or stop one of them"
+                            + (many.allowsMore() ? ", or request " + less(requested) : "");
             case GpuChoice.OverQuota(_, Quota.NoHours _) -> wait;
             case GpuChoice.Taken taken ->
                     taken.request() instanceof GpuRequest.With
@@ -155,9 +167,15 @@ public final class ChoiceText {
         };
     }
 
+    private static String less(GpuRequest.Count requested) {
+        return requested.filter().share().isPresent() ? "less" : "fewer";
+    }
+
     private static String instead(GpuChoice.Taken taken) {
         List<Gpu> free = taken.free();
         return switch (taken.request()) {
+            case GpuRequest.Count count when count.filter().share().isPresent() ->
+                    sooner(taken) + ", or request less";
             case GpuRequest.Count _ -> sooner(taken) + (free.isEmpty() ? "" : ", or request fewer");
             case GpuRequest.Devices _ when taken.busy().size() == 1 ->
                     sooner(taken) + elsewhere(free, ", or take another");
@@ -183,11 +201,12 @@ public final class ChoiceText {
     /** The reason why a request cannot be met as things are. */
     public static Refusal refusal(GpuChoice.Impossible why) {
         return switch (why) {
-            case GpuChoice.NeverAllowed(int requested, Quota.ForGood excess) ->
+            case GpuChoice.NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) ->
                     new Refusal(
                             requested(requested) + ", but " + QuotaText.why(excess),
                             QuotaText.remedy(excess));
             case GpuChoice.NotBeside none -> notBeside(none);
+            case GpuChoice.NotShared none -> ShareText.refusal(none);
             case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", REMEDY);
             case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
             case GpuChoice.Nameless(Gpu gpu) ->
@@ -239,9 +258,12 @@ public final class ChoiceText {
                         + ": "
                         + LeaseText.held(lease.claim().gpus(), List.of(lease))
                         + ", and cannot be given to this one, too",
-                lease.claim().origin().isScheduled()
-                        ? "the scheduler that has given them alone decides"
-                        : "name a container or process of your own whose GPUs this one may have");
+                lease.claim().share().isPresent()
+                        ? "request a share of its own, as in --gpus share=10G"
+                        : lease.claim().origin().isScheduled()
+                                ? "the scheduler that has given them alone decides"
+                                : "name a container or process of your own whose GPUs this one may"
+                                        + " have");
     }
 
     /** {@code only 7 GPUs are in service: GPU 7 is cordoned by root since 09:12 (RMA)}. */
@@ -271,10 +293,6 @@ public final class ChoiceText {
                                 + (entry.getValue().size() == 1 ? " is " : " are ")
                                 + entry.getKey())
                 .collect(Collectors.joining(", ", start, ""));
-    }
-
-    private static String requested(int count) {
-        return requested(new GpuRequest.Count(count));
     }
 
     private static String requested(GpuRequest.Count count) {

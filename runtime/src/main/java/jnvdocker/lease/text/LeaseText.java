@@ -149,6 +149,7 @@ public final class LeaseText {
     private static String heldBy(Lease lease) {
         return (lease.isReservation() ? "reserved by " : "held by ")
                 + holder(lease)
+                + lease.claim().share().map(share -> " (share of " + share + ")").orElse("")
                 + " since "
                 + time(lease.since());
     }
@@ -178,7 +179,7 @@ public final class LeaseText {
     }
 
     /** As many of them as are shown. */
-    private static List<String> some(List<String> clauses) {
+    static List<String> some(List<String> clauses) {
         int more = clauses.size() - NAMED;
         return more <= 0
                 ? clauses
@@ -329,16 +330,22 @@ public final class LeaseText {
         Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
         for (ClaimedGpu gpu : gpus) {
             if (leases.stream().noneMatch(lease -> lease.excludes(gpu))) {
-                unmanaged
-                        .first(gpu.uuid())
-                        .map(LeaseText::usedBy)
-                        .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(KeptText::of))
+                withoutLease(gpu, unmanaged, kept)
                         .ifPresent(
                                 by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
             }
         }
         others.forEach((by, its) -> clauses.add(clause(its, by)));
         return some(clauses);
+    }
+
+    /** {@code used by bob's process python3 (pid 4711), …}, or for which user a GPU is kept. */
+    static Optional<String> withoutLease(
+            ClaimedGpu gpu, UnmanagedUses unmanaged, Map<String, Kept> kept) {
+        return unmanaged
+                .first(gpu.uuid())
+                .map(LeaseText::usedBy)
+                .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(KeptText::of));
     }
 
     /** {@code GPU 2 (GPU-5c1a3009) has just disappeared}. */

@@ -10,8 +10,11 @@ import jnvdocker.lease.Subject;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 
+import java.text.DecimalFormat;
+import java.text.DecimalFormatSymbols;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Says what users may have. */
@@ -29,8 +32,7 @@ public final class QuotaText {
                             + " may have "
                             + (rule.limit() == 0 ? "no GPU" : rule.limit() + " at a time")
                             + key(rule);
-            case Quota.TooMany(Owner owner, List<Lease> leases, Rule<Integer> rule, _) ->
-                    tooMany(owner, leases, rule);
+            case Quota.TooMany many -> tooMany(many);
             case Quota.NoHours(Owner owner, Allowance.Spent spent) ->
                     Quote.shown(owner.name())
                             + " has used the "
@@ -66,14 +68,16 @@ public final class QuotaText {
         };
     }
 
-    private static String tooMany(Owner owner, List<Lease> leases, Rule<Integer> rule) {
+    private static String tooMany(Quota.TooMany many) {
+        Rule<Integer> rule = many.limit();
+        List<Lease> leases = many.leases();
         // Those that several of the leases have count once.
         Map<String, ClaimedGpu> gpus = new LinkedHashMap<>();
         leases.forEach(
                 lease -> lease.claim().gpus().forEach(gpu -> gpus.putIfAbsent(gpu.uuid(), gpu)));
-        return Quote.shown(owner.name())
+        return Quote.shown(many.owner().name())
                 + " has "
-                + gpus.size()
+                + number(many.has())
                 + " of the "
                 + rule.limit()
                 + " that "
@@ -82,6 +86,12 @@ public final class QuotaText {
                 + key(rule)
                 + ": "
                 + LeaseText.held(List.copyOf(gpus.values()), leases);
+    }
+
+    /** {@code 2}, or {@code 1.25}: a share is a part of a GPU. */
+    public static String number(double gpus) {
+        return new DecimalFormat("0.##", DecimalFormatSymbols.getInstance(Locale.ROOT))
+                .format(gpus);
     }
 
     /** {@code (max_wait in /etc/jnvdocker/config.toml)}. */

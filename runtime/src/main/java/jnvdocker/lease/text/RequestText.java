@@ -11,16 +11,20 @@ import java.util.List;
 final class RequestText {
     private RequestText() {}
 
-    /** {@code 2 GPUs of model A100 with at least 40 GB of memory}. */
+    /** {@code 2 GPUs of model A100 with at least 40 GB of memory}, {@code 10G of 1 GPU}. */
     static String gpus(GpuRequest.Count request) {
         return gpus(request.gpus(), request.filter());
     }
 
     static String gpus(int count, GpuFilter filter) {
-        return (count == 1 ? "1 GPU" : count + " GPUs") + condition(filter);
+        return filter.share()
+                        .map(share -> share + (count == 1 ? " of " : " of each of "))
+                        .orElse("")
+                + (count == 1 ? "1 GPU" : count + " GPUs")
+                + condition(filter);
     }
 
-    private static String condition(GpuFilter filter) {
+    static String condition(GpuFilter filter) {
         return filter.model().map(model -> " of model " + model).orElse("")
                 + filter.memory()
                         .map(memory -> " with at least " + memory.words() + " of memory")

@@ -307,8 +307,8 @@ public final class GpuWishes {
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
                     source.words() + " is " + Quote.quoted(value) + ", which is not a valid value",
-                    "write all, none, a number, device=<ids>, count=2,memory=40G or"
-                            + " with=<container>");
+                    "write all, none, a number, device=<ids>, count=2,memory=40G,"
+                            + " share=10G or with=<container>");
         }
     }
 
