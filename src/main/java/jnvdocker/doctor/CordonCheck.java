@@ -1,13 +1,15 @@
 package jnvdocker.doctor;
 
 import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 
-/** Finds cordons in the configuration that match no GPU. */
+/** Finds cordoned and shareable GPUs in the configuration that this host does not have. */
 final class CordonCheck implements Check {
     private final Host host;
     private final Leases leases;
@@ -26,10 +28,18 @@ final class CordonCheck implements Check {
 
     @Override
     public List<Finding> findings() throws IOException {
-        List<String> unknown = leases.cordonsNothing(HostDriver.read(host).gpus());
-        if (unknown.isEmpty()) {
-            return List.of(Finding.ok("every GPU under cordon in the configuration is present"));
+        List<Gpu> gpus = HostDriver.read(host).gpus();
+        List<Finding> findings = new ArrayList<>();
+        add("cordon", leases.cordonsNothing(gpus), findings);
+        add("shareable", leases.sharesNothing(gpus), findings);
+        return findings.isEmpty()
+                ? List.of(Finding.ok("every GPU under cordon in the configuration is present"))
+                : findings;
+    }
+
+    private void add(String key, List<String> unknown, List<Finding> findings) {
+        if (!unknown.isEmpty()) {
+            findings.add(ConfiguredGpus.unknown(unknown, key, daemon));
         }
-        return List.of(ConfiguredGpus.unknown(unknown, "cordon", daemon));
     }
 }

@@ -75,12 +75,19 @@ final class GpuSamples {
                         status.gpu().part().map(Part::parent).orElse("")),
                 1);
         samples.add(Metric.STATE, with(status.state().name()), 1);
+        addLease(status);
+        status.idleSince().ifPresent(since -> samples.add(Metric.FREE_SINCE, gpu, seconds(since)));
+    }
+
+    void addLease(GpuStatus status) {
         status.lease()
                 .ifPresent(lease -> samples.add(Metric.LEASE_START, held, seconds(lease.since())));
         status.lease()
                 .flatMap(Lease::due)
                 .ifPresent(due -> samples.add(Metric.LEASE_DUE, held, seconds(due)));
-        status.idleSince().ifPresent(since -> samples.add(Metric.FREE_SINCE, gpu, seconds(since)));
+        status.share()
+                .ifPresent(
+                        share -> samples.add(Metric.SHARE, held, (double) share.amount().bytes()));
     }
 
     void addIdle(IdleHolder holder) {

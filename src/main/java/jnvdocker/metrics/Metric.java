@@ -58,6 +58,11 @@ enum Metric {
             GAUGE,
             Of.HELD,
             "Time at which the GPU's lease ends, or should have ended, in Unix time"),
+    SHARE(
+            "gpu_share_bytes",
+            GAUGE,
+            Of.HELD,
+            "Memory of a shared GPU that is promised to the holder"),
     IDLE_SINCE(
             "gpu_idle_since_time_seconds",
             GAUGE,

@@ -145,6 +145,7 @@ public final class MetricsPage implements WebPages {
         for (GpuStatus gpu : gpus) {
             GpuSamples its = new GpuSamples(samples, gpu);
             its.addStatus(gpu);
+            gpu.others().forEach(other -> new GpuSamples(samples, other).addLease(other));
             holders.stream().filter(it -> isOf(it, gpu)).forEach(its::addIdle);
             Optional.ofNullable(read.get(gpu.gpu().pciAddress()))
                     .map(reading -> reading.of(gpu.gpu()))

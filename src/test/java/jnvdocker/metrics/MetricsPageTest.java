@@ -16,7 +16,9 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.idle.IdleHolders;
+import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Connections;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.LeasePolicy;
@@ -115,17 +117,30 @@ class MetricsPageTest {
                                 new NoUses(),
                                 GpuTroubles.NONE,
                                 MemoryUsers.UNKNOWN,
+                                MetricsPageTest::policy,
                                 () ->
-                                        new LeasePolicy(
-                                                OptionalInt.of(2),
-                                                Optional.empty(),
-                                                List.of(),
-                                                false,
-                                                "config.toml"),
-                                () -> GpuTraits.UNKNOWN,
+                                        new GpuTraits(
+                                                Connections.UNKNOWN,
+                                                Map.of(UUID.formatted(0), 40L << 30)),
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));
+    }
+
+    /** Each user may have two GPUs, and GPU 0 may be shared. */
+    private static LeasePolicy policy() {
+        LeasePolicy usual =
+                new LeasePolicy(
+                        OptionalInt.of(2), Optional.empty(), List.of(), false, "config.toml");
+        return new LeasePolicy(
+                usual.limits(),
+                usual.maxWaitsPerUser(),
+                List.of(),
+                List.of("0"),
+                false,
+                Optional.empty(),
+                BookingRule.NONE,
+                usual.file());
     }
 
     @AfterEach
@@ -333,10 +348,17 @@ class MetricsPageTest {
 
     @Test
     void everyMetricOfTheListIsReported() throws Exception {
-        idle.add(idle(claim("device=0")));
+        idle.add(idle(claim("share=10G")));
+        claim("share=1G");
         parts.leases().cancel(claim("device=1"));
         readings.put("0000:00:00.0", full());
         List<String> lines = lines(true);
+        assertEquals(
+                List.of("1.0E10", "1.0E9"),
+                samples(lines, Metric.SHARE.fullName()).stream()
+                        .map(line -> line.substring(line.lastIndexOf(' ') + 1))
+                        .sorted()
+                        .toList());
         TreeSet<String> expected = new TreeSet<>();
         for (Metric metric : Metric.values()) {
             expected.add(metric.fullName());

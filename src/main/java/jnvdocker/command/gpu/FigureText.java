@@ -37,6 +37,11 @@ final class FigureText {
                 .orElse(UNKNOWN);
     }
 
+    /** Returns {@code 8.1/9.3 GiB}. */
+    static String used(long bytes, long of) {
+        return String.format(Locale.ROOT, "%.1f/%.1f GiB", bytes / GIB, of / GIB);
+    }
+
     private static String text(OptionalInt number, String unit) {
         return number.isPresent() ? number.getAsInt() + unit : UNKNOWN;
     }

@@ -10,6 +10,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuFigures;
 
 import java.time.Instant;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -31,6 +32,8 @@ record GpuJson(
         String due,
         boolean overdue,
         @JsonUnwrapped HolderJson holder,
+        Long shareBytes,
+        List<LeaseJson> shares,
         FiguresJson figures,
         GpuNotes.IdleJson idle,
         String note) {
@@ -67,6 +70,8 @@ record GpuJson(
         boolean missing = status.state() == GpuStatus.State.MISSING;
         boolean known = gpu.isIdentified();
         Optional<Lease> lease = status.lease();
+        int holders = status.each().size();
+        String note = (holders > 1 ? status.noting("shared by " + holders) : status).note();
         return new GpuJson(
                 gpu.index(),
                 gpu.part().map(Part::number).orElse(null),
@@ -82,9 +87,14 @@ record GpuJson(
                 lease.flatMap(Lease::due).map(Instant::toString).orElse(null),
                 lease.filter(it -> it.isOverdue(Instant.now())).isPresent(),
                 holder(status),
+                status.share().map(its -> its.amount().bytes()).orElse(null),
+                status.each().stream()
+                        .filter(its -> its.share().isPresent())
+                        .map(its -> LeaseJson.begun(its.lease().orElseThrow(), its.state()))
+                        .toList(),
                 notes.figures(gpu).map(FiguresJson::of).orElse(null),
                 notes.of(status).map(GpuNotes.IdleJson::of).orElse(null),
-                status.note().isEmpty() ? null : status.note());
+                note.isEmpty() ? null : note);
     }
 
     static HolderJson holder(GpuStatus status) {

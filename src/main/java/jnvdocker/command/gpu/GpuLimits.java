@@ -126,7 +126,7 @@ final class GpuLimits implements Callable<Integer> {
                 return "-";
             }
             return until == null
-                    ? String.valueOf(used.intValue())
+                    ? QuotaText.number(used)
                     : String.format(Locale.ROOT, "%.1f", used);
         }
     }
@@ -147,7 +147,7 @@ final class GpuLimits implements Callable<Integer> {
                                                 "gpus",
                                                 (long) rule.limit(),
                                                 null,
-                                                (double) standing.gpus(),
+                                                standing.gpus(),
                                                 null,
                                                 rule.key())),
                         allowance

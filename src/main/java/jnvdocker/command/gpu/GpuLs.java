@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -75,8 +76,9 @@ final class GpuLs implements Callable<Integer> {
             out.println(watch.json(gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList()));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
         } else {
-            List<Lease> held = gpus.stream().flatMap(gpu -> gpu.lease().stream()).toList();
-            table(gpus, leases.tenures(held), notes).lines(screen).forEach(out::println);
+            table(gpus, leases.tenures(held(gpus)), notes, GpuLs::share)
+                    .lines(screen)
+                    .forEach(out::println);
             queue(leases.waiting().size()).ifPresent(out::println);
             leases.unwrittenEnd().ifPresent(out::println);
         }
@@ -98,11 +100,28 @@ final class GpuLs implements Callable<Integer> {
                 : ExitCode.WRONG.code();
     }
 
+    /** The leases that are shown. */
+    static List<Lease> held(List<GpuStatus> gpus) {
+        return gpus.stream()
+                .flatMap(gpu -> gpu.each().stream())
+                .flatMap(gpu -> gpu.lease().stream())
+                .toList();
+    }
+
     /**
+     * A row for each GPU, and each share of a shared one.
+     *
      * @param tenures the tenures of their leases, by number
      * @param notes whose figures are columns, if there are any
+     * @param share describes a share
      */
-    static TextTable table(List<GpuStatus> gpus, Map<Long, Tenure> tenures, GpuNotes notes) {
+    static TextTable table(
+            List<GpuStatus> gpus,
+            Map<Long, Tenure> tenures,
+            GpuNotes notes,
+            Function<GpuStatus, String> share) {
+        List<GpuStatus> rows = gpus.stream().flatMap(gpu -> gpu.each().stream()).toList();
+        boolean shared = rows.stream().anyMatch(row -> row.share().isPresent());
         boolean figures =
                 notes.readings().values().stream().anyMatch(it -> it.figures().isPresent());
         List<Column> columns =
@@ -115,12 +134,15 @@ final class GpuLs implements Callable<Integer> {
                                 Column.of("USER"),
                                 new Column("CONTAINER", Column.Cut.LAST),
                                 Column.of("AGE")));
+        if (shared) {
+            columns.add(Column.of("SHARE"));
+        }
         if (figures) {
             FigureText.TITLES.forEach(title -> columns.add(Column.figure(title)));
         }
         columns.add(Column.note("NOTE"));
         TextTable table = new TextTable(columns.toArray(Column[]::new));
-        for (GpuStatus status : gpus) {
+        for (GpuStatus status : rows) {
             Gpu gpu = status.gpu();
             String state = status.state().toString();
             Optional<Tenure> tenure = status.lease().map(lease -> tenures.get(lease.id()));
@@ -134,6 +156,9 @@ final class GpuLs implements Callable<Integer> {
                                     user(status),
                                     container(status),
                                     age(tenure.map(Tenure::since), status, notes.now())));
+            if (shared) {
+                cells.add(status.share().isPresent() ? share.apply(status) : "-");
+            }
             if (figures) {
                 cells.addAll(FigureText.cells(notes.figures(gpu)));
             }
@@ -151,6 +176,11 @@ final class GpuLs implements Callable<Integer> {
                         waiting
                                 + (waiting == 1 ? " client waits" : " clients wait")
                                 + " for GPUs: jnvdocker gpu queue");
+    }
+
+    /** The amount that is promised. */
+    static String share(GpuStatus status) {
+        return status.share().orElseThrow().amount().toString();
     }
 
     static String user(GpuStatus status) {

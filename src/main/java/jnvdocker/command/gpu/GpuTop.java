@@ -3,7 +3,7 @@ package jnvdocker.command.gpu;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Leases.GpuProcess;
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Lease;
+import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.posix.Posix;
@@ -29,7 +29,9 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 
 @Command(
         name = GpuTop.NAME,
@@ -82,15 +84,60 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
         if (json) {
             out.println(watch.json(TopJson.of(activity, notes)));
         } else {
-            List<Lease> held =
-                    activity.gpus().stream().flatMap(gpu -> gpu.lease().stream()).toList();
-            GpuLs.table(notes.on(activity.gpus()), leases.tenures(held), notes)
+            Shares shares = new Shares(activity.processes(), it -> memory(it, notes));
+            List<GpuStatus> gpus =
+                    notes.on(activity.gpus()).stream().map(shares::noteExcess).toList();
+            GpuLs.table(gpus, leases.tenures(GpuLs.held(gpus)), notes, shares::text)
                     .lines(screen)
                     .forEach(out::println);
             out.println();
             lines(activity.processes(), notes, screen).forEach(out::println);
         }
         return ExitCode.OK.code();
+    }
+
+    private static OptionalLong memory(GpuProcess process, GpuNotes notes) {
+        return notes.process(process)
+                .map(GpuFigures.GpuProcess::memory)
+                .orElse(OptionalLong.empty());
+    }
+
+    /**
+     * The use of shares.
+     *
+     * @param memory of a process, in bytes; empty where NVML does not report it
+     */
+    record Shares(List<GpuProcess> processes, Function<GpuProcess, OptionalLong> memory) {
+        /** Returns {@code 8.1/9.3 GiB}, used and promised; {@code 10G} if the use is not known. */
+        String text(GpuStatus status) {
+            OptionalLong used = used(status);
+            return used.isPresent()
+                    ? FigureText.used(used.getAsLong(), promised(status))
+                    : GpuLs.share(status);
+        }
+
+        GpuStatus noteExcess(GpuStatus status) {
+            return noted(status).beside(status.others().stream().map(this::noted).toList());
+        }
+
+        private GpuStatus noted(GpuStatus status) {
+            return status.share().isPresent() && used(status).orElse(0) > promised(status)
+                    ? status.noting("uses more than its share")
+                    : status;
+        }
+
+        private static long promised(GpuStatus status) {
+            return status.share().orElseThrow().amount().bytes();
+        }
+
+        /** Empty where NVML reports the memory of none of its processes. */
+        private OptionalLong used(GpuStatus status) {
+            return processes.stream()
+                    .filter(it -> it.use().gpu().equals(status.gpu()))
+                    .filter(it -> it.lease().equals(status.lease()))
+                    .flatMapToLong(it -> memory.apply(it).stream())
+                    .reduce(Long::sum);
+        }
     }
 
     static List<String> lines(List<GpuProcess> processes, GpuNotes notes, Screen screen) {

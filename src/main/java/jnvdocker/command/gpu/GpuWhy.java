@@ -11,10 +11,12 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Share;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
+import jnvdocker.request.MemorySize;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.words.Quote;
@@ -256,6 +258,26 @@ final class GpuWhy implements Callable<Integer> {
         for (Lease other : leases.beside(lease)) {
             sentences.add("It " + LeaseText.held(other) + ", too.");
         }
+        status.share().ifPresent(_ -> sentences.addAll(shared(status)));
+        return sentences;
+    }
+
+    /** Names the other holders of a shared GPU, and what a share is worth. */
+    private static List<String> shared(GpuStatus status) {
+        List<Share> shares = status.each().stream().flatMap(each -> each.share().stream()).toList();
+        long limit = Share.limit(shares.getFirst().memory());
+        long left = Math.max(0, limit - Share.sum(shares));
+        List<String> sentences = new ArrayList<>();
+        for (GpuStatus other : status.others()) {
+            sentences.add("It " + LeaseText.held(other.lease().orElseThrow()) + ", too.");
+        }
+        sentences.add(
+                "It is shared, and "
+                        + MemorySize.rounded(left)
+                        + " of "
+                        + MemorySize.rounded(limit)
+                        + " are left. Shares are accounted, and not enforced: a program can use"
+                        + " more than its share.");
         return sentences;
     }
 

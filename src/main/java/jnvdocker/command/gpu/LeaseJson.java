@@ -34,14 +34,16 @@ record LeaseJson(
         List<Device> gpus) {
 
     /** A GPU as it was claimed. */
-    record Device(int index, Integer instance, String uuid, String parent, String node) {
+    record Device(
+            int index, Integer instance, String uuid, String parent, String node, Long shareBytes) {
         static Device of(ClaimedGpu gpu) {
             return new Device(
                     gpu.index(),
                     gpu.part().map(Part::number).orElse(null),
                     gpu.uuid(),
                     gpu.part().map(Part::parent).orElse(null),
-                    gpu.node());
+                    gpu.node(),
+                    gpu.share().map(its -> its.amount().bytes()).orElse(null));
         }
     }
 

@@ -132,7 +132,7 @@ class GpuIdleTest {
     void listOfGpusHasTheNote() {
         List<GpuStatus> noted = NOTES.on(List.of(status(2, TRAIN, GpuStatus.State.HELD, "")));
         String line =
-                GpuLs.table(noted, Map.of(1L, new Tenure(Samples.AT_NINE, 0)), NOTES)
+                GpuLs.table(noted, Map.of(1L, new Tenure(Samples.AT_NINE, 0)), NOTES, GpuLs::share)
                         .lines(Screen.NONE)
                         .getLast();
         assertTrue(line.endsWith("   3h    no process has had it open for 3h"), line);

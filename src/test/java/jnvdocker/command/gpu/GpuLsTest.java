@@ -35,7 +35,8 @@ class GpuLsTest {
                 Map.of(
                         1L, new Tenure(Samples.AT_NINE.minus(Duration.ofDays(2)), 3),
                         2L, new Tenure(Samples.AT_NINE, 0)),
-                new GpuNotes(List.of(), readings, Samples.NOW));
+                new GpuNotes(List.of(), readings, Samples.NOW),
+                GpuLs::share);
     }
 
     @Test

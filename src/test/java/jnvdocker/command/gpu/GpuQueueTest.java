@@ -90,7 +90,8 @@ class GpuQueueTest {
         JsonSchemas.check("gpu-queue", Json.text(queue));
         assertEquals(
                 "{'place':1,'user':'alice','uid':1000,'asks_for':'2"
-                        + " GPUs','count':2,'memory':null,'model':null,'gpus':null,"
+                        + " GPUs','count':2,'memory':null,'model':null,'share_bytes':null,"
+                        + "'gpus':null,"
                         + "'image':'nvidia/cuda','command':null,'task':null,"
                         + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null}",
                 Json.line(queue.get(0)).replace('"', '\''));

@@ -42,6 +42,8 @@ class LeaseJsonTest {
                     "command",
                     "pod",
                     "pid",
+                    "share_bytes",
+                    "shares",
                     "figures",
                     "idle",
                     "note");
