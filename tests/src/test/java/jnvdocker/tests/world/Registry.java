@@ -104,13 +104,14 @@ public final class Registry {
                 rows("SELECT id FROM claim WHERE forgotten IS NULL", row -> row.getString(1)));
     }
 
-    /** UUIDs of GPUs that more than one party of claims holds. */
+    /** UUIDs of GPUs that more than one party of claims holds, unless these are shares that fit. */
     public List<String> heldTwice() {
         return rows(
                 """
                 SELECT gpu FROM lease_gpu JOIN lease ON lease.id = lease
                   JOIN claim ON claim.id = claim
-                WHERE until IS NULL GROUP BY gpu HAVING count(DISTINCT party) > 1\
+                WHERE until IS NULL GROUP BY gpu HAVING count(DISTINCT party) > 1
+                  AND (count(share) < count(*) OR total(share) > max(memory))\
                 """,
                 row -> row.getString(1));
     }
