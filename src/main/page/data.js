@@ -10,7 +10,7 @@
  *   overdue: boolean, claim: string|null, user: string|null, uid: number|null,
  *   container_id: string|null, container_name: string|null, image: string|null,
  *   command: string|null, pod: string|null, pid: number|null, figures: Figures|null,
- *   idle: Idle|null, note: string|null}} Gpu
+ *   idle: Idle|null, note: string|null, shares: Lease[]}} Gpu
  * @typedef {{lease: number, state: string, since: string, until: string|null,
  *   evidence: string|null, user: string, container_name: string|null, container_id: string|null,
  *   image: string|null, command: string|null, pod: string|null,

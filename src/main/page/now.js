@@ -119,13 +119,14 @@ async function toggle(entry, gpu) {
  */
 function update(entry, gpu, mixed) {
   const held = gpu.lease !== null || gpu.state === "unmanaged";
+  const holders = gpu.shares.length > 0 ? gpu.shares : [gpu];
   entry.row.className = gpu.state;
   fill(entry.button, number(gpu), el("span", { class: "hidden" }, ": explain GPU ", number(gpu)));
   const cells = entry.cells.slice(1);
   const contents = [
     [stateMark(gpu.state), mixed && gpu.model !== null && el("span", { class: "model" }, model(gpu.model))],
-    [held ? (gpu.user ?? "–") : "–"],
-    [held ? el("span", { title: gpu.image ?? "" }, holding(gpu)) : "–"],
+    [held ? holders.map((holder) => holder.user ?? "–").join(", ") : "–"],
+    [held ? el("span", { title: gpu.image ?? "" }, holders.map(holding).join(", ")) : "–"],
     since(gpu),
     left(gpu),
     memory(gpu),

@@ -13,13 +13,19 @@ import java.time.format.DateTimeParseException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 
 /** The GPUs of several hosts, as {@code gpu ls --on} shows them. */
 public final class HostGpus {
     /** The command whose answers these are. */
     public static final String COMMAND = "jnvdocker gpu ls --json";
+
+    /** A row has room for a few. */
+    private static final int MOST_SHARES = 8;
 
     private static final double GIB = 1 << 30;
     private static final String NONE = "-";
@@ -83,15 +89,31 @@ public final class HostGpus {
                 number(gpu),
                 HostAnswer.name(gpu, "model").map(HostGpus::model).orElse(NONE),
                 new TextTable.Cell(state, Colour.ofState(state)),
-                HostAnswer.name(gpu, "user").orElse(NONE),
-                Stream.of("container_name", "pod", "command", "image")
-                        .flatMap(key -> HostAnswer.name(gpu, key).stream())
-                        .findFirst()
-                        .orElse(NONE),
+                each(gpu, holder -> HostAnswer.name(holder, "user").orElse(NONE)),
+                each(gpu, HostGpus::holder),
                 age(gpu, now),
                 figure(gpu, "utilization").map(it -> it + "%").orElse(NONE),
                 memory(gpu),
                 HostAnswer.note(gpu, "note").orElse(""));
+    }
+
+    private static String holder(JsonNode lease) {
+        return Stream.of("container_name", "pod", "command", "image")
+                .flatMap(key -> HostAnswer.name(lease, key).stream())
+                .findFirst()
+                .orElse(NONE);
+    }
+
+    /** Joins what is said of each holder of a share; a GPU without shares has one holder. */
+    private static String each(JsonNode gpu, Function<JsonNode, String> part) {
+        JsonNode shares = gpu.path("shares");
+        return shares.isEmpty()
+                ? part.apply(gpu)
+                : StreamSupport.stream(shares.spliterator(), false)
+                        .limit(MOST_SHARES)
+                        .map(part)
+                        .distinct()
+                        .collect(Collectors.joining(", "));
     }
 
     /** Returns {@code 2}, and {@code 2:1} for a MIG instance. */

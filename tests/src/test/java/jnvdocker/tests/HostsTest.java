@@ -261,6 +261,16 @@ class HostsTest extends OneHostTest {
         assertFalse(failed.out().contains("\u001b"), failed::toString);
     }
 
+    @Test
+    void eachHolderOfAShareIsNamed() throws IOException {
+        rude(
+                "echo '[{\"index\":1,\"state\":\"held\",\"user\":\"alice\",\"container_name\":\"a\","
+                        + "\"shares\":[{\"user\":\"alice\",\"container_name\":\"a\"},"
+                        + "{\"user\":\"bob\",\"command\":\"b\"},7]}]'");
+        String row = query("gpu", "ls", "--on", "rude").ok().out().lines().toList().get(1);
+        assertTrue(row.matches("rude +1 +- +HELD +alice, bob, - +a, b, - .*"), row);
+    }
+
     private static void rude(String script) throws IOException {
         Path program = rude.resolve("jnvdocker");
         Files.writeString(program, "#!/bin/sh\n" + script + "\n");

@@ -131,7 +131,7 @@ class AgentFlagsTest {
                 attributes("rack:r1; nvidia_driver:v418.67 ;nvidia_gpu:x;", facts(FREE)));
         assertEquals(
                 "nvidia_driver:v535.261.03;nvidia_cuda:v12.2", attributes("", facts(List.of())));
-        assertEquals(Optional.empty(), flags(FREE, "gpus:0", ANY).attributes());
+        assertEquals(Optional.empty(), flags(FREE, "", ANY).attributes());
     }
 
     private static String attributes(String given, AgentFlags.Facts facts) throws RefusedException {

@@ -116,7 +116,7 @@ class RunningAgentTest {
                 agent("--launcher=posix", "--isolation=posix/cpu").missing());
         assertEquals(
                 List.of("an --isolation that GPUs can have"),
-                agent("--isolation=filesystem/posix").missing());
+                agent("--isolation=gpu/nvidia").missing());
     }
 
     @Test
