@@ -265,8 +265,8 @@ class HostsTest extends OneHostTest {
     void eachHolderOfAShareIsNamed() throws IOException {
         rude(
                 "echo '[{\"index\":1,\"state\":\"held\",\"user\":\"alice\",\"container_name\":\"a\","
-                        + "\"shares\":[{\"user\":\"alice\",\"container_name\":\"a\"},"
-                        + "{\"user\":\"bob\",\"command\":\"b\"},7]}]'");
+                    + "\"shares\":[{\"user\":\"alice\",\"container_name\":\"a\"},"
+                    + "{\"user\":\"bob\",\"command\":\"b\"},7]}]'");
         String row = query("gpu", "ls", "--on", "rude").ok().out().lines().toList().get(1);
         assertTrue(row.matches("rude +1 +- +HELD +alice, bob, - +a, b, - .*"), row);
     }
