@@ -40,11 +40,12 @@ final class Nameless {
             JsonNode document = JSON.readTree(gpus);
             for (JsonNode gpu : document) {
                 ObjectNode keys = (ObjectNode) gpu;
-                keys.properties().stream()
-                        .map(Map.Entry::getKey)
-                        .filter(key -> !KEPT.contains(key))
-                        .toList()
-                        .forEach(keys::putNull);
+                for (Map.Entry<String, JsonNode> each : keys.properties()) {
+                    if (!KEPT.contains(each.getKey())) {
+                        boolean list = each.getValue().isArray();
+                        each.setValue(list ? JSON.createArrayNode() : JSON.nullNode());
+                    }
+                }
             }
             return JSON.writeValueAsString(document);
         } catch (JsonProcessingException e) {

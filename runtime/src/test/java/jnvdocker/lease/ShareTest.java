@@ -131,6 +131,16 @@ class ShareTest {
                         + " 09:12; wait with --gpu-wait, or take another (free: 0,2)",
                 refusal(choice(RULES, List.of(), share), "device=1", ALICE)
                         .replace(B.shortUuid(), "GPU-60000000"));
+        Lease other = share(3, ALICE, "a", "1G", B);
+        Lease third = share(4, ALICE, "c", "1G", B);
+        assertEquals(
+                "GPU 1 (GPU-60000000) is shared by bob's container b and 2 others; wait with"
+                        + " --gpu-wait, or take another (free: 0,2)",
+                refusal(
+                                choice(rules(3, "1", "2"), List.of(), share, other, third),
+                                "device=1",
+                                ALICE)
+                        .replace(B.shortUuid(), "GPU-60000000"));
     }
 
     @Test

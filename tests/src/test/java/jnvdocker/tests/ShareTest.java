@@ -130,8 +130,7 @@ class ShareTest {
                         + "start the container again later, .*), or request less",
                 start(CAROL, "x1", "share=20G"));
         assertRefused(
-                "GPU 1 .* is held by .*container one \\(share of 10G\\) since .*, GPU 1 .*container"
-                        + " two",
+                "GPU 1 .* is shared by .*container one and .*container two; ",
                 start(CAROL, "x2", "device=1"));
         assertRefused(
                 "and cannot be given to this one, too; request a share of its own",

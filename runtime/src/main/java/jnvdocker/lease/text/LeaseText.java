@@ -161,14 +161,35 @@ public final class LeaseText {
 
     private static List<String> clauses(List<ClaimedGpu> gpus, List<Lease> leases) {
         List<String> clauses = new ArrayList<>();
+        Map<List<ClaimedGpu>, List<Lease>> shares = new LinkedHashMap<>();
         for (Lease lease : leases) {
             List<ClaimedGpu> its = gpus.stream().filter(lease::excludes).toList();
-            if (!its.isEmpty()) {
-                String due = TimeText.due(lease).map(it -> ", " + it).orElse("");
-                clauses.add(clause(its, heldBy(lease) + due));
+            if (its.isEmpty()) {
+                continue;
+            }
+            if (lease.claim().share().isPresent()) {
+                shares.computeIfAbsent(its, _ -> new ArrayList<>()).add(lease);
+            } else {
+                clauses.add(clause(its, heldBy(lease) + due(lease)));
             }
         }
+        shares.forEach((its, all) -> clauses.add(clause(its, sharedBy(all))));
         return clauses;
+    }
+
+    private static String due(Lease lease) {
+        return TimeText.due(lease).map(it -> ", " + it).orElse("");
+    }
+
+    /** There may be dozens; {@code gpu why} names each. */
+    private static String sharedBy(List<Lease> shares) {
+        Lease first = shares.getFirst();
+        int others = shares.size() - 1;
+        return switch (others) {
+            case 0 -> heldBy(first) + due(first);
+            case 1 -> "shared by " + holder(first) + " and " + holder(shares.getLast());
+            default -> "shared by " + holder(first) + " and " + others + " others";
+        };
     }
 
     private static String clause(List<ClaimedGpu> gpus, String by) {
