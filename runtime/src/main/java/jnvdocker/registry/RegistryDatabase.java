@@ -29,6 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.zip.CRC32;
 
 /**
  * The SQLite file {@code registry.db} with its schema, and one transaction on it at a time. A write
@@ -38,7 +39,6 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class RegistryDatabase implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
     private static final String NAME = "registry.db";
-    private static final int SCHEMA = 1;
 
     private static final int READERS = 2;
 
@@ -362,12 +362,19 @@ public final class RegistryDatabase implements AutoCloseable {
                 version = result.next() ? result.getInt(1) : 0;
             }
         }
+        String schema = schema();
+        int own = number(schema);
         if (version == 0) {
-            makeSchema(connection, statements);
-        } else if (version != SCHEMA) {
+            makeSchema(connection, statements, schema);
+        } else if (version != own) {
             throw new RegistryException(
-                    file + " is of schema " + version + ", made by another jnvdocker",
-                    "this one knows schema " + SCHEMA + " alone; install the other version again");
+                    file
+                            + " has the schema of another version of jnvdocker ("
+                            + version
+                            + ", not "
+                            + own
+                            + ")",
+                    "install that version again");
         }
         if (whole) {
             damage.clear();
@@ -393,17 +400,26 @@ public final class RegistryDatabase implements AutoCloseable {
         }
     }
 
-    private static void makeSchema(Connection connection, Statements statements)
-            throws SQLException, IOException {
-        String schema;
+    private static String schema() throws IOException {
         try (InputStream in = RegistryDatabase.class.getResourceAsStream("schema.sql")) {
-            schema = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         }
+    }
+
+    /** Returns a number that no other schema is likely to have; never 0. */
+    private static int number(String schema) {
+        CRC32 sum = new CRC32();
+        sum.update(schema.getBytes(StandardCharsets.UTF_8));
+        return (int) sum.getValue() | 1;
+    }
+
+    private static void makeSchema(Connection connection, Statements statements, String schema)
+            throws SQLException, IOException {
         inTransaction(
                 statements,
                 _ -> {
                     execute(connection, schema);
-                    execute(connection, "PRAGMA user_version = " + SCHEMA);
+                    execute(connection, "PRAGMA user_version = " + number(schema));
                     return null;
                 });
     }

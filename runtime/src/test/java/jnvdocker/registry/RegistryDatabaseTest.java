@@ -3,6 +3,7 @@ package jnvdocker.registry;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -60,7 +61,7 @@ class RegistryDatabaseTest {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }
-        assertEquals(1, version());
+        assertNotEquals(0, version());
         try (RegistryDatabase database = filled(folder, 1)) {
             assertEquals(1, count(database));
         }
@@ -81,14 +82,16 @@ class RegistryDatabaseTest {
     @Test
     void anotherSchemaIsRefusedAndLeftAlone() throws Exception {
         filled(folder, 1).close();
+        int own = version();
         sql("PRAGMA user_version = 2");
         byte[] before = Files.readAllBytes(file);
         RegistryException e =
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 2, made by another jnvdocker; this one knows schema 1"
-                        + " alone; install the other version again",
+                        + " has the schema of another version of jnvdocker (2, not "
+                        + own
+                        + "); install that version again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));
         assertEquals(List.of(), setAside());
