@@ -1,5 +1,7 @@
 package jnvdocker.tests;
 
+import static jnvdocker.tests.world.Lab.assertRefused;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,7 +20,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -55,31 +56,8 @@ class BesideTest extends OneEngineTest {
         lab.configure("");
     }
 
-    /** Waits until GPUs have these holders, and no others. */
-    private static void awaitHolders(Map<Integer, String> holders) {
-        Lab.await(() -> {
-            assertEquals(List.of(), lab.registry().heldTwice());
-            Map<Integer, String> now = lab.registry().holders();
-            return now.equals(holders) ? List.of() : List.of(now + " instead of " + holders);
-        });
-    }
-
-    private static Command start(int user, String name, String gpus, String... options) {
-        List<Object> words = new ArrayList<>(List.of("run", "-d", "--name", name));
-        words.addAll(List.of("--stop-signal", "KILL", "--gpus", gpus));
-        words.addAll(List.of(options));
-        words.addAll(List.of("plain", "sleep", "1000"));
-        return lab.as(user, words.toArray());
-    }
-
     private static Instant due(String container) {
         return Instant.parse(lab.lease(container).path("due").asText());
-    }
-
-    private static void assertRefused(String why, Command command) {
-        Command.Result refused = command.run();
-        assertEquals(125, refused.exitCode(), refused::toString);
-        assertTrue(refused.err().matches("(?s).*" + why + ".*"), refused::toString);
     }
 
     private static List<String> nodes(String container) {
@@ -92,9 +70,9 @@ class BesideTest extends OneEngineTest {
 
     @Test
     void theSecondHasTheGpusOfTheFirstUntilBothHaveEnded() {
-        start(ALICE, "train", "device=1,2").run().ok();
-        start(ALICE, "eval", "with=train").run().ok();
-        awaitHolders(Map.of(1, "train and eval", 2, "train and eval"));
+        lab.startAs(ALICE, "train", "device=1,2").run().ok();
+        lab.startAs(ALICE, "eval", "with=train").run().ok();
+        lab.awaitSharers(Map.of(1, "train and eval", 2, "train and eval"));
         assertEquals(2, nodes("eval").size());
         assertEquals(nodes("train"), nodes("eval"));
         String table = lab.jnvdocker("gpu", "ls").ok().out();
@@ -105,48 +83,48 @@ class BesideTest extends OneEngineTest {
                 lab.jnvdocker("gpu", "why", "eval").ok().out().contains("container train since "),
                 "of the other");
 
-        assertRefused("GPU 1 .* is held by .*container train", start(BOB, "x1", "device=1"));
+        assertRefused("GPU 1 .* is held by .*container train", lab.startAs(BOB, "x1", "device=1"));
         assertRefused(
                 "--gpus with=train: GPUs 1,2 are held by .*, and cannot be given to this one, too",
-                start(BOB, "x2", "with=train"));
+                lab.startAs(BOB, "x2", "with=train"));
         lab.docker("stop", "train").ok();
-        awaitHolders(Map.of(1, "eval", 2, "eval"));
-        assertRefused("GPU 1 .* is held by .*container eval", start(BOB, "x3", "device=1"));
+        lab.awaitSharers(Map.of(1, "eval", 2, "eval"));
+        assertRefused("GPU 1 .* is held by .*container eval", lab.startAs(BOB, "x3", "device=1"));
         assertRefused(
                 "--gpus with=train: no container or process of that name holds a GPU",
-                start(ALICE, "x4", "with=train"));
+                lab.startAs(ALICE, "x4", "with=train"));
         lab.docker("rm", "-f", "eval").ok();
-        awaitHolders(Map.of());
+        lab.awaitSharers(Map.of());
         lab.docker("rm", "-f", "x1", "x2", "x3", "x4");
-        start(BOB, "next", "device=1").run().ok();
-        awaitHolders(Map.of(1, "next"));
+        lab.startAs(BOB, "next", "device=1").run().ok();
+        lab.awaitSharers(Map.of(1, "next"));
     }
 
     @Test
     void bothKeepThemWhenOneIsStartedAgain() {
-        start(ALICE, "train", "device=1").run().ok();
-        start(ALICE, "eval", "with=train").run().ok();
-        awaitHolders(Map.of(1, "train and eval"));
+        lab.startAs(ALICE, "train", "device=1").run().ok();
+        lab.startAs(ALICE, "eval", "with=train").run().ok();
+        lab.awaitSharers(Map.of(1, "train and eval"));
         lab.docker("restart", "eval").ok();
-        awaitHolders(Map.of(1, "train and eval"));
+        lab.awaitSharers(Map.of(1, "train and eval"));
         lab.docker("restart", "train").ok();
-        awaitHolders(Map.of(1, "eval and train"));
+        lab.awaitSharers(Map.of(1, "eval and train"));
         lab.docker("stop", "train").ok();
         lab.docker("restart", "eval").ok();
-        awaitHolders(Map.of(1, "eval"));
+        lab.awaitSharers(Map.of(1, "eval"));
         lab.docker("stop", "eval").ok();
-        awaitHolders(Map.of());
+        lab.awaitSharers(Map.of());
     }
 
     /** Neither the registry nor the daemon's memory is needed to know the party again. */
     @Test
     void aNewDaemonKnowsBoth() throws IOException {
-        start(ALICE, "train", "device=1").run().ok();
-        start(ALICE, "eval", "with=train").run().ok();
-        awaitHolders(Map.of(1, "train and eval"));
+        lab.startAs(ALICE, "train", "device=1").run().ok();
+        lab.startAs(ALICE, "eval", "with=train").run().ok();
+        lab.awaitSharers(Map.of(1, "train and eval"));
         lab.daemon().kill();
         lab.startDaemon();
-        awaitHolders(Map.of(1, "train and eval"));
+        lab.awaitSharers(Map.of(1, "train and eval"));
         lab.daemon().stop();
         for (String part : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
             Files.deleteIfExists(lab.daemon().state().resolve(part));
@@ -156,14 +134,14 @@ class BesideTest extends OneEngineTest {
             Set<String> now = Set.of(lab.registry().holders().get(1).split(" and "));
             return now.equals(Set.of("train", "eval")) ? List.of() : List.of("only " + now);
         });
-        assertRefused("GPU 1 .* is held by ", start(BOB, "other", "device=1"));
+        assertRefused("GPU 1 .* is held by ", lab.startAs(BOB, "other", "device=1"));
         lab.docker("rm", "-f", "train").ok();
-        awaitHolders(Map.of(1, "eval"));
+        lab.awaitSharers(Map.of(1, "eval"));
     }
 
     @Test
     void aProgramHasTheGpusOfAContainer() {
-        start(ALICE, "train", "device=1").run().ok();
+        lab.startAs(ALICE, "train", "device=1").run().ok();
         Command.Result program =
                 lab.as(
                                 ALICE,
@@ -177,16 +155,16 @@ class BesideTest extends OneEngineTest {
                         .ok();
         String uuid = lab.lease("train").path("gpus").path(0).path("uuid").asText();
         assertEquals(uuid + "\n", program.out());
-        awaitHolders(Map.of(1, "train"));
+        lab.awaitSharers(Map.of(1, "train"));
     }
 
     /** Else a user could go on for ever by containers that take the GPUs over from each other. */
     @Test
     void noneLastsLongerThanTheFirstMay() {
         lab.configure("[limits]\n'*' = { gpus = 1, max_hold = '4h' }\n");
-        start(ALICE, "train", "device=1", "--gpu-time", "1h").run().ok();
-        start(ALICE, "eval", "with=train").run().ok();
-        awaitHolders(Map.of(1, "train and eval"));
+        lab.startAs(ALICE, "train", "device=1", "--gpu-time", "1h").run().ok();
+        lab.startAs(ALICE, "eval", "with=train").run().ok();
+        lab.awaitSharers(Map.of(1, "train and eval"));
         assertTrue(due("eval").compareTo(due("train")) <= 0, due("eval") + " " + due("train"));
         assertRefused(
                 "was given the GPUs of another container, and ends with its time; extend claim "
@@ -196,6 +174,6 @@ class BesideTest extends OneEngineTest {
         lab.as(ALICE, "gpu", "extend", "train", "30m").run().ok();
         lab.as(ALICE, "gpu", "extend", "eval", "30m").run().ok();
         assertTrue(due("eval").compareTo(due("train")) <= 0, due("eval") + " " + due("train"));
-        assertRefused("1 GPU requested, but .* has 1 of the 1", start(ALICE, "third", "1"));
+        assertRefused("1 GPU requested, but .* has 1 of the 1", lab.startAs(ALICE, "third", "1"));
     }
 }

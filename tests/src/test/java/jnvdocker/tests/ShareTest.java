@@ -1,5 +1,7 @@
 package jnvdocker.tests;
 
+import static jnvdocker.tests.world.Lab.assertRefused;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -26,7 +28,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -94,66 +95,44 @@ class ShareTest {
         });
     }
 
-    private static void awaitHolders(Map<Integer, String> holders) {
-        Lab.await(() -> {
-            assertEquals(List.of(), lab.registry().heldTwice());
-            Map<Integer, String> now = lab.registry().holders();
-            return now.equals(holders) ? List.of() : List.of(now + " instead of " + holders);
-        });
-    }
-
-    private static Command start(int user, String name, String gpus, String... options) {
-        List<Object> words = new ArrayList<>(List.of("run", "-d", "--name", name));
-        words.addAll(List.of("--stop-signal", "KILL", "--gpus", gpus));
-        words.addAll(List.of(options));
-        words.addAll(List.of("plain", "sleep", "1000"));
-        return lab.as(user, words.toArray());
-    }
-
-    private static void assertRefused(String why, Command command) {
-        Command.Result refused = command.run();
-        assertEquals(125, refused.exitCode(), refused::toString);
-        assertTrue(refused.err().matches("(?s).*" + why + ".*"), refused::toString);
-    }
-
     private static long shareOf(String container) {
         return lab.lease(container).path("gpus").path(0).path("share_bytes").asLong();
     }
 
     @Test
     void twoUsersHaveSharesUntilBothHaveEnded() {
-        start(ALICE, "one", "share=10G").run().ok();
-        start(BOB, "two", "share=18G").run().ok();
-        awaitHolders(Map.of(1, "one and two"));
+        lab.startAs(ALICE, "one", "share=10G").run().ok();
+        lab.startAs(BOB, "two", "share=18G").run().ok();
+        lab.awaitSharers(Map.of(1, "one and two"));
         assertRefused(
                 "no shareable GPU has 20G left \\(GPU 1: 14.4G of 42.4G\\); (wait with --gpu-wait|"
                         + "start the container again later, .*), or request less",
-                start(CAROL, "x1", "share=20G"));
+                lab.startAs(CAROL, "x1", "share=20G"));
         assertRefused(
                 "GPU 1 .* is shared by .*container one and .*container two; ",
-                start(CAROL, "x2", "device=1"));
+                lab.startAs(CAROL, "x2", "device=1"));
         assertRefused(
                 "and cannot be given to this one, too; request a share of its own",
-                start(ALICE, "x3", "with=one"));
+                lab.startAs(ALICE, "x3", "with=one"));
         lab.docker("stop", "one").ok();
-        awaitHolders(Map.of(1, "two"));
-        assertRefused("GPU 1 .* is held by .*container two", start(CAROL, "x4", "device=1"));
+        lab.awaitSharers(Map.of(1, "two"));
+        assertRefused("GPU 1 .* is held by .*container two", lab.startAs(CAROL, "x4", "device=1"));
         lab.docker("rm", "-f", "two").ok();
-        awaitHolders(Map.of());
+        lab.awaitSharers(Map.of());
         lab.docker("rm", "-f", "x1", "x2", "x3", "x4");
-        start(CAROL, "whole", "device=1").run().ok();
-        awaitHolders(Map.of(1, "whole"));
+        lab.startAs(CAROL, "whole", "device=1").run().ok();
+        lab.awaitSharers(Map.of(1, "whole"));
         assertRefused(
                 "no shareable GPU has 1G left \\(GPU 1: held whole by .*'s container whole\\)",
-                start(ALICE, "x5", "share=1G"));
+                lab.startAs(ALICE, "x5", "share=1G"));
         lab.docker("rm", "-f", "x5");
     }
 
     @Test
     void eachIsShown() throws Exception {
-        start(ALICE, "one", "share=10G").run().ok();
-        start(BOB, "two", "share=18G").run().ok();
-        awaitHolders(Map.of(1, "one and two"));
+        lab.startAs(ALICE, "one", "share=10G").run().ok();
+        lab.startAs(BOB, "two", "share=18G").run().ok();
+        lab.awaitSharers(Map.of(1, "one and two"));
         String table = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(table.matches("(?s).*\n1 .* one .* 10G .*\n1 .* two .* 18G .*"), table);
         try (Terminal terminal =
@@ -183,7 +162,7 @@ class ShareTest {
     /** A process of the first is no unmanaged use that bars the second. */
     @Test
     void aProgramHasAShareBesideAnother() {
-        start(ALICE, "one", "share=10G").run().ok();
+        lab.startAs(ALICE, "one", "share=10G").run().ok();
         lab.docker("exec", "-d", "one", "sh", "-c", "exec 3<>/dev/nvidia1; sleep 1000").ok();
         Command.Result program =
                 lab.as(BOB, "gpu", "run", "--gpus", "share=10G", "printenv", "CUDA_VISIBLE_DEVICES")
@@ -191,26 +170,26 @@ class ShareTest {
                         .ok();
         String uuid = lab.lease("one").path("gpus").path(0).path("uuid").asText();
         assertEquals(uuid + "\n", program.out());
-        awaitHolders(Map.of(1, "one"));
+        lab.awaitSharers(Map.of(1, "one"));
     }
 
     @Test
     void aRestartKeepsTheShare() {
-        start(ALICE, "one", "share=10G").run().ok();
-        start(BOB, "two", "share=32G").run().ok();
-        awaitHolders(Map.of(1, "one and two"));
+        lab.startAs(ALICE, "one", "share=10G").run().ok();
+        lab.startAs(BOB, "two", "share=32G").run().ok();
+        lab.awaitSharers(Map.of(1, "one and two"));
         lab.docker("restart", "one").ok();
-        awaitHolders(Map.of(1, "two and one"));
+        lab.awaitSharers(Map.of(1, "two and one"));
         assertEquals(10_000_000_000L, shareOf("one"));
         lab.docker("stop", "one").ok();
-        awaitHolders(Map.of(1, "two"));
+        lab.awaitSharers(Map.of(1, "two"));
         lab.docker("start", "one").ok();
-        awaitHolders(Map.of(1, "two and one"));
+        lab.awaitSharers(Map.of(1, "two and one"));
         assertEquals(10_000_000_000L, shareOf("one"));
         lab.docker("stop", "one").ok();
-        awaitHolders(Map.of(1, "two"));
-        start(CAROL, "three", "share=10G").run().ok();
-        awaitHolders(Map.of(1, "two and three"));
+        lab.awaitSharers(Map.of(1, "two"));
+        lab.startAs(CAROL, "three", "share=10G").run().ok();
+        lab.awaitSharers(Map.of(1, "two and three"));
         Command.Result refused = lab.docker("start", "one");
         assertTrue(refused.exitCode() != 0 && refused.err().contains("GPU 1"), refused::toString);
     }
@@ -218,28 +197,28 @@ class ShareTest {
     /** The rest of the GPU is kept for the one that waits, and no other share is given. */
     @Test
     void aClientThatWaitsForTheWholeGetsIt() throws Exception {
-        start(ALICE, "one", "share=10G").run().ok();
-        start(BOB, "two", "share=10G").run().ok();
-        awaitHolders(Map.of(1, "one and two"));
-        Process waiting = start(CAROL, "whole", "device=1", "--gpu-wait").start();
+        lab.startAs(ALICE, "one", "share=10G").run().ok();
+        lab.startAs(BOB, "two", "share=10G").run().ok();
+        lab.awaitSharers(Map.of(1, "one and two"));
+        Process waiting = lab.startAs(CAROL, "whole", "device=1", "--gpu-wait").start();
         Lab.await(() -> lab.registry().tickets() == 1 ? List.of() : List.of("nobody waits"));
         assertRefused(
                 "GPU 1: 22.4G of 42.4G, kept for .*, who has waited for GPU 1",
-                start(ALICE, "x1", "share=10G"));
+                lab.startAs(ALICE, "x1", "share=10G"));
         lab.docker("rm", "-f", "x1");
         lab.docker("rm", "-f", "one").ok();
-        awaitHolders(Map.of(1, "two"));
+        lab.awaitSharers(Map.of(1, "two"));
         lab.docker("rm", "-f", "two").ok();
         assertEquals(0, waiting.waitFor());
-        awaitHolders(Map.of(1, "whole"));
+        lab.awaitSharers(Map.of(1, "whole"));
     }
 
     /** Neither the registry nor the daemon's memory is needed to know the shares again. */
     @Test
     void aNewDaemonKnowsTheShares() throws IOException {
-        start(ALICE, "one", "share=10G").run().ok();
-        start(BOB, "two", "share=32G").run().ok();
-        awaitHolders(Map.of(1, "one and two"));
+        lab.startAs(ALICE, "one", "share=10G").run().ok();
+        lab.startAs(BOB, "two", "share=32G").run().ok();
+        lab.awaitSharers(Map.of(1, "one and two"));
         lab.daemon().stop();
         for (String part : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
             Files.deleteIfExists(lab.daemon().state().resolve(part));
@@ -251,17 +230,18 @@ class ShareTest {
         });
         assertEquals(10_000_000_000L, shareOf("one"));
         awaitFigures();
-        assertRefused("GPU 1: 0.4G of 42.4G", start(CAROL, "x1", "share=1G"));
+        assertRefused("GPU 1: 0.4G of 42.4G", lab.startAs(CAROL, "x1", "share=1G"));
         lab.docker("rm", "-f", "x1");
     }
 
     @Test
     void aShareCountsForLimitsAsItsPart() {
         configure("max_gpus_per_user = 1\n");
-        start(ALICE, "one", "share=10GiB").run().ok();
-        start(ALICE, "two", "share=10GiB").run().ok();
-        awaitHolders(Map.of(1, "one and two"));
-        assertRefused("1 GPU requested, but .* has 0.5 of the 1", start(ALICE, "x1", "device=0"));
+        lab.startAs(ALICE, "one", "share=10GiB").run().ok();
+        lab.startAs(ALICE, "two", "share=10GiB").run().ok();
+        lab.awaitSharers(Map.of(1, "one and two"));
+        assertRefused(
+                "1 GPU requested, but .* has 0.5 of the 1", lab.startAs(ALICE, "x1", "device=0"));
         lab.docker("rm", "-f", "x1");
     }
 
@@ -270,7 +250,7 @@ class ShareTest {
         lab.configure("");
         assertRefused(
                 "10G of 1 GPU requested, but none may be shared \\(shareable in ",
-                start(ALICE, "x1", "share=10G"));
+                lab.startAs(ALICE, "x1", "share=10G"));
         lab.docker("rm", "-f", "x1");
     }
 }

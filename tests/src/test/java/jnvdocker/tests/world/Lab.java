@@ -1,5 +1,8 @@
 package jnvdocker.tests.world;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import com.fasterxml.jackson.databind.JsonNode;
 
 import java.io.IOException;
@@ -157,6 +160,35 @@ public final class Lab implements AutoCloseable {
             }
             return wrong.isEmpty() ? untruths() : wrong;
         });
+    }
+
+    /** Waits until GPUs have these holders and no others; {@code a and b} have one together. */
+    public void awaitSharers(Map<Integer, String> holders) {
+        await(() -> {
+            assertEquals(List.of(), registry.heldTwice());
+            Map<Integer, String> now = registry.holders();
+            return now.equals(holders) ? List.of() : List.of(now + " instead of " + holders);
+        });
+    }
+
+    /**
+     * A user's command for a container that runs until it is ended.
+     *
+     * @param gpus as of {@code --gpus}
+     */
+    public Command startAs(int user, String name, String gpus, String... options) {
+        List<Object> words = new ArrayList<>(List.of("run", "-d", "--name", name));
+        words.addAll(List.of("--stop-signal", "KILL", "--gpus", gpus));
+        words.addAll(List.of(options));
+        words.addAll(List.of("plain", "sleep", "1000"));
+        return as(user, words.toArray());
+    }
+
+    /** Asserts that a command is refused with words that the expression matches. */
+    public static void assertRefused(String why, Command command) {
+        Command.Result refused = command.run();
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().matches("(?s).*" + why + ".*"), refused::toString);
     }
 
     /** Waits until the registry is true. */
