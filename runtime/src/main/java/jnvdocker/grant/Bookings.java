@@ -78,7 +78,7 @@ public final class Bookings {
                     "GPUs cannot be booked on this host",
                     "an administrator can allow it: " + supply.rules().key("bookings"));
         }
-        supply.learn(owner, Reservations.NAMES_LIMIT);
+        supply.learn(owner, Supply.NAMES_LIMIT);
         Supply.Terms terms = supply.terms(owner, List.of());
         RefusedException[] refused = new RefusedException[1];
         Optional<Made> made =

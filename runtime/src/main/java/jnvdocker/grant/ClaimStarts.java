@@ -14,7 +14,6 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.registry.RegistryException;
-import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.RefusedException;
 
@@ -67,11 +66,6 @@ final class ClaimStarts {
         this.unmanagedScan = unmanagedScan;
         this.grants = grants;
         this.pace = pace;
-    }
-
-    /** The request for the GPUs of a claim. */
-    static GpuRequest.Devices request(Claim claim) {
-        return new GpuRequest.Devices(claim.gpus().stream().map(ClaimedGpu::uuid).toList());
     }
 
     /** Whether a container without GPUs mounts the claim of one that is stopped. */

@@ -1,6 +1,5 @@
 package jnvdocker.grant;
 
-import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -51,12 +50,6 @@ public final class ClaimVolumes implements PluginVolumes {
     private final Supply supply;
     private final RefusedStarts refusedStarts;
     private final DecisionLog log;
-
-    /** The GPUs that the host has at this moment. */
-    @FunctionalInterface
-    public interface Inventory {
-        List<Gpu> gpus() throws IOException;
-    }
 
     ClaimVolumes(
             LeaseRegistry registry,

@@ -170,7 +170,10 @@ final class ClientBid implements Grants.Bid<Claim> {
                     // Whatever has become of the one whose GPUs these were first.
                     case GpuRequest.With _ ->
                             choice.of(
-                                    ClaimStarts.request(lease.claim()),
+                                    new GpuRequest.Devices(
+                                            lease.claim().gpus().stream()
+                                                    .map(ClaimedGpu::uuid)
+                                                    .toList()),
                                     request.owner(),
                                     request.candidates(),
                                     request.time());

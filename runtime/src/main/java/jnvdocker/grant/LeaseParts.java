@@ -59,7 +59,7 @@ public record LeaseParts(
             String volumeDriver,
             Processes processes,
             ContainerEngine engine,
-            ClaimVolumes.Inventory inventory,
+            HostGpus inventory,
             GpuUses uses,
             GpuTroubles troubles,
             MemoryUsers memory,
@@ -80,7 +80,7 @@ public record LeaseParts(
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.addListener(world.log());
         world.troubles().addListener(registry.changes()::add);
-        ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
+        HostGpus inventory = () -> world.troubles().mark(world.inventory().gpus());
         Supply supply =
                 new Supply(
                         inventory,

@@ -180,7 +180,7 @@ public final class Leases {
     /** Returns a user's limits by the configuration, and what the user holds. */
     public Standing standing(Owner owner) throws IOException {
         endReservations();
-        supply.learn(owner, Reservations.NAMES_LIMIT);
+        supply.learn(owner, Supply.NAMES_LIMIT);
         return supply.standing(owner, registry.holdings());
     }
 
@@ -704,7 +704,7 @@ public final class Leases {
         Instant from = lease.isOverdue(now) ? now : lease.due().get();
         Duration time = Duration.between(lease.since(), from.plus(more));
         Owner owner = lease.claim().owner();
-        supply.learn(owner, Reservations.NAMES_LIMIT);
+        supply.learn(owner, Supply.NAMES_LIMIT);
         Allowance allowance = supply.allowance(owner);
         if (!byRoot && !allowance.isKnown()) {
             Quota.Unsure unsure = new Quota.Unsure(owner);

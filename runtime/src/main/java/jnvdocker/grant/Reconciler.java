@@ -47,7 +47,7 @@ public final class Reconciler {
     private final Evidence evidence;
     private final Keeper keeper;
     private final ContainerEngine engine;
-    private final ClaimVolumes.Inventory inventory;
+    private final HostGpus inventory;
     private final Unleased unleased;
     private final Adoption adoption;
     private final ClaimRemover remover;
@@ -60,7 +60,7 @@ public final class Reconciler {
             Evidence evidence,
             Keeper keeper,
             ContainerEngine engine,
-            ClaimVolumes.Inventory inventory,
+            HostGpus inventory,
             Unleased unleased,
             ClaimRemover remover,
             Leftovers leftovers,

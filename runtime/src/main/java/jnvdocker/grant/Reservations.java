@@ -32,9 +32,6 @@ import java.util.function.Supplier;
 final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
 
-    /** For the groups of a user, which the host may have to fetch from elsewhere. */
-    static final Duration NAMES_LIMIT = Duration.ofSeconds(2);
-
     private static final String GONE = "its GPU vanished before it could be used";
 
     /** How often a GPU may vanish that was just chosen before the request is refused. */
@@ -95,7 +92,7 @@ final class Reservations {
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
         }
-        supply.learn(request.owner(), NAMES_LIMIT);
+        supply.learn(request.owner(), Supply.NAMES_LIMIT);
         refuseTooMuchTime(request);
         if (request.creation().isEmpty()) {
             reconciler.learnOfRunning(ENGINE_LIMIT);

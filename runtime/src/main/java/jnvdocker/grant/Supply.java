@@ -29,7 +29,10 @@ import java.util.function.Supplier;
  * the queue: what is known of them, and the rules of this moment.
  */
 public final class Supply {
-    private final ClaimVolumes.Inventory inventory;
+    /** For the groups of a user, which the host may have to fetch from elsewhere. */
+    static final Duration NAMES_LIMIT = Duration.ofSeconds(2);
+
+    private final HostGpus inventory;
     private final Supplier<GpuTraits> traits;
     private final Supplier<LeasePolicy> policy;
     private final AllowanceReader users;
@@ -40,7 +43,7 @@ public final class Supply {
      * @param users finds out what users may have by them
      */
     Supply(
-            ClaimVolumes.Inventory inventory,
+            HostGpus inventory,
             Supplier<GpuTraits> traits,
             Supplier<LeasePolicy> policy,
             AllowanceReader users) {

@@ -1,6 +1,6 @@
 package jnvdocker.idle;
 
-import jnvdocker.grant.ClaimVolumes;
+import jnvdocker.grant.HostGpus;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
@@ -57,7 +57,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
-    private final ClaimVolumes.Inventory inventory;
+    private final HostGpus inventory;
     private final IdleSampler sampler;
     private final Supplier<Optional<Duration>> warn;
     private final Stops stops;
@@ -99,7 +99,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     IdleKeeper(
             LeaseRegistry registry,
-            ClaimVolumes.Inventory inventory,
+            HostGpus inventory,
             IdleSampler sampler,
             Supplier<Optional<Duration>> warn,
             Stops stops,

@@ -1,6 +1,6 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.ClaimVolumes;
+import jnvdocker.grant.HostGpus;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
@@ -47,7 +47,7 @@ public final class PodParts implements AutoCloseable {
     public record World(
             LeaseParts parts,
             PodLeases leases,
-            ClaimVolumes.Inventory inventory,
+            HostGpus inventory,
             Host host,
             Kubelet kubelet,
             PodEdits edits,
