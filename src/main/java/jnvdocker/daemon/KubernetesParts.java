@@ -1,6 +1,6 @@
 package jnvdocker.daemon;
 
-import jnvdocker.grant.LeaseParts;
+import jnvdocker.core.LeaseParts;
 import jnvdocker.host.Host;
 import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;

@@ -1,9 +1,9 @@
 package jnvdocker.daemon;
 
+import jnvdocker.core.LeaseParts;
+import jnvdocker.decision.DecisionLog;
 import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.grant.DecisionLog;
-import jnvdocker.grant.LeaseParts;
-import jnvdocker.grant.Pace;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DriverUse;

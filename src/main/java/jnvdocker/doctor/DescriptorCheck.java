@@ -1,6 +1,6 @@
 package jnvdocker.doctor;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.words.Quote;

@@ -1,9 +1,9 @@
 package jnvdocker.doctor;
 
+import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineFacts;
-import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
 import jnvdocker.mesos.agent.InstalledFolders;
 import jnvdocker.oci.install.EngineKind;

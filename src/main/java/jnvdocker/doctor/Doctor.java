@@ -1,14 +1,14 @@
 package jnvdocker.doctor;
 
+import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.grant.EditedContainers;
-import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.posix.HostNames;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.GpuHost;

@@ -1,7 +1,7 @@
 package jnvdocker.doctor;
 
 import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.grant.ContainerEngine.Listed;
+import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.DriverVolume;

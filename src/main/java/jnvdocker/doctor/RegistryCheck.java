@@ -1,6 +1,6 @@
 package jnvdocker.doctor;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.registry.RegistryException;
 
 import java.io.IOException;

@@ -1,9 +1,9 @@
 package jnvdocker.doctor;
 
+import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineRuntimes;
-import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;

@@ -1,6 +1,6 @@
 package jnvdocker.doctor;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;

@@ -1,6 +1,6 @@
 package jnvdocker.doctor;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;

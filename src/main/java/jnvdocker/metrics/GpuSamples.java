@@ -1,6 +1,6 @@
 package jnvdocker.metrics;
 
-import jnvdocker.grant.DecisionCounts;
+import jnvdocker.decision.DecisionCounts;
 import jnvdocker.host.Part;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.Claim;

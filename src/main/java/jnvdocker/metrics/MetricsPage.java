@@ -1,9 +1,9 @@
 package jnvdocker.metrics;
 
 import jnvdocker.command.gpu.GpuView;
-import jnvdocker.grant.DecisionCounts;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.RefusalReason;
+import jnvdocker.core.Leases;
+import jnvdocker.decision.DecisionCounts;
+import jnvdocker.decision.RefusalReason;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.idle.IdleHolder;

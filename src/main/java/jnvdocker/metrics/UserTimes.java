@@ -1,6 +1,6 @@
 package jnvdocker.metrics;
 
-import jnvdocker.grant.DecisionCounts;
+import jnvdocker.decision.DecisionCounts;
 import jnvdocker.lease.Lease;
 
 import java.time.Duration;

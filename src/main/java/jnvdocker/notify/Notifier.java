@@ -1,7 +1,7 @@
 package jnvdocker.notify;
 
-import jnvdocker.grant.DecisionLog;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
+import jnvdocker.decision.DecisionLog;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.GpuStatus;

@@ -1,7 +1,7 @@
 package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.page.Chart;
 import jnvdocker.page.ChartJson;
 import jnvdocker.web.WebAnswer;

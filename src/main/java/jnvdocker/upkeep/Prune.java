@@ -1,11 +1,11 @@
 package jnvdocker.upkeep;
 
+import jnvdocker.claim.ClaimPrune;
+import jnvdocker.claim.Pruned;
+import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
-import jnvdocker.grant.ClaimPrune;
-import jnvdocker.grant.ContainerEngine.Listed;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.Pruned;
+import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;

@@ -2,7 +2,7 @@ package jnvdocker.upkeep;
 
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
-import jnvdocker.grant.ContainerEngine.Listed;
+import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RunningContainers;

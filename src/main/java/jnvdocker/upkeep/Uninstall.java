@@ -1,9 +1,8 @@
 package jnvdocker.upkeep;
 
+import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.grant.ContainerEngine.Listed;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.Reconciler;
+import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
@@ -14,6 +13,7 @@ import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.recovery.Reconciler;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.VolumePlugin;
 import jnvdocker.words.Quote;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
-import jnvdocker.grant.RefusalReason;
+import jnvdocker.decision.RefusalReason;
 
 import org.junit.jupiter.api.Test;
 

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.command.gpu.GpuView;
+import jnvdocker.core.LeaseParts;
+import jnvdocker.decision.DecisionLog;
 import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.grant.DecisionLog;
-import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.LeaseRequest;
-import jnvdocker.grant.Pace;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.command.gpu.GpuDocuments.GpuLine;
 import jnvdocker.command.gpu.GpuDocuments.Snapshot;
-import jnvdocker.grant.RefusalReason;
+import jnvdocker.decision.RefusalReason;
 import jnvdocker.lease.Owner;
 import jnvdocker.words.Refusal;
 

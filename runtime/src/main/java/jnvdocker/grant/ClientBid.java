@@ -1,6 +1,9 @@
 package jnvdocker.grant;
 
+import jnvdocker.decision.UnavailableException;
+import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
@@ -11,6 +14,7 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;

@@ -1,5 +1,7 @@
 package jnvdocker.grant;
 
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.use.GpuUse;
 
@@ -18,7 +20,7 @@ public final class FirstScan {
     /**
      * @param uses of these GPUs, as {@link UnmanagedScan#scanWithoutEngine} sees them
      */
-    FirstScan(List<Gpu> gpus, Supplier<List<GpuUse>> uses) {
+    public FirstScan(List<Gpu> gpus, Supplier<List<GpuUse>> uses) {
         this.gpus = List.copyOf(gpus);
         this.uses = uses;
     }

@@ -17,14 +17,14 @@ public final class Grant<T> implements AutoCloseable {
 
     /** The end of a lease whose receiver was not started. */
     @FunctionalInterface
-    interface Return<T> {
+    public interface Return<T> {
         void of(T given) throws IOException;
     }
 
     /**
      * @param given empty for a request for no GPU
      */
-    Grant(Optional<T> given, Return<T> giveBack) {
+    public Grant(Optional<T> given, Return<T> giveBack) {
         this.given = given;
         this.giveBack = giveBack;
     }

@@ -1,5 +1,9 @@
 package jnvdocker.grant;
 
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.keeper.Keeper;
+import jnvdocker.keeper.Patience;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
@@ -39,7 +43,7 @@ public final class Grants {
     private final Pace pace;
     private volatile boolean stopped;
 
-    Grants(LeaseRegistry registry, UnmanagedScan unmanagedScan, Keeper keeper, Pace pace) {
+    public Grants(LeaseRegistry registry, UnmanagedScan unmanagedScan, Keeper keeper, Pace pace) {
         this.registry = registry;
         this.unmanagedScan = unmanagedScan;
         this.keeper = keeper;

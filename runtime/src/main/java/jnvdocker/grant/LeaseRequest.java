@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.holder.Pace;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;

@@ -6,6 +6,7 @@ import jnvdocker.lease.Obstacle;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.registry.Changes;
+import jnvdocker.supply.Standing;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
@@ -16,7 +17,7 @@ import java.util.Optional;
  * A client's place in the queue: the claim or the refusal that it gets, and its standing until
  * then.
  */
-final class Place {
+public final class Place {
     private final Ticket ticket;
 
     /**
@@ -42,7 +43,7 @@ final class Place {
      * @param unnamed the part of the obstacle that the reason does not name; empty when it names
      *     all
      */
-    record Standing(int number, String reason, Optional<String> obstacle, String unnamed) {
+    public record Standing(int number, String reason, Optional<String> obstacle, String unnamed) {
         /** The standing of a client that is served before those behind it. */
         static Standing inTurn(int number, GpuChoice.Busy others) {
             return new Standing(number, ChoiceText.reason(others), Optional.empty(), "");
@@ -87,7 +88,7 @@ final class Place {
         return new Place(ticket, false, Long.MAX_VALUE);
     }
 
-    Ticket ticket() {
+    public Ticket ticket() {
         return ticket;
     }
 
@@ -182,7 +183,7 @@ final class Place {
         }
     }
 
-    Optional<Standing> standing() {
+    public Optional<Standing> standing() {
         return standing;
     }
 

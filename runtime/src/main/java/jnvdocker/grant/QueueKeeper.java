@@ -1,6 +1,11 @@
 package jnvdocker.grant;
 
+import jnvdocker.decision.DecisionLog;
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.Cancellation;
+import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Booking;
@@ -17,6 +22,7 @@ import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -74,7 +80,7 @@ public final class QueueKeeper {
     private long scannedForUses;
     private long scanCost;
 
-    QueueKeeper(
+    public QueueKeeper(
             LeaseRegistry registry,
             Cancellation cancellation,
             WaitingQueue queue,
@@ -111,7 +117,7 @@ public final class QueueKeeper {
             List<Place> stopped) {}
 
     /** The periodic work: serves the queue if there may be a reason to. */
-    void tick() throws IOException {
+    public void tick() throws IOException {
         if (queue.isEmpty()) {
             waitedFor = List.of();
             last = Optional.empty();

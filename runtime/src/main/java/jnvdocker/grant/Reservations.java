@@ -1,5 +1,11 @@
 package jnvdocker.grant;
 
+import jnvdocker.decision.UnavailableException;
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.ProgramGroup;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.keeper.Cancellation;
+import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
@@ -12,9 +18,11 @@ import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.recovery.Reconciler;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
@@ -29,7 +37,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
-final class Reservations {
+public final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
 
     private static final String GONE = "its GPU vanished before it could be used";
@@ -51,7 +59,7 @@ final class Reservations {
     /** Claims that a daemon before this one has reserved GPUs for. */
     private final Set<String> inherited = ConcurrentHashMap.newKeySet();
 
-    Reservations(
+    public Reservations(
             LeaseRegistry registry,
             ClaimFiles files,
             Cancellation cancellation,
@@ -87,7 +95,7 @@ final class Reservations {
      *     have them
      * @throws IOException when the registry cannot be written
      */
-    Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
+    public Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
         refuseWhenStopped();
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
@@ -234,7 +242,7 @@ final class Reservations {
      * @throws RefusedException when they are not the client's any more
      * @throws IOException when its children could not be watched
      */
-    void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
+    public void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
         // Should the registry be lost: each of the two shows which GPUs the process has.
         files.write(claim);
         String cgroup;
@@ -258,7 +266,7 @@ final class Reservations {
      * The GPUs that the client has reserved are the Mesos container's, for as long as anything of
      * it lives.
      */
-    void becomes(Claim claim, ProcessId client, Claim.ContainerRef container, Holder holder)
+    public void becomes(Claim claim, ProcessId client, Claim.ContainerRef container, Holder holder)
             throws RefusedException, IOException {
         if (!becomes(claim, client, holder, Optional.of(container))) {
             throw new RefusedException(
@@ -402,12 +410,12 @@ final class Reservations {
     }
 
     /** Refuses claims from now on. Those given before are among the live leases. */
-    void stop() {
+    public void stop() {
         grants.stop();
     }
 
     /** Grants claims again. */
-    void resume() {
+    public void resume() {
         grants.resume();
     }
 
@@ -418,7 +426,7 @@ final class Reservations {
     }
 
     /** Cancels the reservation of a client that does not become docker. */
-    void cancel(Claim claim) throws IOException {
+    public void cancel(Claim claim) throws IOException {
         String what =
                 switch (claim.origin()) {
                     case Origin.DockerContainer _ -> "docker";

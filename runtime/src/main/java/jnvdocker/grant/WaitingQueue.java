@@ -1,5 +1,7 @@
 package jnvdocker.grant;
 
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Pace;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -36,7 +38,7 @@ public final class WaitingQueue {
     private static final Duration LATE = Duration.ofSeconds(1);
 
     /** More than any lab has at a time; each has a connection and a message now and then. */
-    static final int MOST = 256;
+    public static final int MOST = 256;
 
     private static final Comparator<Place> ORDER = Comparator.comparingLong(Place::id);
 
@@ -67,7 +69,7 @@ public final class WaitingQueue {
     }
 
     /** Opens it with those places of an earlier daemon's queue that have live clients. */
-    static WaitingQueue open(
+    public static WaitingQueue open(
             LeaseRegistry registry, Evidence evidence, Supplier<LeasePolicy> policy, Pace pace)
             throws IOException {
         List<Place> places = registry.tickets().stream().map(Place::absent).toList();
@@ -81,7 +83,7 @@ public final class WaitingQueue {
      *
      * @throws RefusedException when its user has reached the limit
      */
-    Place enter(LeaseRequest request, Optional<Duration> limit)
+    public Place enter(LeaseRequest request, Optional<Duration> limit)
             throws RefusedException, IOException {
         begin(request);
         try {
@@ -181,7 +183,7 @@ public final class WaitingQueue {
      * The client of a place can no longer be notified. If the client has ended, so has its place;
      * else it may repeat its request, and still has the place.
      */
-    void lose(Place place) throws IOException {
+    public void lose(Place place) throws IOException {
         if (!evidence.isAlive(place.ticket().client())) {
             leave(place);
             return;
@@ -211,7 +213,7 @@ public final class WaitingQueue {
      * requests to this daemon, and those that still may. A client that does neither would keep
      * everybody else waiting.
      */
-    List<Place> places() {
+    public List<Place> places() {
         long now = pace.nanos();
         boolean mayReturn = now - opened < RETURN.toNanos();
         return places.stream()
@@ -226,7 +228,7 @@ public final class WaitingQueue {
     }
 
     /** Checks whether waiting clients are there and not stopped. */
-    void checkClients() throws IOException {
+    public void checkClients() throws IOException {
         dropDead(places);
     }
 

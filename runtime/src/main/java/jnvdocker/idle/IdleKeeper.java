@@ -1,8 +1,8 @@
 package jnvdocker.idle;
 
-import jnvdocker.grant.HostGpus;
-import jnvdocker.grant.LeaseParts;
-import jnvdocker.grant.Pace;
+import jnvdocker.core.LeaseParts;
+import jnvdocker.holder.HostGpus;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;

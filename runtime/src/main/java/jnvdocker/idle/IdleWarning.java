@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 final class IdleWarning {
     private final Log log;
 
-    /** See {@link jnvdocker.grant.DecisionLog#idle}. */
+    /** See {@link jnvdocker.decision.DecisionLog#idle}. */
     @FunctionalInterface
     interface Log {
         void idle(Lease lease, List<ClaimedGpu> gpus, Duration time, String reason);

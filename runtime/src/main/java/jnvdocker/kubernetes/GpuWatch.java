@@ -1,8 +1,8 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.DecisionListener;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.RefusalReason;
+import jnvdocker.core.Leases;
+import jnvdocker.decision.DecisionListener;
+import jnvdocker.decision.RefusalReason;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;

@@ -1,6 +1,6 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;

@@ -1,8 +1,8 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.HolderKind;
-import jnvdocker.grant.HostView;
-import jnvdocker.grant.Life;
+import jnvdocker.holder.HolderKind;
+import jnvdocker.holder.HostView;
+import jnvdocker.holder.Life;
 import jnvdocker.host.DeviceMajors;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Holder;

@@ -1,11 +1,10 @@
 package jnvdocker.kubernetes;
 
+import jnvdocker.core.LeaseParts;
 import jnvdocker.grant.Grants;
-import jnvdocker.grant.Keeper;
-import jnvdocker.grant.LeaseParts;
-import jnvdocker.grant.Pace;
-import jnvdocker.grant.Supply;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
@@ -25,6 +24,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;

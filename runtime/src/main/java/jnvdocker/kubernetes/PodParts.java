@@ -1,8 +1,8 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.HostGpus;
-import jnvdocker.grant.LeaseParts;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.LeaseParts;
+import jnvdocker.core.Leases;
+import jnvdocker.holder.HostGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.NoDriverException;

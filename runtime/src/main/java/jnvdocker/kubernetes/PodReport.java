@@ -1,9 +1,8 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.Keeper;
-import jnvdocker.grant.LeaseParts;
-import jnvdocker.grant.Supply;
+import jnvdocker.core.LeaseParts;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
@@ -13,6 +12,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.supply.Supply;
 
 import java.io.IOException;
 import java.time.Instant;

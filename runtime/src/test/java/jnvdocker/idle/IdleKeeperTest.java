@@ -9,7 +9,7 @@ import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.Pace;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;

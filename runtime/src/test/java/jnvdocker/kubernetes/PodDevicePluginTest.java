@@ -11,7 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;

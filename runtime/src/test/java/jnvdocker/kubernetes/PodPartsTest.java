@@ -3,11 +3,11 @@ package jnvdocker.kubernetes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.core.LeaseParts;
+import jnvdocker.decision.DecisionLog;
 import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.grant.DecisionLog;
-import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.LeaseRequest;
-import jnvdocker.grant.Pace;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;

@@ -3,7 +3,7 @@ package jnvdocker.registry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.Pace;
+import jnvdocker.holder.Pace;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

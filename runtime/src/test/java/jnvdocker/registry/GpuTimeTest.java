@@ -12,9 +12,9 @@ import static jnvdocker.lease.TestingLeases.claim;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.HistoryKeeper;
-import jnvdocker.grant.Pace;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.HistoryKeeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTime;

@@ -10,9 +10,9 @@ import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.HistoryKeeper;
-import jnvdocker.grant.Pace;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.HistoryKeeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;

@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.grant.RefusalReason;
+import jnvdocker.decision.RefusalReason;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;

@@ -2,8 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
-import jnvdocker.grant.Bookings;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Lease;
@@ -17,6 +16,7 @@ import jnvdocker.screen.Column;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
+import jnvdocker.supply.Bookings;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 

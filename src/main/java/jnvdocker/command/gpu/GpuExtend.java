@@ -2,7 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;

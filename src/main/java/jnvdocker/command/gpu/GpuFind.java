@@ -6,7 +6,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.hosts.HostAnswer;
 import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientRequest;

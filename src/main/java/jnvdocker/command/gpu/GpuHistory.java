@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.hosts.HostQuery;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;

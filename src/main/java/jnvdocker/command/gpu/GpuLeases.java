@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.protocol.ExitCode;

@@ -1,8 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.Standing;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Rule;
@@ -15,6 +14,7 @@ import jnvdocker.screen.Column;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
+import jnvdocker.supply.Standing;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;

@@ -3,7 +3,7 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.hosts.HostAnswer;
 import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;

@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.grant.Leases.GpuProcess;
+import jnvdocker.core.Leases.GpuProcess;
 import jnvdocker.host.Gpu;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.idle.IdleText;

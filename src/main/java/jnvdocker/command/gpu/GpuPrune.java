@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.claim.Pruned;
 import jnvdocker.command.caller.Caller;
-import jnvdocker.grant.Pruned;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;

@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ExitCode;

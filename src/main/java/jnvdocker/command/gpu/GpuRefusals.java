@@ -1,8 +1,8 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.RecentRefusals.Refused;
+import jnvdocker.core.Leases;
+import jnvdocker.decision.RecentRefusals.Refused;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ClientRequest;

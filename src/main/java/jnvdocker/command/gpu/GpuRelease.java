@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;

@@ -6,10 +6,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.core.Leases;
 import jnvdocker.docker.cli.ContainerOptions;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
-import jnvdocker.grant.Leases;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.protocol.CallResult;

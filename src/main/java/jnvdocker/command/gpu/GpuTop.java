@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.Leases.GpuProcess;
+import jnvdocker.core.Leases;
+import jnvdocker.core.Leases.GpuProcess;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.text.LeaseText;

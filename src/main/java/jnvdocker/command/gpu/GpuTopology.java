@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.gpu.ConnectionWord.Shown;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.PciPlace;
 import jnvdocker.lease.GpuStatus;

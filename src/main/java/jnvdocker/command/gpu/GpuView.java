@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;

@@ -2,8 +2,8 @@ package jnvdocker.command.gpu;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.WithheldGpus;
+import jnvdocker.core.Leases;
+import jnvdocker.core.WithheldGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;

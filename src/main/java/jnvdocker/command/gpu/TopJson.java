@@ -2,8 +2,8 @@ package jnvdocker.command.gpu;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
-import jnvdocker.grant.Leases.Activity;
-import jnvdocker.grant.Leases.GpuProcess;
+import jnvdocker.core.Leases.Activity;
+import jnvdocker.core.Leases.GpuProcess;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.use.GpuUse;

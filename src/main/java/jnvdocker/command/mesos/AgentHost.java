@@ -1,6 +1,6 @@
 package jnvdocker.command.mesos;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.AgentFlags;

@@ -2,9 +2,9 @@ package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.container.Allocation;
+import jnvdocker.core.Leases;
 import jnvdocker.grant.Grant;
 import jnvdocker.grant.LeaseRequest;
-import jnvdocker.grant.Leases;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;

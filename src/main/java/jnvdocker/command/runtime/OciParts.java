@@ -1,14 +1,14 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.command.start.NeedsCheck;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.OciContainers;
-import jnvdocker.grant.OciCreation;
-import jnvdocker.grant.OciKeeper;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.text.ContainerOwner;
+import jnvdocker.oci.lease.OciContainers;
+import jnvdocker.oci.lease.OciCreation;
+import jnvdocker.oci.lease.OciKeeper;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.request.GpuRequest;

@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.grant.EditedContainers;
 import jnvdocker.json.BoundedParser;
+import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;

@@ -1,10 +1,10 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.grant.FirstScan;
-import jnvdocker.grant.OciContainers;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
+import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.volume.GpuHost;
 

@@ -3,7 +3,7 @@ package jnvdocker.command.gpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;

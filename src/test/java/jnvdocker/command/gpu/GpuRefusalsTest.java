@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.RecentRefusals.Refused;
+import jnvdocker.decision.RecentRefusals.Refused;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.screen.Json;

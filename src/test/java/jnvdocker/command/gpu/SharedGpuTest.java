@@ -3,7 +3,7 @@ package jnvdocker.command.gpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.Leases.GpuProcess;
+import jnvdocker.core.Leases.GpuProcess;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;

@@ -48,7 +48,8 @@ class ArchitectureTest {
             words json labels archive
             posix process host nvml
             volume.files volume volume.plugin
-            wire program request container use lease lease.text registry grant idle kubernetes
+            wire program request container use lease lease.text registry
+            holder decision keeper recovery supply grant claim oci.lease core idle kubernetes
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen web page upkeep doctor
             command.caller command.start command.complete command.hosts command.gpu command.mesos command.runtime command.k8s command
@@ -204,7 +205,7 @@ class ArchitectureTest {
                 .that()
                 .doNotHaveSimpleName("Keeper")
                 .and()
-                .resideInAPackage("jnvdocker.grant..")
+                .resideOutsideOfPackage("jnvdocker.registry")
                 .should()
                 .callMethod(LeaseRegistry.class, "end", Lease.class, String.class, boolean.class)
                 .check(OURS);

@@ -4,7 +4,7 @@ import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.model.Container;
 import com.github.dockerjava.api.model.ContainerMount;
 
-import jnvdocker.grant.ContainerEngine;
+import jnvdocker.holder.ContainerEngine;
 
 import java.util.HashMap;
 import java.util.List;

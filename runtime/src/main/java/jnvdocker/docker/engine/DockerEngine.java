@@ -22,7 +22,7 @@ import com.github.dockerjava.core.DockerClientConfigDelegate;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.transport.DockerHttpClient;
 
-import jnvdocker.grant.ContainerEngine;
+import jnvdocker.holder.ContainerEngine;
 import jnvdocker.json.BoundedParser;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.posix.ProcessId;

@@ -2,12 +2,12 @@ package jnvdocker.docker.engine;
 
 import com.github.dockerjava.api.model.Event;
 
-import jnvdocker.grant.Reconciler;
-import jnvdocker.grant.RefusedStarts;
+import jnvdocker.claim.RefusedStarts;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
+import jnvdocker.recovery.Reconciler;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,6 +1,6 @@
 package jnvdocker.docker.engine;
 
-import jnvdocker.grant.ContainerEngine;
+import jnvdocker.holder.ContainerEngine;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.use.RunningContainer;

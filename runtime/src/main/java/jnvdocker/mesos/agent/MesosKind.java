@@ -1,6 +1,6 @@
 package jnvdocker.mesos.agent;
 
-import jnvdocker.grant.GroupKind;
+import jnvdocker.holder.GroupKind;
 import jnvdocker.host.DeviceMajors;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.ContainerEngine;
+import jnvdocker.holder.ContainerEngine;
 import jnvdocker.labels.ImageConfig;
 
 import org.junit.jupiter.api.AfterEach;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.ContainerEngine;
+import jnvdocker.holder.ContainerEngine;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse.Kind;
 import jnvdocker.use.RunningContainer;

@@ -3,9 +3,9 @@ package jnvdocker.docker.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.DecisionLog;
-import jnvdocker.grant.LeaseParts;
-import jnvdocker.grant.Pace;
+import jnvdocker.core.LeaseParts;
+import jnvdocker.decision.DecisionLog;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;

@@ -1,0 +1,397 @@
+package jnvdocker.claim;
+
+import jnvdocker.grant.Grants;
+import jnvdocker.holder.ClaimUsers;
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Life;
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.keeper.Keeper;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Kept;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
+import jnvdocker.registry.RegistryException;
+import jnvdocker.supply.Supply;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Leases for starts of containers by docker, which mounts the volume of their claim: a container
+ * has the nodes of its claim's GPUs and can get no others. They come before all clients that wait.
+ */
+public final class ClaimStarts {
+    private static final Logger LOG = LoggerFactory.getLogger(ClaimStarts.class);
+    private static final int ATTEMPTS = 4;
+
+    /** How long a reservation's scan for unmanaged uses counts: 'docker run' mounts far sooner. */
+    private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
+
+    /** For the groups of a user, which the host may have to request from a directory service. */
+    private static final Duration NAMES_LIMIT = Duration.ofMillis(300);
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final Keeper keeper;
+    private final ClaimUsers users;
+    private final Supply supply;
+    private final UnmanagedScan unmanagedScan;
+    private final Grants grants;
+    private final Pace pace;
+
+    public ClaimStarts(
+            LeaseRegistry registry,
+            Evidence evidence,
+            Keeper keeper,
+            ClaimUsers users,
+            Supply supply,
+            UnmanagedScan unmanagedScan,
+            Grants grants,
+            Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.keeper = keeper;
+        this.users = users;
+        this.supply = supply;
+        this.unmanagedScan = unmanagedScan;
+        this.grants = grants;
+        this.pace = pace;
+    }
+
+    /** Whether a container without GPUs mounts the claim of one that is stopped. */
+    boolean isOfGuest(Claim claim) throws IOException {
+        return registry.liveOf(claim.id()).isEmpty() && users.isGuestOfStopped(claim);
+    }
+
+    /**
+     * Begins the lease of a claim, or lets it go on.
+     *
+     * @param use docker's name for the mount
+     * @param caller the engine that mounts it
+     * @return empty for a container that needs none, see {@link ClaimUsers#isGuest}
+     */
+    Optional<Lease> take(Claim claim, String use, ProcessId caller)
+            throws RefusedException, IOException {
+        supply.learn(claim.owner(), NAMES_LIMIT);
+        Duration patience = Keeper.Caller.VERB.patience;
+        Mounted mounted =
+                grants.take(
+                        new Mounting(claim, use, caller),
+                        grants.patience(
+                                patience,
+                                Optional.of(pace.nanos() + patience.toNanos()),
+                                _ -> false));
+        return mounted instanceof Held(Lease lease) ? Optional.of(lease) : Optional.empty();
+    }
+
+    /** The treatment of a lease that the claim may have already. */
+    private sealed interface Past {
+        /** Not known yet. */
+        record Unknown() implements Past {}
+
+        /** It goes on: its container and this one are the same. */
+        record GoesOn() implements Past {}
+
+        /** It was of an earlier start, which is over. */
+        record Over(Lease lease, String evidence) implements Past {}
+    }
+
+    /** The result of a mount. */
+    private sealed interface Mounted {}
+
+    private record Held(Lease lease) implements Mounted {}
+
+    private record Guest() implements Mounted {}
+
+    /** The lease of the claim has ended meanwhile, so the terms are needed that were not read. */
+    private record Changed() implements Mounted {}
+
+    /**
+     * The claim has a lease already: of an earlier start of its container, of one that runs, or of
+     * another container that shares the claim.
+     *
+     * @param known whether it was taken by this very mount
+     */
+    private record Another(Lease lease, boolean known) implements Mounted {}
+
+    /** A start of a claim's container. */
+    private final class Mounting implements Grants.Attempt<Mounted> {
+        private final Claim claim;
+        private final String use;
+        private final ProcessId caller;
+        private Past past = new Past.Unknown();
+
+        /** The lease that the claim has, when that is over or goes on with this mount. */
+        private Optional<Lease> own = Optional.empty();
+
+        /** Whether a lease has ended between its reading and the decision. */
+        private boolean changed;
+
+        Mounting(Claim claim, String use, ProcessId caller) {
+            this.claim = claim;
+            this.use = use;
+            this.caller = caller;
+        }
+
+        @Override
+        public Grants.Outcome<Mounted> make() throws RefusedException, IOException {
+            for (int attempt = 1; ; attempt++) {
+                Grants.Outcome<Mounted> outcome;
+                // The usual mount is of a lease that goes on: its GPUs are not read again.
+                Optional<Supply.Terms> terms =
+                        changed || Start.needsTerms(claim, registry.holdings())
+                                ? Optional.of(supply.terms(claim.owner(), List.of()))
+                                : Optional.empty();
+                try {
+                    outcome = grants.decide(new Start(claim, use, caller, past, terms));
+                } catch (RegistryException e) {
+                    return new Grants.Granted<>(new Held(unwritten(e)));
+                }
+                if (outcome instanceof Grants.Granted(Changed _)) {
+                    changed = true;
+                    continue;
+                }
+                if (!(outcome instanceof Grants.Granted(Another(Lease lease, boolean known)))) {
+                    return outcome;
+                }
+                if (attempt == ATTEMPTS) {
+                    throw ClaimUsers.twice(claim, lease, users.of(claim));
+                }
+                Optional<Past> fate = judge(claim, lease, known);
+                if (fate.isEmpty()) {
+                    return new Grants.Granted<>(new Guest());
+                }
+                past = fate.get();
+                own = Optional.of(lease);
+            }
+        }
+
+        /**
+         * What cannot be written down is not given; but what a claim has on disk it keeps when its
+         * container is started again: as long as that lease is live, nobody else can have its GPUs.
+         */
+        private Lease unwritten(RegistryException failure) throws IOException {
+            if (own.isEmpty()
+                    || registry.liveOf(claim.id())
+                            .filter(it -> it.id() == own.get().id())
+                            .isEmpty()) {
+                throw failure;
+            }
+            keeper.mountedUnwritten(claim.id(), caller);
+            LOG.warn(
+                    "claim {} is mounted again under lease {}, and that cannot be written: {}",
+                    claim.id(),
+                    own.get().id(),
+                    failure.getMessage());
+            return own.get();
+        }
+    }
+
+    /** A start by the rules of one moment. */
+    private final class Start implements Grants.Bid<Mounted> {
+        private final Claim claim;
+        private final String use;
+        private final ProcessId caller;
+        private final Past past;
+        private final Optional<Supply.Terms> terms;
+
+        Start(Claim claim, String use, ProcessId caller, Past past, Optional<Supply.Terms> terms) {
+            this.claim = claim;
+            this.use = use;
+            this.caller = caller;
+            this.past = past;
+            this.terms = terms;
+        }
+
+        /** Whether the decision depends on more than the lease that the claim has. */
+        static boolean needsTerms(Claim claim, Holdings holdings) {
+            Optional<Lease> own = holdings.ofClaim(claim.id());
+            return own.isEmpty() || own.get().isReservation() && !wasJustMade(own.get(), holdings);
+        }
+
+        /** A lease that goes on is not taken back: an unmanaged use there has come later. */
+        @Override
+        public boolean needsScan(Holdings holdings) {
+            return terms.isPresent()
+                    && needsTerms(claim, holdings)
+                    && (holdings.ofClaim(claim.id()).isPresent() || holdings.on(claim).isEmpty());
+        }
+
+        /**
+         * Whether a reservation is so recent that another scan for unmanaged uses would find what
+         * the scan for the reservation has found.
+         */
+        private static boolean wasJustMade(Lease reservation, Holdings holdings) {
+            Duration age = Duration.between(reservation.since(), holdings.now());
+            return !age.isNegative() && age.compareTo(SCAN_COUNTS) < 0;
+        }
+
+        @Override
+        public List<GpuUse> scan() throws IOException {
+            return unmanagedScan.scanWithoutEngine(
+                    terms.orElseThrow().gpus().stream()
+                            .filter(gpu ->
+                                    claim.gpus().stream()
+                                            .anyMatch(its -> its.uuid().equals(gpu.uuid())))
+                            .toList());
+        }
+
+        @Override
+        public Optional<Grants.Outcome<Mounted>> decide(
+                LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+            if (terms.isEmpty() && needsTerms(claim, leases.holdings())) {
+                return Optional.of(new Grants.Granted<>(new Changed()));
+            }
+            return Optional.of(
+                    outcome(
+                            leases,
+                            terms.map(it -> it.unmanaged(uses)).orElse(UnmanagedUses.NONE)));
+        }
+
+        /** The claim's lease begins, or goes on, unless others have its GPUs. */
+        private Grants.Outcome<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged) {
+            Holdings holdings = leases.holdings();
+            boolean again =
+                    past instanceof Past.Over(Lease lease, String evidenceOfEnd)
+                            && leases.end(lease, evidenceOfEnd);
+            Optional<Lease> own = again ? Optional.empty() : holdings.ofClaim(claim.id());
+            if (own.isPresent()) {
+                boolean barred =
+                        own.get().isReservation()
+                                && claim.gpus().stream()
+                                        .map(ClaimedGpu::uuid)
+                                        .anyMatch(unmanaged::bars);
+                return barred ? blocked(unmanaged, Map.of()) : goOn(own.get(), leases);
+            }
+            List<Lease> others = holdings.on(claim);
+            if (!others.isEmpty()) {
+                return new Grants.Blocked<>(others, () -> held(claim, others));
+            }
+            return again
+                    ? begin(leases, ((Past.Over) past).lease().left(holdings.now()))
+                    : first(leases, unmanaged);
+        }
+
+        /** By the rules, since it follows on no other lease. */
+        private Grants.Outcome<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged) {
+            GpuChoice.Outcome choice;
+            try {
+                choice =
+                        terms.orElseThrow()
+                                .knowing(claim)
+                                .choice(
+                                        leases.holdings()
+                                                .without(lease -> lease.claim().isBeside(claim)),
+                                        unmanaged,
+                                        List.of())
+                                .of(claim, leases.time(claim));
+            } catch (RefusedException e) {
+                return new Grants.Refused<>(() -> e);
+            }
+            return switch (choice) {
+                case GpuChoice.Chosen _ ->
+                        begin(
+                                leases,
+                                terms.orElseThrow()
+                                        .allowances()
+                                        .of(claim.owner())
+                                        .time(leases.time(claim)));
+                case GpuChoice.Taken taken -> blocked(unmanaged, taken.kept());
+                case GpuChoice.OverQuota over ->
+                        new Grants.Blocked<>(
+                                over.leases(), () -> RemakeAdvice.refusal(claim, over.excess()));
+                case GpuChoice.NeverAllowed(_, Quota.ForGood excess) ->
+                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, excess));
+                case GpuChoice.Impossible why ->
+                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, why));
+            };
+        }
+
+        /** By what holds no lease, and by what is kept for others. */
+        private Grants.Outcome<Mounted> blocked(UnmanagedUses unmanaged, Map<String, Kept> kept) {
+            List<ClaimedGpu> used =
+                    claim.gpus().stream()
+                            .filter(gpu ->
+                                    unmanaged.bars(gpu.uuid())
+                                            || kept.containsKey(gpu.uuid())
+                                            || gpu.share().isPresent()
+                                                    && unmanaged.first(gpu.uuid()).isPresent())
+                            .toList();
+            return new Grants.Blocked<>(
+                    List.of(), () -> RemakeAdvice.refusal(claim, used, unmanaged, kept));
+        }
+
+        private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
+            Holder holder = Holder.of(caller, Optional.empty(), Optional.empty());
+            Lease lease = leases.begin(claim, holder, time);
+            leases.mount(claim, use);
+            return new Grants.Granted<>(new Held(lease));
+        }
+
+        private Grants.Outcome<Mounted> goOn(Lease own, LeaseWriter leases) {
+            boolean known = leases.isMounted(claim, use);
+            if (!own.isReservation() && !(past instanceof Past.GoesOn)) {
+                return new Grants.Granted<>(new Another(own, known));
+            }
+            // The first process of before says nothing of the one that is to come.
+            Holder holder =
+                    known
+                            ? Holder.of(caller, own.holder().init(), own.holder().cgroup())
+                            : Holder.of(caller, Optional.empty(), Optional.empty());
+            Lease lease = leases.hold(own, holder).orElseThrow();
+            leases.mount(claim, use);
+            return new Grants.Granted<>(new Held(lease));
+        }
+    }
+
+    /** The fate of a lease that the claim has already; empty when a guest mounts the claim. */
+    private Optional<Past> judge(Claim claim, Lease lease, boolean known) throws RefusedException {
+        Life life = evidence.of(lease);
+        if (life instanceof Life.Gone(String why)) {
+            return Optional.of(new Past.Over(lease, why));
+        }
+        List<ContainerEngine.Listed> users = this.users.of(claim);
+        // The only one that is listed need not be the one that lives: that may have been removed.
+        boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, life);
+        if (known || same) {
+            return Optional.of(new Past.GoesOn());
+        }
+        if (ClaimUsers.isGuest(claim, users)) {
+            return Optional.empty();
+        }
+        throw ClaimUsers.twice(claim, lease, users);
+    }
+
+    private RefusedException held(Claim claim, List<Lease> by) {
+        return new RefusedException(
+                LeaseText.held(claim.gpus(), by)
+                        + (keeper.isSettling(by) ? ", which may be restarting" : "")
+                        + keeper.remark(by),
+                "start this container again when "
+                        + (claim.gpus().size() == 1 ? "it is free" : "they are free")
+                        + RemakeAdvice.of(claim)
+                        + (users.of(claim).size() > 1
+                                ? "; a container that needs only its volumes gets them by -v"
+                                        + " VOLUME:DIRECTORY instead of --volumes-from"
+                                : ""));
+    }
+}

@@ -1,0 +1,245 @@
+package jnvdocker.claim;
+
+import jnvdocker.grant.WaitingQueue;
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.supply.Supply;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Starts containers when they can have their GPUs that were refused them while their engine
+ * started, or that it could not start since no daemon ran. A restart policy takes that for final
+ * then, and they would be down for ever. They come after all clients that wait for GPUs.
+ */
+public final class RefusedStarts {
+    private static final Logger LOG = LoggerFactory.getLogger(RefusedStarts.class);
+
+    /** The time limit of a query that a verb of the volume plugin waits for. */
+    private static final Duration QUICK = Duration.ofMillis(200);
+
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final Duration START_LIMIT = Duration.ofMinutes(2);
+
+    /** The pause after the first refused start; it doubles with each. */
+    private static final Duration PAUSE = Duration.ofSeconds(5);
+
+    private static final int DOUBLINGS = 7;
+
+    private final LeaseRegistry registry;
+    private final ContainerEngine engine;
+    private final Supply supply;
+    private final UnmanagedScan unmanagedScan;
+    private final WaitingQueue queue;
+    private final Pace pace;
+    private final String volumeDriver;
+    private final Map<String, Tries> tries = new ConcurrentHashMap<>();
+
+    /** Containers without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
+    private final Map<String, ContainerEngine.Down> missed = new ConcurrentHashMap<>();
+
+    public RefusedStarts(
+            LeaseRegistry registry,
+            ContainerEngine engine,
+            Supply supply,
+            UnmanagedScan unmanagedScan,
+            WaitingQueue queue,
+            Pace pace,
+            String volumeDriver) {
+        this.registry = registry;
+        this.engine = engine;
+        this.supply = supply;
+        this.unmanagedScan = unmanagedScan;
+        this.queue = queue;
+        this.pace = pace;
+        this.volumeDriver = volumeDriver;
+    }
+
+    /**
+     * How often a container was started in vain.
+     *
+     * @param next when it may be started again, as {@link Pace} counts
+     */
+    private record Tries(int number, long next) {}
+
+    /** Docker was refused to mount a claim, with these words. */
+    void refused(String claim, Refusal why) {
+        try {
+            registry.claims().refusedStart(claim, why, isStarting());
+        } catch (IOException e) {
+            LOG.warn(
+                    "claim {} was refused and may stay down: {}; start its container by hand",
+                    claim,
+                    e.getMessage());
+        }
+    }
+
+    /** An engine does not answer while it starts. */
+    private boolean isStarting() {
+        if (engine.hasStarted()) {
+            return false;
+        }
+        try {
+            engine.id(QUICK);
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /** Learns of containers that the engine could not start when it had begun to run before us. */
+    public void learnOfMissed() throws IOException {
+        for (ContainerEngine.Down container : engine.ended(LIMIT)) {
+            if (!container.hadNoDaemon(volumeDriver)) {
+                continue;
+            }
+            LOG.warn(
+                    "{} is down, since jnvdockerd did not run when docker was to start it",
+                    Quote.lines(container.name()));
+            Optional<String> claim = claimOf(container);
+            if (claim.isPresent()) {
+                registry.claims()
+                        .missedStart(claim.get(), container.error(), "jnvdockerd did not run");
+            } else {
+                missed.put(container.id(), container);
+            }
+        }
+    }
+
+    /** The claim of the volume that it mounts; a label alone may be any image's. */
+    private Optional<String> claimOf(ContainerEngine.Down container) throws IOException {
+        String label = container.labels().getOrDefault(ClaimNames.CLAIM_LABEL, "");
+        return registry.claims().hasVolume(label)
+                ? registry.claims()
+                        .claim(label)
+                        .filter(claim -> claim.isOfContainer(container.id()))
+                        .map(Claim::id)
+                : Optional.empty();
+    }
+
+    /** Starts those that can have their GPUs now, and forgets those that are not to be started. */
+    public void review() throws IOException {
+        if (!engine.hasStarted()) {
+            return;
+        }
+        for (RefusedStart refused : registry.claims().refusedStarts()) {
+            try {
+                review(refused);
+            } catch (IOException e) {
+                LOG.debug("claim {}: {}", refused.claim().id(), e.getMessage());
+            }
+        }
+        for (ContainerEngine.Down container : missed.values()) {
+            reviewMissed(container);
+        }
+    }
+
+    private void reviewMissed(ContainerEngine.Down container) throws IOException {
+        Optional<ContainerEngine.Down> still =
+                engine.down(container.id(), LIMIT).filter(now -> now.isStill(container));
+        if (still.isEmpty()) {
+            missed.remove(container.id());
+            tries.remove(container.id());
+        } else if (isDue(container.id())) {
+            start(container.id(), still.get());
+        }
+    }
+
+    private boolean isDue(String key) {
+        return Optional.ofNullable(tries.get(key)).filter(it -> it.next() > pace.nanos()).isEmpty();
+    }
+
+    private void review(RefusedStart refused) throws IOException {
+        Claim claim = refused.claim();
+        if (!claim.origin().isOf(engine.id(LIMIT))) {
+            return;
+        }
+        Optional<ContainerEngine.Down> found = find(refused);
+        if (found.isEmpty()) {
+            LOG.info("{} runs, is gone or was changed: it is not started", claim.displayName());
+            registry.claims().notRefused(claim.id());
+            tries.remove(claim.id());
+            return;
+        }
+        if (refused.seen().isEmpty()) {
+            registry.claims()
+                    .seen(
+                            claim.id(),
+                            new RefusedStart.Seen(found.get().id(), found.get().finished()));
+        }
+        if (isDue(claim.id()) && canHaveAll(claim)) {
+            // Changes made during the check count.
+            Optional<ContainerEngine.Down> still =
+                    engine.down(found.get().id(), LIMIT).filter(it -> it.isOf(refused));
+            if (still.isPresent()) {
+                start(claim.id(), still.get());
+            }
+        }
+    }
+
+    /** Empty when it is gone, runs, or was changed. */
+    private Optional<ContainerEngine.Down> find(RefusedStart refused) throws IOException {
+        String volume = ClaimNames.volume(refused.claim().id());
+        for (ContainerEngine.Listed user : engine.using(List.of(volume), LIMIT)) {
+            Optional<ContainerEngine.Down> down =
+                    engine.down(user.id(), LIMIT).filter(it -> it.isOf(refused));
+            if (down.isPresent()) {
+                return down;
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Whether the claim's GPUs are free and unused, without waiting clients or a rule against. */
+    private boolean canHaveAll(Claim claim) throws IOException {
+        Supply.Terms terms = supply.terms(claim.owner(), queue.all());
+        List<Gpu> gpus = terms.gpus();
+        try {
+            ClaimedNodes.refuseOthers(claim, gpus);
+        } catch (RefusedException e) {
+            return false;
+        }
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
+        Holdings holdings = registry.holdings();
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
+        try {
+            GpuChoice choice = terms.knowing(claim).choice(holdings, unmanaged, queue.all());
+            return choice.of(claim, Optional.empty()) instanceof GpuChoice.Chosen;
+        } catch (RefusedException e) {
+            return false;
+        }
+    }
+
+    private void start(String key, ContainerEngine.Down container) {
+        Tries before = tries.getOrDefault(key, new Tries(0, 0));
+        Duration pause = PAUSE.multipliedBy(1L << Math.min(before.number(), DOUBLINGS));
+        tries.put(key, new Tries(before.number() + 1, pace.nanos() + pause.toNanos()));
+        try {
+            engine.start(container.id(), START_LIMIT);
+            LOG.info("started {} again: it can have its GPUs now", container.name());
+        } catch (IOException e) {
+            LOG.warn("{} was not started again: {}", container.name(), e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package jnvdocker.claim;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Kept;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.GpuText;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.QuotaText;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+
+/**
+ * Explains to the user of a stopped container, which was given the nodes of its own GPUs, how to
+ * make it again with others.
+ */
+public final class RemakeAdvice {
+    /** The names that docker allows; no character of them is special in a shell. */
+    private static final Predicate<String> NAME =
+            Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]*").asMatchPredicate();
+
+    private RemakeAdvice() {}
+
+    /** The end of a refusal's advice. */
+    public static String of(Claim claim) {
+        return ", or make it again on other GPUs: " + command(claim);
+    }
+
+    /** The command that makes a claim's container again. */
+    public static String command(Claim claim) {
+        return "jnvdocker gpu remake "
+                + claim.container().map(Claim.ContainerRef::name).filter(NAME).orElse("CONTAINER");
+    }
+
+    /** Why the limits of the configuration allow a container no new lease, and what to do. */
+    static RefusedException refusal(Claim claim, Quota.Excess excess) {
+        String has =
+                "this container has "
+                        + claim.gpus().size()
+                        + (claim.gpus().size() == 1 ? " GPU" : " GPUs")
+                        + ", and ";
+        return switch (excess) {
+            case Quota.TooMany many ->
+                    new RefusedException(
+                            QuotaText.why(many),
+                            "stop one of them, then start this container again");
+            case Quota.NoHours spent ->
+                    new RefusedException(
+                            QuotaText.why(spent), "start this container again after that");
+            case Quota.Never never when never.limit().limit() > 0 ->
+                    new RefusedException(
+                            has + QuotaText.why(never),
+                            "make it again with fewer: "
+                                    + command(claim)
+                                    + " --gpus "
+                                    + never.limit().limit());
+            case Quota.Elsewhere elsewhere ->
+                    new RefusedException(
+                            "this container has "
+                                    + LeaseText.names(claim.gpus())
+                                    + ", and "
+                                    + QuotaText.why(elsewhere),
+                            "make it again on one of these: " + command(claim));
+            case Quota.ForGood ever ->
+                    new RefusedException(has + QuotaText.why(ever), QuotaText.remedy(ever));
+        };
+    }
+
+    /** Why no GPUs can be given for a start, whichever leases end, and what to do. */
+    static RefusedException refusal(Claim claim, GpuChoice.Impossible why) {
+        Refusal refusal =
+                switch (why) {
+                    case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
+                    case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, _) ->
+                            new Refusal(
+                                    LeaseText.name(gpu.number(), gpu.uuid())
+                                            + " is "
+                                            + LeaseText.cordoned(cordon),
+                                    "start this container again when the cordon is lifted");
+                    default -> ChoiceText.refusal(why);
+                };
+        return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + of(claim));
+    }
+
+    /**
+     * Why a container cannot be started while GPUs are used without a lease, or kept for others.
+     *
+     * @param used its GPUs of which that is so
+     * @param kept the reasons, by UUID
+     */
+    static RefusedException refusal(
+            Claim claim, List<ClaimedGpu> used, UnmanagedUses unmanaged, Map<String, Kept> kept) {
+        boolean one = used.size() == 1;
+        String ends = one ? "it has ended" : "they have ended";
+        String comesFree = one ? "it is free" : "they are free";
+        return new RefusedException(
+                LeaseText.taken(used, List.of(), unmanaged, kept),
+                "start this container again when "
+                        + (kept.isEmpty() ? ends : comesFree)
+                        + of(claim));
+    }
+}

@@ -1,0 +1,277 @@
+package jnvdocker.core;
+
+import jnvdocker.claim.ClaimPrune;
+import jnvdocker.claim.ClaimStarts;
+import jnvdocker.claim.ClaimVolumes;
+import jnvdocker.claim.RefusedStarts;
+import jnvdocker.decision.DecisionLog;
+import jnvdocker.grant.Grants;
+import jnvdocker.grant.QueueKeeper;
+import jnvdocker.grant.Reservations;
+import jnvdocker.grant.WaitingQueue;
+import jnvdocker.holder.ClaimUsers;
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.HolderKind;
+import jnvdocker.holder.HostGpus;
+import jnvdocker.holder.Leftovers;
+import jnvdocker.holder.OtherClaims;
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.Unleased;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.keeper.Cancellation;
+import jnvdocker.keeper.ClaimRemover;
+import jnvdocker.keeper.HolderStops;
+import jnvdocker.keeper.Keeper;
+import jnvdocker.keeper.LostGroups;
+import jnvdocker.keeper.OverdueKeeper;
+import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.oci.lease.OciContainers;
+import jnvdocker.oci.lease.OciKeeper;
+import jnvdocker.process.Processes;
+import jnvdocker.recovery.Reconciler;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.HostClock;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.RegistryException;
+import jnvdocker.supply.AllowanceReader;
+import jnvdocker.supply.Supply;
+import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Supplier;
+
+/** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
+public record LeaseParts(
+        LeaseRegistry registry,
+        Leases leases,
+        ClaimVolumes volumes,
+        Reconciler reconciler,
+        Keeper keeper,
+        QueueKeeper queueKeeper,
+        RefusedStarts refusedStarts,
+        HolderStops stops,
+        OverdueKeeper overdue,
+        ClaimPrune prune,
+        Unleased unleased,
+        OciContainers oci,
+        OciKeeper ociKeeper,
+        WaitingQueue queue,
+        Supply supply,
+        UnmanagedScan unmanagedScan,
+        Grants grants)
+        implements AutoCloseable {
+    /** The time after a start in which engines and their containers start, too. */
+    private static final Duration CALM = Duration.ofSeconds(15);
+
+    /**
+     * Where the parts find the world.
+     *
+     * @param state the directory of the registry and the claims
+     * @param boot this boot's id
+     * @param volumeDriver the name of our volume plugin
+     * @param uses the uses of GPUs, with and without leases
+     * @param troubles the faults of GPUs, as they are known by now
+     * @param memory the processes that have memory of GPUs, as they are known by now
+     * @param policy the limits of the configuration, as they are now
+     * @param traits the facts about GPUs that NVML has reported by now
+     * @param log that is notified of each decision
+     */
+    public record World(
+            Path state,
+            String boot,
+            String volumeDriver,
+            Processes processes,
+            ContainerEngine engine,
+            HostGpus inventory,
+            GpuUses uses,
+            GpuTroubles troubles,
+            MemoryUsers memory,
+            Supplier<LeasePolicy> policy,
+            Supplier<GpuTraits> traits,
+            HostClock clock,
+            Pace pace,
+            DecisionLog log) {}
+
+    /**
+     * Opens the registry and brings it into line with this machine's processes, so that it may be
+     * served.
+     *
+     * @param others the kinds of holders that packages after this one know
+     * @throws RegistryException when it is of a newer version, or cannot be opened
+     */
+    public static LeaseParts open(World world, HolderKind... others) throws IOException {
+        LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
+        registry.addListener(world.log());
+        world.troubles().addListener(registry.changes()::add);
+        HostGpus inventory = () -> world.troubles().mark(world.inventory().gpus());
+        Supply supply =
+                new Supply(
+                        inventory,
+                        world.traits(),
+                        world.policy(),
+                        new AllowanceReader(registry, world.pace()));
+        try {
+            ClaimFiles files = new ClaimFiles(world.state());
+            Evidence evidence =
+                    new Evidence(world.processes(), world.boot(), world.state(), List.of(others));
+            Leftovers leftovers = new Leftovers(evidence, world.memory());
+            Unleased unleased = new Unleased(registry, evidence);
+            ClaimRemover remover = new ClaimRemover(registry, files, evidence);
+            UnmanagedScan unmanagedScan =
+                    new UnmanagedScan(
+                            world.uses(),
+                            registry,
+                            evidence,
+                            unleased,
+                            new OtherClaims(world.processes(), evidence, world.pace()),
+                            leftovers);
+            Keeper keeper = new Keeper(registry, evidence, leftovers, world.engine(), world.pace());
+            Reconciler reconciler =
+                    new Reconciler(
+                            registry,
+                            files,
+                            evidence,
+                            keeper,
+                            world.engine(),
+                            inventory,
+                            unleased,
+                            remover,
+                            leftovers,
+                            unmanagedScan);
+            reconciler.start();
+            WaitingQueue queue =
+                    WaitingQueue.open(registry, evidence, world.policy(), world.pace());
+            RefusedStarts refusedStarts =
+                    new RefusedStarts(
+                            registry,
+                            world.engine(),
+                            supply,
+                            unmanagedScan,
+                            queue,
+                            world.pace(),
+                            world.volumeDriver());
+            HolderStops stops =
+                    new HolderStops(evidence, world.engine(), world.log(), world.pace());
+            Cancellation cancellation = new Cancellation(registry, remover);
+            Grants grants = new Grants(registry, unmanagedScan, keeper, world.pace());
+            QueueKeeper queueKeeper =
+                    new QueueKeeper(
+                            registry,
+                            cancellation,
+                            queue,
+                            grants,
+                            keeper,
+                            supply,
+                            unmanagedScan,
+                            world.log(),
+                            world.pace());
+            Reservations reservations =
+                    new Reservations(
+                            registry,
+                            files,
+                            cancellation,
+                            keeper,
+                            reconciler,
+                            queue,
+                            grants,
+                            supply,
+                            unmanagedScan,
+                            world.pace());
+            return new LeaseParts(
+                    registry,
+                    new Leases(
+                            registry,
+                            reservations,
+                            keeper,
+                            evidence,
+                            queue,
+                            unmanagedScan,
+                            world.troubles(),
+                            supply,
+                            world.volumeDriver(),
+                            world.log()),
+                    new ClaimVolumes(
+                            registry,
+                            files,
+                            remover,
+                            new ClaimStarts(
+                                    registry,
+                                    evidence,
+                                    keeper,
+                                    new ClaimUsers(world.engine()),
+                                    supply,
+                                    unmanagedScan,
+                                    grants,
+                                    world.pace()),
+                            keeper,
+                            reconciler,
+                            supply,
+                            refusedStarts,
+                            world.log()),
+                    reconciler,
+                    keeper,
+                    queueKeeper,
+                    refusedStarts,
+                    stops,
+                    new OverdueKeeper(registry, stops, world.log(), world.pace()),
+                    new ClaimPrune(
+                            registry, files, remover, evidence, keeper, world.engine(), reconciler),
+                    unleased,
+                    new OciContainers(
+                            registry,
+                            files,
+                            evidence,
+                            reservations,
+                            unmanagedScan,
+                            world.troubles(),
+                            world.pace()),
+                    new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
+                    queue,
+                    supply,
+                    unmanagedScan,
+                    grants);
+        } catch (IOException | RuntimeException | Error e) {
+            registry.close();
+            throw e;
+        }
+    }
+
+    /** Starts the thread that ends leases, and removes what they leave behind. */
+    public Keeper keep() {
+        LostGroups groups = new LostGroups(registry);
+        keeper.after(_ -> groups.removeInTurn());
+        keeper.after(stops::retain);
+        return keeper.start();
+    }
+
+    /**
+     * Has the whole registry checked for damage in the background, a little later: what decisions
+     * depend on was read when it was opened, and the client that starts a daemon waits for its
+     * first answer.
+     */
+    @SuppressWarnings("ThreadPriorityCheck") // It saves time for others; no order depends on it.
+    public void examine() {
+        Thread thread =
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("examine")
+                        .priority(Thread.MIN_PRIORITY)
+                        .unstarted(() -> {
+                            Pace.REAL.sleep(CALM);
+                            registry.examine();
+                        });
+        thread.start();
+    }
+
+    @Override
+    public void close() throws IOException {
+        registry.close();
+    }
+}

@@ -1,0 +1,831 @@
+package jnvdocker.core;
+
+import jnvdocker.container.Allocation;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.decision.DecisionCounts;
+import jnvdocker.decision.DecisionListener;
+import jnvdocker.decision.DecisionLog;
+import jnvdocker.decision.RecentRefusals;
+import jnvdocker.decision.RefusalReason;
+import jnvdocker.decision.UnavailableException;
+import jnvdocker.grant.Grant;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Place;
+import jnvdocker.grant.Reservations;
+import jnvdocker.grant.WaitingQueue;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Life;
+import jnvdocker.holder.OtherClaims;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.keeper.Keeper;
+import jnvdocker.lease.AfterStop;
+import jnvdocker.lease.Allowance;
+import jnvdocker.lease.Booking;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Rule;
+import jnvdocker.lease.Subject;
+import jnvdocker.lease.Tenure;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.KeptText;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.QuotaText;
+import jnvdocker.lease.text.TimeText;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.OpenDevices;
+import jnvdocker.recovery.ClaimOptions;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.PastLeases;
+import jnvdocker.registry.RegistryException;
+import jnvdocker.registry.Timeline;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.Bookings;
+import jnvdocker.supply.Standing;
+import jnvdocker.supply.Supply;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Gives GPUs to containers, each to one at a time, and reports their holders. */
+public final class Leases {
+    private final WithheldGpus withheld = new WithheldGpus();
+
+    /** The path of the lease in a container. */
+    public static final String FOLDER = "/run/jnvdocker";
+
+    private static final String FORCED = "released by force: ";
+
+    private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
+    private final LeaseRegistry registry;
+    private final Reservations reservations;
+    private final Keeper keeper;
+    private final Evidence evidence;
+    private final WaitingQueue queue;
+    private final UnmanagedScan unmanagedScan;
+    private final GpuTroubles troubles;
+    private final Supply supply;
+    private final Bookings bookings;
+    private final String volumeDriver;
+    private final DecisionLog log;
+
+    Leases(
+            LeaseRegistry registry,
+            Reservations reservations,
+            Keeper keeper,
+            Evidence evidence,
+            WaitingQueue queue,
+            UnmanagedScan unmanagedScan,
+            GpuTroubles troubles,
+            Supply supply,
+            String volumeDriver,
+            DecisionLog log) {
+        this.registry = registry;
+        this.reservations = reservations;
+        this.keeper = keeper;
+        this.evidence = evidence;
+        this.queue = queue;
+        this.unmanagedScan = unmanagedScan;
+        this.troubles = troubles;
+        this.supply = supply;
+        this.bookings = new Bookings(registry, supply);
+        this.volumeDriver = volumeDriver;
+        this.log = log;
+    }
+
+    /**
+     * Reserves all the GPUs that are requested, until docker mounts the claim's volume or the
+     * client ends.
+     *
+     * @return nothing for a request for no GPU
+     * @throws RefusedException when they cannot be given; the message names their holders if others
+     *     have them
+     * @throws IOException when the registry cannot be written
+     */
+    public Grant<Claim> take(LeaseRequest request) throws RefusedException, IOException {
+        return new Grant<>(reservations.claim(request), reservations::cancel);
+    }
+
+    /**
+     * The client keeps the GPUs as the program that it is about to become, for as long as that or
+     * anything it starts lives.
+     *
+     * @throws RefusedException when they are not the client's any more
+     * @throws IOException when its children could not be watched
+     */
+    public void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
+        reservations.becomes(claim, client);
+    }
+
+    /**
+     * The GPUs that a client has reserved are a Mesos container's, for as long as anything of that
+     * lives.
+     *
+     * @throws RefusedException when it is not the client's any more
+     */
+    public void becomes(Claim claim, ProcessId client, Claim.ContainerRef container, Holder holder)
+            throws RefusedException, IOException {
+        reservations.becomes(claim, client, container, holder);
+    }
+
+    /** A holder that has GPUs without a volume of docker's, for people; empty if there is none. */
+    public Optional<String> unknownToDocker() throws IOException {
+        return registry.live().stream()
+                .filter(lease -> !lease.claim().origin().isKnownToDocker())
+                .map(LeaseText::holder)
+                .findFirst();
+    }
+
+    /**
+     * Notes that a user's container or command is not started.
+     *
+     * @param purpose for people: {@code container train-7}
+     */
+    public void refused(Owner owner, String purpose, RefusedException why) {
+        log.refused(owner, purpose, why.refusal(), RefusalReason.of(why));
+    }
+
+    /** Returns the latest refusals, the last one first. */
+    public List<RecentRefusals.Refused> refusals() {
+        return log.refusals().latest();
+    }
+
+    /** Returns the numbers of decisions since the daemon started. */
+    public DecisionCounts counts() {
+        return log.counts();
+    }
+
+    /** Registers a listener that is notified of each decision from now on. */
+    public void addListener(DecisionListener listener) {
+        log.addListener(listener);
+    }
+
+    /** Unregisters a listener: it is notified of no further decision. */
+    public void removeListener(DecisionListener listener) {
+        log.removeListener(listener);
+    }
+
+    /** Cancels the reservation of a client that does not become docker. */
+    public void cancel(Claim claim) throws IOException {
+        reservations.cancel(claim);
+    }
+
+    /** Returns a user's limits by the configuration, and what the user holds. */
+    public Standing standing(Owner owner) throws IOException {
+        endReservations();
+        supply.learn(owner, Supply.NAMES_LIMIT);
+        return supply.standing(owner, registry.holdings());
+    }
+
+    /** Refuses claims from now on. Those given before are among {@link #live}. */
+    public void stop() {
+        reservations.stop();
+    }
+
+    /** Grants claims again. */
+    public void resume() {
+        reservations.resume();
+    }
+
+    /**
+     * The claim's GPUs as its container gets them.
+     *
+     * @param gpus those that the host has at this moment
+     * @throws RefusedException when the claim's are not all among them
+     */
+    public Allocation allocation(Claim claim, List<Gpu> gpus) throws RefusedException {
+        List<Gpu> its = gpus(claim, gpus);
+        List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
+        VolumeMount mount =
+                new VolumeMount(
+                        ClaimNames.volume(claim.id()),
+                        volumeDriver,
+                        FOLDER,
+                        ClaimOptions.of(claim));
+        return new Allocation(
+                its,
+                List.of(mount),
+                Map.of(
+                        ClaimNames.CLAIM_LABEL,
+                        claim.id(),
+                        ClaimNames.GPUS_LABEL,
+                        String.join(",", uuids)));
+    }
+
+    /**
+     * The claim's GPUs, as they are now.
+     *
+     * @param gpus those that the host has at this moment
+     * @throws RefusedException when the claim's are not all among them
+     */
+    public static List<Gpu> gpus(Claim claim, List<Gpu> gpus) throws RefusedException {
+        List<Gpu> its =
+                gpus.stream()
+                        .filter(gpu -> claim.gpus().stream().anyMatch(it -> it.isStill(gpu)))
+                        .toList();
+        if (its.size() < claim.gpus().size()) {
+            throw new RefusedException(
+                    LeaseText.vanished(claim.gpus()),
+                    "see 'jnvdocker gpu ls' and dmesg, then try again");
+        }
+        return its;
+    }
+
+    /** Every GPU of the host, and those that are held and missing, in order of index. */
+    public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
+        return board(gpus).gpus();
+    }
+
+    /**
+     * What is known of all GPUs at a moment.
+     *
+     * @param gpus as of {@link #status}
+     * @param choice that decides by that state, without another scan
+     */
+    public record Board(List<GpuStatus> gpus, GpuChoice choice) {}
+
+    /** Scans all GPUs, for a caller that has to decide at once later. */
+    public Board board(List<Gpu> gpus) throws IOException {
+        endReservations();
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
+        return board(gpus, seen, registry.holdings());
+    }
+
+    /**
+     * The GPUs that a request would be given at a moment.
+     *
+     * @param gpus none if it would be refused
+     * @param free how many GPUs nobody has, and are not kept after a stop
+     * @param refusal of the request; empty if it would be met
+     */
+    public record Offer(List<Gpu> gpus, int free, Optional<RefusedException> refusal) {}
+
+    /** Decides a request that comes after all that wait, without a lease. */
+    public Offer offer(GpuRequest request, Owner owner) throws IOException {
+        endReservations();
+        List<Gpu> gpus = supply.gpus();
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
+        Holdings holdings = registry.holdings();
+        List<Ticket> before = queue.all();
+        Supply.Terms terms = supply.terms(gpus, owner, before);
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
+        GpuChoice choice = terms.choice(holdings, unmanaged, before);
+        int free =
+                (int)
+                        gpus.stream()
+                                .filter(gpu -> gpu.isSound() && holdings.of(gpu).isEmpty())
+                                .filter(gpu -> unmanaged.of(gpu).isEmpty())
+                                .filter(gpu -> choice.cordon(gpu).isEmpty())
+                                .filter(gpu -> choice.setAside(gpu).isEmpty())
+                                .count();
+        try {
+            return switch (choice.of(request, owner)) {
+                case GpuChoice.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());
+                case GpuChoice.Busy busy ->
+                        throw UnavailableException.of(busy, false, keeper.remark(busy.leases()));
+                case GpuChoice.Impossible why -> throw UnavailableException.of(why);
+            };
+        } catch (RefusedException e) {
+            return new Offer(List.of(), free, Optional.of(e));
+        }
+    }
+
+    /**
+     * The GPUs, and the processes that have them open.
+     *
+     * @param processes the oldest first; one that has several open is there for each
+     */
+    public record Activity(List<GpuStatus> gpus, List<GpuProcess> processes) {}
+
+    /**
+     * @param use that has a process
+     * @param lease that allows it; empty for an unmanaged use
+     */
+    public record GpuProcess(GpuUse use, Optional<Lease> lease) {}
+
+    /** Returns the state of these GPUs, and the processes that have them open. */
+    public Activity activity(List<Gpu> gpus) throws IOException {
+        endReservations();
+        List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
+        Holdings holdings = registry.holdings();
+        return new Activity(
+                board(gpus, seen, holdings).gpus(),
+                seen.stream()
+                        .filter(use -> use.kind().isOpen() && use.process().isPresent())
+                        .map(use -> new GpuProcess(use, lease(use, holdings)))
+                        .toList());
+    }
+
+    private Optional<Lease> lease(GpuUse use, Holdings holdings) {
+        return holdings.holders(use.gpu()).stream()
+                .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease))
+                .findFirst();
+    }
+
+    private static List<Owner> owners(List<Ticket> waiting) {
+        return waiting.stream().map(Ticket::owner).toList();
+    }
+
+    private Board board(List<Gpu> shown, List<GpuUse> seen, Holdings holdings) throws IOException {
+        List<Gpu> gpus = troubles.mark(shown);
+        Supply.Terms terms = supply.terms(gpus, owners(queue.all()));
+        UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
+        GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
+        GpuBoard board =
+                new GpuBoard(
+                        holdings, evidence, unmanaged, choice, unmanagedScan.knowsContainers());
+        return new Board(board.status(gpus), choice);
+    }
+
+    /**
+     * GPUs get no new leases from now on, until {@link #uncordon}. Holders keep theirs.
+     *
+     * @param reason for people; may be empty
+     */
+    public void cordon(List<Gpu> gpus, Owner by, String reason) throws IOException {
+        for (Gpu gpu : gpus) {
+            registry.cordon(gpu.uuid(), by, reason);
+            LOG.info("GPU {} was cordoned by {}: {}", gpu.uuid(), by.name(), reason);
+        }
+    }
+
+    /** Cordoned GPUs of the configuration that this host does not have: typos, perhaps. */
+    public List<String> cordonsNothing(List<Gpu> gpus) {
+        return supply.rules().cordonsNothing(gpus);
+    }
+
+    /** Shareable GPUs of the configuration that this host does not have: typos, perhaps. */
+    public List<String> sharesNothing(List<Gpu> gpus) {
+        return supply.rules().sharesNothing(gpus);
+    }
+
+    /**
+     * GPUs get leases again: those that were cordoned, and those of which an error was reported and
+     * that were reset since.
+     *
+     * @throws RefusedException when it is the configuration that cordons one
+     */
+    public void uncordon(List<Gpu> gpus) throws RefusedException, IOException {
+        for (Gpu gpu : gpus) {
+            if (supply.rules().cordons(gpu)) {
+                throw new RefusedException(
+                        LeaseText.name(gpu.number(), gpu.uuid())
+                                + " is cordoned by "
+                                + supply.rules().key("cordon"),
+                        "take it out there, then run 'jnvdocker gpu reload'");
+            }
+        }
+        for (Gpu gpu : gpus) {
+            troubles.clearReportedFault(gpu);
+            if (registry.uncordon(gpu.uuid())) {
+                LOG.info("GPU {} was uncordoned", gpu.uuid());
+            }
+        }
+    }
+
+    /** The leases that GPUs are held under, the oldest first. */
+    public List<Lease> live() throws IOException {
+        endReservations();
+        return registry.live();
+    }
+
+    /** The processes that have more files open than one scan checks, as of the last scan. */
+    public List<OpenDevices.Partial> partiallyScanned() {
+        return unmanagedScan.beyond();
+    }
+
+    /**
+     * Claims of other daemons that containers of this host have mounted, and of which it cannot be
+     * learnt which GPUs they are for: by their directory, a process.
+     */
+    public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
+        Map<String, ProcessId> unknown = new TreeMap<>();
+        for (OtherClaims.Mounted mounted : unmanagedScan.otherClaims()) {
+            if (mounted.gpus().isEmpty()) {
+                unknown.put(mounted.folder().path(), mounted.process());
+            }
+        }
+        return unknown;
+    }
+
+    /**
+     * A client that waits for GPUs.
+     *
+     * @param obstacle why others are served before it; empty when they are not
+     */
+    public record Waiter(Ticket ticket, Optional<String> obstacle) {}
+
+    /**
+     * The clients that wait for GPUs, in order of arrival, each with the obstacle that it was last
+     * notified of.
+     */
+    public List<Waiter> waiting() {
+        return queue.places().stream()
+                .map(place ->
+                        new Waiter(
+                                place.ticket(), place.standing().flatMap(Place.Standing::obstacle)))
+                .toList();
+    }
+
+    /** Containers that run without the GPUs that something in them requests. */
+    public WithheldGpus withheld() {
+        return withheld;
+    }
+
+    /** Containers that are started as soon as they can have their GPUs, the oldest first. */
+    public List<RefusedStart> refusedStarts() throws IOException {
+        return registry.claims().refusedStarts();
+    }
+
+    /** The claim with that id; its container may be stopped. */
+    public Optional<Claim> claim(String id) throws IOException {
+        return registry.claims().claim(id);
+    }
+
+    /** How long each lease of a claim is to last, if its user says so. */
+    public Optional<Duration> time(Claim claim) throws IOException {
+        return registry.decide(writer -> writer.time(claim));
+    }
+
+    /** Every claim that a volume of docker's is for, in order of id. */
+    public List<Claim> claimsWithVolume() throws IOException {
+        return registry.claims().withVolume();
+    }
+
+    /** Claims that had a volume of docker's and are gone, the latest first. */
+    public List<Claim> pastClaimsWithVolume(int limit) throws IOException {
+        return registry.claims().forgottenWithVolume(limit);
+    }
+
+    /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
+    public GpuStatus.State state(Lease lease) {
+        return evidence.state(lease, evidence.of(lease));
+    }
+
+    /** Leases that have ended, the latest first. */
+    public PastLeases past(int limit) {
+        return new PastLeases(registry.history()::past, limit);
+    }
+
+    /**
+     * For how long the containers of leases that live have had GPUs, by the leases' numbers. A
+     * lease that was lost and is known again is younger than its container.
+     */
+    public Map<Long, Tenure> tenures(List<Lease> leases) throws IOException {
+        Instant boot = Instant.now().minus(Posix.timeSinceBoot());
+        Map<Long, Tenure> tenures = registry.history().tenures(leases);
+        for (Lease lease : leases) {
+            Optional<Instant> start = lease.holder().init().map(it -> it.since(boot));
+            tenures.computeIfPresent(lease.id(), (_, tenure) -> tenure.from(start));
+        }
+        return tenures;
+    }
+
+    /** Leases of one GPU that have ended, the latest first. */
+    public List<Lease> pastOf(Gpu gpu, int limit) throws IOException {
+        return registry.history().pastOf(gpu.uuid(), limit);
+    }
+
+    /**
+     * For how long users have had GPUs since then.
+     *
+     * @param gpu the UUID of the one that counts; empty counts all
+     */
+    public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        return gpuTime(from, Optional.empty(), gpu, GpuTime.By.USER);
+    }
+
+    /**
+     * For how long they have had GPUs until another time, by something else.
+     *
+     * @param until empty for now
+     */
+    public GpuTime gpuTime(
+            Instant from, Optional<Instant> until, Optional<String> gpu, GpuTime.By by)
+            throws IOException {
+        endReservations();
+        return registry.history().gpuTime(from, until, gpu, by);
+    }
+
+    /**
+     * Leases of one GPU that have ended since then, the latest first.
+     *
+     * @param owners the only ones that count, whatever their names were; empty when all do
+     */
+    public PastLeases pastOf(String gpu, Instant from, Optional<Set<Owner>> owners, int limit) {
+        return new PastLeases(
+                (before, some) -> registry.history().pastOf(gpu, from, owners, before, some),
+                limit);
+    }
+
+    /** The use of each GPU over time. */
+    public Timeline timeline() {
+        return registry.timeline();
+    }
+
+    /** The UUIDs of GPUs that were given back once; the host need not have them any more. */
+    public List<String> pastGpus() throws IOException {
+        return registry.history().pastGpus();
+    }
+
+    /**
+     * The evidence that keeps a lease alive, for people: {@code its first process (pid 4711) runs}.
+     */
+    public String explain(Lease lease) {
+        return switch (evidence.of(lease)) {
+            case Life.Running(ProcessId process) when lease.isReservation() ->
+                    LeaseText.command(lease.claim(), process)
+                            + switch (lease.claim().origin()) {
+                                case Origin.DockerContainer _, Origin.MesosTask _ ->
+                                        " has not started its container yet";
+                                case Origin.OciContainer _ ->
+                                        lease.claim().container().isPresent()
+                                                ? " is being created"
+                                                : " has not started its container yet";
+                                case Origin.HostProcess _ -> " has not started its command yet";
+                                case Origin.Pod _ -> " has not been started by the kubelet yet";
+                            }
+                            + stopped(process);
+            case Life.Running(ProcessId process) when evidence.isDying(process) ->
+                    "its process (pid " + process.pid() + ") was killed and does not end";
+            case Life.Running(ProcessId process) when evidence.isFrozenDead(process) ->
+                    "its process (pid "
+                            + process.pid()
+                            + ") was killed, and ends when its cgroup is thawed (docker unpause, if"
+                            + " docker has paused it)";
+            case Life.Running(ProcessId process) ->
+                    evidence.kind(lease).runs(lease, process)
+                            + (lease.isOfContainer() ? "" : stopped(process));
+            case Life.Gone(String why) ->
+                    why
+                            + evidence.kept(lease)
+                                    .map(kept -> ", but " + kept)
+                                    .orElse("; the engine may be about to start it again");
+            case Life.Unknown _ -> evidence.kind(lease).unknown(lease);
+        };
+    }
+
+    private String stopped(ProcessId process) {
+        int pid = process.pid();
+        return evidence.isStopped(process)
+                ? ", and is stopped: kill -CONT "
+                        + pid
+                        + " lets it go on, kill -KILL "
+                        + pid
+                        + " ends it"
+                : "";
+    }
+
+    /**
+     * Ends the lease of a claim when its holder is gone.
+     *
+     * @throws RefusedException when there is none, or its holder is not known to be gone
+     */
+    public Lease release(String claim) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
+        if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
+            throw new RefusedException(
+                    "claim " + claim + " is not released: " + explain(lease),
+                    LeaseText.toEnd(lease.claim()));
+        }
+        return lease;
+    }
+
+    /**
+     * Ends the lease of a claim when its holder does not run: a reservation, or the lease of a
+     * container that the engine may be about to start again.
+     *
+     * @param who the user and the reason, for the history
+     * @throws RefusedException when the claim has none, or its holder runs and would go on to use
+     *     the GPUs
+     */
+    public Lease releaseUnused(String claim, String who) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
+        Optional<Lease> now = registry.liveOf(claim).filter(it -> it.id() == lease.id());
+        if (now.isEmpty()) {
+            return lease;
+        }
+        boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Life.Gone;
+        if (!unused || !keeper.endUnused(now.get(), FORCED + who)) {
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " is not released: "
+                            + explain(now.get())
+                            + ", and could go on to use what another would get",
+                    LeaseText.toEnd(lease.claim()) + "; root can still release it");
+        }
+        return lease;
+    }
+
+    /**
+     * A lease that root has ended.
+     *
+     * @param runs the part of its holder that runs, and can use the GPUs as before; empty when
+     *     nothing does
+     */
+    public record Released(Lease lease, Optional<String> runs) {}
+
+    /**
+     * Ends the lease of a claim, whatever its holder does: its GPUs are given to others from now
+     * on, though it may run. For root alone, at root's own risk.
+     *
+     * @param who the user and the reason, for the history
+     * @throws RefusedException when the claim has none
+     */
+    public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Life.Gone;
+        String what = explain(lease);
+        if (!keeper.endByForce(lease, FORCED + who)) {
+            throw new RefusedException(
+                    "claim " + claim + " has just ended by itself",
+                    "'jnvdocker gpu leases --all' says how");
+        }
+        return new Released(lease, idle ? Optional.empty() : Optional.of(what));
+    }
+
+    /** The GPUs that are kept for the owners of stopped containers, by UUID. */
+    public Map<String, AfterStop> afterStop() throws IOException {
+        return registry.holdings().afterStop(supply.rules().holdAfterStop());
+    }
+
+    /** Others may have what is kept for the owner of a stopped container. */
+    public void releaseAfterStop(String claim) throws IOException {
+        registry.decide(leases -> {
+            leases.forgetStop(claim);
+            return null;
+        });
+    }
+
+    /** All that limits of the configuration are for. */
+    public List<Subject> limited() {
+        return supply.rules().limits().subjects();
+    }
+
+    /** What users have booked ahead. */
+    public Bookings bookings() {
+        return bookings;
+    }
+
+    /** Books GPUs as {@link Bookings#book} does, when the ends of programs are known. */
+    public Bookings.Made book(
+            GpuRequest request, Owner owner, Instant from, Duration time, boolean byRoot)
+            throws RefusedException, IOException {
+        endReservations();
+        return bookings.book(request, owner, from, time, byRoot);
+    }
+
+    /**
+     * Gives a lease more time.
+     *
+     * @param more from its end on, or from now on when that has passed
+     * @param byRoot whether the limits of its owner do not count
+     * @return the lease with its new end
+     * @throws RefusedException when it has no end, or its owner may not hold GPUs that long
+     */
+    public Lease extend(Lease lease, Duration more, boolean byRoot)
+            throws RefusedException, IOException {
+        String name = "claim " + lease.claim().id();
+        if (lease.due().isEmpty()) {
+            throw new RefusedException(
+                    name + " may hold its GPUs as long as it runs", "there is nothing to extend");
+        }
+        Instant now = registry.now();
+        Instant from = lease.isOverdue(now) ? now : lease.due().get();
+        Duration time = Duration.between(lease.since(), from.plus(more));
+        Owner owner = lease.claim().owner();
+        supply.learn(owner, Supply.NAMES_LIMIT);
+        Allowance allowance = supply.allowance(owner);
+        if (!byRoot && !allowance.isKnown()) {
+            Quota.Unsure unsure = new Quota.Unsure(owner);
+            throw new RefusedException(QuotaText.why(unsure), QuotaText.remedy(unsure));
+        }
+        if (!byRoot && allowance.hold().filter(it -> time.compareTo(it.limit()) > 0).isPresent()) {
+            Rule<Duration> longest = allowance.hold().get();
+            throw new RefusedException(
+                    name
+                            + " has held its GPUs since "
+                            + LeaseText.time(lease.since())
+                            + ", and "
+                            + TimeText.longestHold(longest),
+                    "extend it until "
+                            + LeaseText.time(lease.since().plus(longest.limit()))
+                            + " at most; root can extend it further");
+        }
+        Instant due = lease.since().plus(time);
+        if (!byRoot) {
+            refuseBeyond(lease, due);
+        }
+        Optional<Booking> next = registry.holdings().next(lease.claim());
+        if (!byRoot && next.filter(it -> it.from().isBefore(due)).isPresent()) {
+            throw new RefusedException(
+                    name + " has a GPU that is " + KeptText.of(next.get()),
+                    "extend it until "
+                            + LeaseText.time(next.get().from())
+                            + " at most; root can extend it further");
+        }
+        registry.decide(leases -> {
+            leases.extend(lease, time);
+            return null;
+        });
+        return lease(lease.claim().id());
+    }
+
+    /**
+     * A container that was given another's GPUs lasts no longer than that one may: else each of two
+     * could take them over from the other for ever.
+     */
+    private void refuseBeyond(Lease lease, Instant due) throws RefusedException, IOException {
+        if (!registry.decide(leases -> leases.isJoined(lease))) {
+            return;
+        }
+        List<Lease> others = beside(lease);
+        boolean inTime =
+                others.stream().anyMatch(other -> other.due().filter(due::isAfter).isEmpty());
+        if (!inTime) {
+            throw new RefusedException(
+                    "claim "
+                            + lease.claim().id()
+                            + " was given the GPUs of another container, and ends with its time",
+                    others.isEmpty()
+                            ? "root can extend it"
+                            : "extend claim " + others.getFirst().claim().id() + " first");
+        }
+    }
+
+    /** The leases under which others of a lease's party hold some of its GPUs, too. */
+    public List<Lease> beside(Lease lease) throws IOException {
+        return registry.holdings().beside(lease.claim());
+    }
+
+    /** The live lease of a claim. */
+    public Lease lease(String claim) throws RefusedException, IOException {
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isEmpty()) {
+            String held =
+                    registry.live().stream()
+                            .map(live -> live.claim().id())
+                            .collect(Collectors.joining(", "));
+            throw new RefusedException(
+                    "claim " + Quote.shown(claim) + " holds no GPU",
+                    (held.isEmpty() ? "no claim does" : "those that do: " + held)
+                            + " ('jnvdocker gpu leases')");
+        }
+        return lease.get();
+    }
+
+    /**
+     * Containers are handled in the background, so that no command waits for an engine. An end that
+     * cannot be written is shown as far as it is known, and {@link #unwrittenEnd} says so.
+     */
+    private void endReservations() throws IOException {
+        List<Lease> others =
+                registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
+        try {
+            keeper.end(others, Keeper.Caller.WAITER);
+        } catch (RegistryException e) {
+            if (registry.unwrittenEnd().isEmpty()) {
+                throw e;
+            }
+            LOG.warn("the end of a lease is not written: {}", e.getMessage());
+        }
+    }
+
+    /** Why leases are shown although their holders may be gone: for people, with what to do. */
+    public Optional<String> unwrittenEnd() {
+        return registry.unwrittenEnd()
+                .map(why ->
+                        "leases that have ended since cannot be recorded, and are still shown: "
+                                + why);
+    }
+}

@@ -1,0 +1,61 @@
+package jnvdocker.decision;
+
+import jnvdocker.labels.BadImageException;
+import jnvdocker.labels.UnmetNeedException;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.words.RefusedException;
+
+/** The kinds of refusals, to count them by. */
+public enum RefusalReason {
+    /** Others have GPUs that are needed. */
+    TAKEN,
+    /** The user has too many GPUs for this request. */
+    QUOTA,
+    /** The request exceeds every user's limit. */
+    NEVER_ALLOWED,
+    /** The host has too few GPUs. */
+    TOO_FEW,
+    /** The host may have enough GPUs, but NVML does not report their memory. */
+    UNCLEAR,
+    NO_GPU,
+    SICK,
+    /** The driver does not know its UUID yet. */
+    NAMELESS,
+    CORDONED,
+    /**
+     * The driver does not have what the image requires, or the image's requirements are invalid.
+     */
+    IMAGE,
+    /** No such GPUs can be requested. */
+    REQUEST,
+    /** A claim's GPUs cannot be had at a start by docker. */
+    START,
+    OTHER;
+
+    public static RefusalReason of(RefusedException why) {
+        return switch (why) {
+            case UnavailableException unavailable -> unavailable.reason();
+            case UnmetNeedException _, BadImageException _ -> IMAGE;
+            case InvalidGpuRequestException _ -> REQUEST;
+            default -> OTHER;
+        };
+    }
+
+    public static RefusalReason of(GpuChoice.Outcome outcome) {
+        return switch (outcome) {
+            case GpuChoice.Taken _ -> TAKEN;
+            case GpuChoice.OverQuota _ -> QUOTA;
+            case GpuChoice.NeverAllowed _ -> NEVER_ALLOWED;
+            case GpuChoice.TooFew _ -> TOO_FEW;
+            case GpuChoice.Unclear _ -> UNCLEAR;
+            case GpuChoice.NoGpu _ -> NO_GPU;
+            case GpuChoice.Sick _ -> SICK;
+            case GpuChoice.Nameless _ -> NAMELESS;
+            case GpuChoice.Cordoned _ -> CORDONED;
+            case GpuChoice.NotShared _ -> TOO_FEW;
+            case GpuChoice.NotBeside _ -> REQUEST;
+            case GpuChoice.Chosen _ -> OTHER;
+        };
+    }
+}

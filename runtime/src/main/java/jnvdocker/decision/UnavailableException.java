@@ -1,0 +1,48 @@
+package jnvdocker.decision;
+
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+/** GPUs are requested that cannot be had. */
+public final class UnavailableException extends RefusedException {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Cause cause;
+
+    private UnavailableException(Refusal refusal, Cause cause) {
+        super(refusal);
+        this.cause = cause;
+    }
+
+    private record Cause(GpuChoice.Outcome outcome, boolean byEngine) {}
+
+    /**
+     * @param byEngine whether the request comes from an engine, which does not wait
+     * @param remark what else is to be reported about their holders
+     */
+    public static UnavailableException of(GpuChoice.Busy busy, boolean byEngine, String remark) {
+        Refusal words = byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy);
+        Refusal refusal = new Refusal(words.what() + remark, words.remedy());
+        return new UnavailableException(refusal, new Cause(busy, byEngine));
+    }
+
+    public static UnavailableException of(GpuChoice.Impossible why) {
+        return new UnavailableException(ChoiceText.refusal(why), new Cause(why, false));
+    }
+
+    /**
+     * A copy for a request that came from the image, not from the user: a default says how many
+     * GPUs it gets.
+     */
+    public UnavailableException ofDefault(GpuRequest request) {
+        return new UnavailableException(
+                ChoiceText.refusalOfDefault(request, cause.outcome(), cause.byEngine()), cause);
+    }
+
+    RefusalReason reason() {
+        return RefusalReason.of(cause.outcome());
+    }
+}

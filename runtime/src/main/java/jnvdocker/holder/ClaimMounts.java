@@ -1,0 +1,130 @@
+package jnvdocker.holder;
+
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.MountedFolder;
+import jnvdocker.process.ProcessTraits;
+import jnvdocker.process.Processes;
+import jnvdocker.process.SeenMounts;
+import jnvdocker.registry.ClaimFiles;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Which claims are mounted, by what only root and its engines can mount. */
+public final class ClaimMounts {
+    private static final String LAST = "/" + ClaimFiles.MOUNTED;
+    private static final Pattern CLAIM =
+            Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})" + LAST);
+
+    private final Processes processes;
+    private final Path state;
+
+    /**
+     * @param state the state directory, in which our claims are
+     */
+    ClaimMounts(Processes processes, Path state) {
+        this.processes = processes;
+        this.state = state;
+    }
+
+    /**
+     * The claims that are mounted.
+     *
+     * @param ours the processes that have a claim of our state directory mounted, by its id: one of
+     *     each namespace, the oldest first
+     * @param others the oldest of those with a claim of another state directory, of which other
+     *     daemons have one each
+     * @param complete whether all mounts were read; else any claim may be mounted
+     */
+    public record Seen(
+            Map<String, List<ProcessId>> ours,
+            Map<MountedFolder, ProcessId> others,
+            boolean complete) {}
+
+    Seen seen() {
+        SeenMounts mounts = processes.mounts(ClaimMounts::isAClaims);
+        Optional<MountedFolder> claims = claims();
+        Map<String, List<ProcessId>> ours = new HashMap<>();
+        Map<MountedFolder, ProcessId> others = new HashMap<>();
+        mounts.holders()
+                .forEach((folder, holders) -> {
+                    if (isOurs(folder, claims)) {
+                        ours.computeIfAbsent(claimOf(folder), _ -> new ArrayList<>())
+                                .addAll(holders);
+                    } else {
+                        others.put(folder, holders.getFirst());
+                    }
+                });
+        return new Seen(ours, others, mounts.unread().isEmpty());
+    }
+
+    /** The oldest process that has a lease's claim mounted and may be of its holder. */
+    Optional<ProcessId> inside(Lease lease, Seen mounted) {
+        return mounted.ours().getOrDefault(lease.claim().id(), List.of()).stream()
+                .filter(process -> !isOfAnother(process, lease))
+                .findFirst();
+    }
+
+    /**
+     * Whether a process is of a container that is not the holder of a lease. Any user of an engine
+     * can have it mount the directory of any claim in any container.
+     */
+    boolean isOfAnother(ProcessId process, Lease lease) {
+        Optional<String> cgroup = lease.holder().cgroup();
+        if (cgroup.isEmpty()) {
+            return false;
+        }
+        boolean others =
+                processes
+                        .traits(process)
+                        .flatMap(ProcessTraits::container)
+                        .filter(id -> !cgroup.get().contains(id))
+                        .isPresent();
+        return others
+                && lease.claim()
+                        .container()
+                        .flatMap(its -> processes.cgroup(process, its.id()))
+                        .isEmpty();
+    }
+
+    /** How mounts of our claims are spelled; empty when that cannot be determined. */
+    private Optional<MountedFolder> claims() {
+        return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
+    }
+
+    private static boolean isAClaims(String path) {
+        return path.endsWith(LAST) && CLAIM.matcher(path).matches();
+    }
+
+    /**
+     * Whether a folder belongs to one of our claims. Where that cannot be determined, it counts as
+     * ours: a missed mount would be a missed holder.
+     */
+    private static boolean isOurs(MountedFolder folder, Optional<MountedFolder> claims) {
+        return claims.isEmpty()
+                || claims.get().resolve(claimOf(folder)).resolve(ClaimFiles.MOUNTED).equals(folder);
+    }
+
+    /** The id of the claim to which a mounted directory belongs. */
+    static String claimOf(MountedFolder folder) {
+        Matcher matcher = CLAIM.matcher(folder.path());
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(folder + " is no claim's");
+        }
+        return matcher.group(1);
+    }
+
+    /** Whether a process has a claim of ours mounted. */
+    boolean has(ProcessId process, String claim) {
+        Optional<MountedFolder> claims = claims();
+        return processes.mounts(process, ClaimMounts::isAClaims).stream()
+                .anyMatch(folder -> isOurs(folder, claims) && claimOf(folder).equals(claim));
+    }
+}

@@ -1,0 +1,195 @@
+package jnvdocker.holder;
+
+import jnvdocker.lease.RefusedStart;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** The questions of leases to a container engine. Each has a limit, after which it failed. */
+public interface ContainerEngine {
+
+    /**
+     * A container as the engine lists it.
+     *
+     * @param state created, running, paused, restarting, removing, exited or dead
+     * @param volumes names of those it mounts
+     */
+    record Listed(
+            String id,
+            String name,
+            String state,
+            Map<String, String> labels,
+            List<String> volumes) {
+
+        public boolean isRestarting() {
+            return state.equals("restarting");
+        }
+
+        /** Whether there is a first process, or will be one again without a further request. */
+        public boolean isActive() {
+            return switch (state) {
+                case "running", "paused", "restarting" -> true;
+                default -> false;
+            };
+        }
+    }
+
+    /**
+     * A container that the engine was able to inspect, so that it is not just being started.
+     *
+     * @param pid of its first process, 0 when it does not run
+     * @param volumes names of those it mounts
+     */
+    record Inspected(
+            String id,
+            String name,
+            int pid,
+            boolean restarting,
+            Map<String, String> labels,
+            List<String> volumes) {}
+
+    /**
+     * A container that the engine does not run, and is not about to.
+     *
+     * @param policy of its restarts: no, always, unless-stopped, on-failure, or nothing
+     * @param error why it could not be started the last time; empty when it could
+     * @param finished when it had run last, as the engine writes that
+     */
+    record Down(
+            String id,
+            String name,
+            String policy,
+            String error,
+            String finished,
+            Map<String, String> labels) {
+
+        /** Begins the end of what has never run. */
+        private static final String NEVER = "0001-";
+
+        /** Begins whatever our OCI runtime says. */
+        private static final String OURS = "jnvdocker: ";
+
+        /** What our OCI runtime reports when no daemon answers it (query.c). */
+        private static final Pattern NO_DAEMON =
+                Pattern.compile(
+                        "no jnvdockerd answers at|jnvdockerd did not answer|jnvdockerd went away");
+
+        /**
+         * Whether it is the one that was refused a start, and still waits for nothing but a GPU:
+         * its policy would have it run, and what docker keeps as its error is what it was refused
+         * with. Swarm makes another task for one that has ended.
+         */
+        public boolean isOf(RefusedStart refused) {
+            RefusedStart.Seen now = new RefusedStart.Seen(id, finished);
+            return isMeantToRun()
+                    && refused.reasons().stream().anyMatch(error::contains)
+                    && refused.seen().filter(it -> !it.equals(now)).isEmpty();
+        }
+
+        private boolean isMeantToRun() {
+            boolean hasPolicy =
+                    switch (policy) {
+                        case "always", "unless-stopped", "on-failure" -> true;
+                        default -> false;
+                    };
+            return hasPolicy
+                    && labels.keySet().stream()
+                            .noneMatch(label -> label.startsWith("com.docker.swarm."));
+        }
+
+        /**
+         * What our OCI runtime, or the lack of our volume plugin, has kept it down with, though it
+         * ran before and its policy would have it run.
+         *
+         * @param volumeDriver the plugin's name
+         */
+        public Optional<String> obstacle(String volumeDriver) {
+            int ours = error.indexOf(OURS);
+            if (!isMeantToRun() || finished.startsWith(NEVER)) {
+                return Optional.empty();
+            }
+            if (ours >= 0) {
+                return Optional.of(error.substring(ours + OURS.length()));
+            }
+            return hadNoPlugin(volumeDriver)
+                    ? Optional.of("nothing served docker's volume plugin " + volumeDriver)
+                    : Optional.empty();
+        }
+
+        /**
+         * Whether that was for want of a daemon: a policy does not try again at the engine's start.
+         */
+        public boolean hadNoDaemon(String volumeDriver) {
+            return obstacle(volumeDriver).isPresent()
+                    && (NO_DAEMON.matcher(error).find() || hadNoPlugin(volumeDriver));
+        }
+
+        private boolean hadNoPlugin(String volumeDriver) {
+            return error.contains("volume plugin " + volumeDriver)
+                    || error.contains("%2F" + volumeDriver + ".sock/");
+        }
+
+        /**
+         * Whether it is the same, and has neither run since nor become one that is to stay down.
+         */
+        public boolean isStill(Down before) {
+            return isMeantToRun() && id.equals(before.id) && finished.equals(before.finished);
+        }
+    }
+
+    /**
+     * Whether the engine has answered since it has been notifying us of its events: while it starts
+     * it has volumes mounted, and answers nobody. An engine that makes no progress counts as
+     * started, too.
+     */
+    boolean hasStarted();
+
+    /** The engine's own id, as far as it is known without a query. */
+    Optional<String> knownId();
+
+    /** The engine's own id. A container's id means nothing to another engine. */
+    String id(Duration limit) throws IOException;
+
+    /** Containers that carry the label, running or not. */
+    List<Listed> labelled(String label, Duration limit) throws IOException;
+
+    /** Containers that mount any of these volumes, running or not. */
+    List<Listed> using(Collection<String> volumes, Duration limit) throws IOException;
+
+    /** Waits while the container is being started or stopped; empty when there is none. */
+    Optional<Inspected> inspect(String container, Duration limit) throws IOException;
+
+    /** Waits likewise; empty when there is none, or it runs, or is about to. */
+    Optional<Down> down(String container, Duration limit) throws IOException;
+
+    /**
+     * Containers that have ended, up to a fixed number of them. Waits while any of them is being
+     * started or stopped.
+     */
+    List<Down> ended(Duration limit) throws IOException;
+
+    /** Starts a container; one that runs is no error. */
+    void start(String container, Duration limit) throws IOException;
+
+    /**
+     * Stops a container as its user's own {@code docker stop} does; one that does not run is no
+     * error.
+     *
+     * @return false when there is none
+     */
+    boolean stop(String container, Duration limit) throws IOException;
+
+    /**
+     * The options that a volume was made with; none when there is no such volume. Empty when the
+     * volume is the engine's own, and no plugin's: that one is only named like ours.
+     */
+    Optional<Map<String, String>> volumeOptions(String volume, Duration limit) throws IOException;
+
+    /** Removes a volume. Returns false when a container still names it, true when it is gone. */
+    boolean removeVolume(String volume, Duration limit) throws IOException;
+}

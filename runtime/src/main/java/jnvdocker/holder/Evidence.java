@@ -1,0 +1,276 @@
+package jnvdocker.holder;
+
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.use.GpuUse;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Finds out whether a lease's holder is gone, by this machine's processes and cgroups alone: that
+ * needs no engine and takes no time. A holder that is not known to be gone counts as alive.
+ */
+public final class Evidence {
+    private static final Logger LOG = LoggerFactory.getLogger(Evidence.class);
+
+    private final Processes processes;
+    private final String boot;
+    private final ClaimMounts mounts;
+    private final List<HolderKind> kinds;
+    private final OciKind oci;
+    private final ProcessKind programs;
+    private final Map<Long, String> kept = new ConcurrentHashMap<>();
+
+    /**
+     * @param state the state directory, in which our claims are
+     * @param others the kinds of holders that packages after this one know
+     */
+    public Evidence(Processes processes, String boot, Path state, List<HolderKind> others) {
+        this.processes = processes;
+        this.boot = boot;
+        mounts = new ClaimMounts(processes, state);
+        oci = new OciKind(processes, mounts);
+        programs = new ProcessKind(processes);
+        List<HolderKind> all =
+                new ArrayList<>(List.of(new DockerKind(processes, mounts), oci, programs));
+        all.addAll(others);
+        kinds = List.copyOf(all);
+    }
+
+    /** All kinds of holders. */
+    public List<HolderKind> kinds() {
+        return kinds;
+    }
+
+    /** Returns the host's state from now on, for one pass over leases that were read before. */
+    public HostView view() {
+        return new HostView(processes, mounts::seen);
+    }
+
+    /** The kind of a lease's holder. */
+    public HolderKind kind(Lease lease) {
+        Origin origin = lease.claim().origin();
+        return kinds.stream()
+                .filter(kind -> kind.isOf(origin))
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("no kind of holder for " + origin));
+    }
+
+    public Life of(Lease lease) {
+        return of(lease, view());
+    }
+
+    /** Finds out whether a lease's holder lives, by what was read in this pass. */
+    public Life of(Lease lease, HostView view) {
+        if (!lease.boot().equals(boot)) {
+            return new Life.Gone("the host was restarted");
+        }
+        try {
+            HolderKind kind = kind(lease);
+            return lease.isOfClient() ? kind.reserved(lease, view) : kind.life(lease, view);
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return new Life.Unknown();
+        }
+    }
+
+    /** The claims that are mounted, by what only root and its engines can mount. */
+    public ClaimMounts.Seen mountedClaims() {
+        return mounts.seen();
+    }
+
+    /**
+     * A process of each container that has a claim mounted, by the claim's id; the oldest first.
+     */
+    public Map<String, List<ProcessId>> containers() {
+        return mountedClaims().ours();
+    }
+
+    /** The oldest process that has a lease's claim mounted and may be of its holder. */
+    public Optional<ProcessId> inside(Lease lease) {
+        return mounts.inside(lease, mountedClaims());
+    }
+
+    /** The identity of a process that uses a GPU. */
+    GpuUse.User user(ProcessId process) {
+        return processes
+                .traits(process)
+                .map(it -> new GpuUse.User(process, it.name(), it.uid(), it.container()))
+                .orElseGet(() -> new GpuUse.User(process, "?", 0, Optional.empty()));
+    }
+
+    /** The programs that {@code gpu run} has started and that run, by their claims. */
+    public Map<String, Holder> groups() throws IOException {
+        try {
+            Map<String, Holder> groups = new HashMap<>();
+            processes
+                    .groups(ProgramGroup.NAME)
+                    .forEach((claim, group) ->
+                            groups.put(claim, Holder.of(group.process(), group.folder())));
+            return groups;
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** Returns a note about a lease's running holder for messages; empty if there is none. */
+    public String note(Lease lease) {
+        try {
+            return kind(lease).note(lease);
+        } catch (UncheckedIOException e) {
+            LOG.debug("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return "";
+        }
+    }
+
+    /** Whether a process is of the container, or is the process, that holds a lease. */
+    public boolean isOfHolder(GpuUse.User process, Lease lease) {
+        try {
+            return kind(lease).owns(process, lease);
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return true;
+        }
+    }
+
+    /** The evidence of programs of {@code gpu run}. */
+    public ProcessKind programs() {
+        return programs;
+    }
+
+    /** Whether a process is in the container of a lease, by what only root can have done. */
+    public boolean isInside(ProcessId process, Lease lease) {
+        try {
+            return mounts.has(process, lease.claim().id())
+                    || lease.claim()
+                            .container()
+                            .flatMap(it -> processes.cgroup(process, it.id()))
+                            .isPresent();
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
+    /** Whether what lives of a lease's holder, if anything, is of that container. */
+    public boolean isOf(String container, Lease lease, Life life) {
+        if (!(life instanceof Life.Running(ProcessId process))) {
+            return true;
+        }
+        try {
+            return lease.holder().cgroup().filter(path -> path.contains(container)).isPresent()
+                    || processes.cgroup(process, container).isPresent();
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
+    /**
+     * Whether what lives of a container is the first process of its next start, and nothing else.
+     */
+    public boolean isNext(ProcessId first, Lease lease) {
+        try {
+            return oci.isOf(lease.claim().origin()) && oci.isNext(first, lease, view());
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
+    /**
+     * Remembers why a lease cannot end though nothing of its holder lives.
+     *
+     * @return whether that is new
+     */
+    public boolean keep(Lease lease, String why) {
+        return !why.equals(kept.put(lease.id(), why));
+    }
+
+    /** The holder has ended. */
+    public void forget(Lease lease) {
+        kept.remove(lease.id());
+    }
+
+    /** Forgets this of all leases but those. */
+    public void retain(Set<Long> leases) {
+        kept.keySet().retainAll(leases);
+    }
+
+    /** Why a lease cannot end though its holder is gone; empty when nothing keeps it. */
+    public Optional<String> kept(Lease lease) {
+        return Optional.ofNullable(kept.get(lease.id()));
+    }
+
+    /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
+    public GpuStatus.State state(Lease lease, Life finding) {
+        if (finding instanceof Life.Gone && kept(lease).isPresent()) {
+            return GpuStatus.State.STUCK;
+        }
+        if (finding instanceof Life.Running(ProcessId process) && isDying(process)) {
+            return GpuStatus.State.STUCK;
+        }
+        return lease.isReservation() ? GpuStatus.State.RESERVED : GpuStatus.State.HELD;
+    }
+
+    /** Whether a process has been sent SIGKILL and hangs in the kernel. */
+    public boolean isDying(ProcessId process) {
+        return processes.isKilled(process) && !processes.isFrozen(process);
+    }
+
+    /** Whether a process has been sent SIGKILL and ends as soon as its cgroup is thawed. */
+    public boolean isFrozenDead(ProcessId process) {
+        return processes.isKilled(process) && processes.isFrozen(process);
+    }
+
+    /** The cgroup of a container, when its process is in one that is named after it. */
+    public Optional<String> cgroup(ProcessId process, String container) {
+        return processes.cgroup(process, container);
+    }
+
+    /** Whether a process is alive; one that cannot be inspected counts as alive. */
+    public boolean isAlive(ProcessId process) {
+        try {
+            return processes.isAlive(process);
+        } catch (UncheckedIOException e) {
+            LOG.warn("process {}: {}", process.pid(), FileErrors.describe(e.getCause()));
+            return true;
+        }
+    }
+
+    /** Whether a process was stopped and does nothing until it is sent SIGCONT. */
+    public boolean isStopped(ProcessId process) {
+        try {
+            return processes.isStopped(process);
+        } catch (UncheckedIOException e) {
+            LOG.warn("process {}: {}", process.pid(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
+    /** The oldest process in a cgroup. */
+    Optional<ProcessId> oldest(String cgroup) {
+        return processes.oldest(cgroup);
+    }
+
+    public Optional<ProcessId> process(int pid) {
+        return processes.find(pid);
+    }
+}

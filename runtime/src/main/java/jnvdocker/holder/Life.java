@@ -1,0 +1,24 @@
+package jnvdocker.holder;
+
+import jnvdocker.posix.ProcessId;
+
+/** The state of a lease's holder, as this machine shows it. */
+public sealed interface Life {
+
+    /**
+     * Something of the holder lives.
+     *
+     * @param process one of it
+     */
+    record Running(ProcessId process) implements Life {}
+
+    /**
+     * Nothing of the holder lives.
+     *
+     * @param evidence for people: {@code its first process (pid 4711) is gone}
+     */
+    record Gone(String evidence) implements Life {}
+
+    /** Unknown: docker has mounted the claim and nothing runs, or it cannot be checked. */
+    record Unknown() implements Life {}
+}

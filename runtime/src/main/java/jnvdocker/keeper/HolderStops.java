@@ -1,0 +1,73 @@
+package jnvdocker.keeper;
+
+import jnvdocker.decision.DecisionLog;
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Pace;
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.FileErrors;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/**
+ * Stops holders that may keep their GPUs no longer, as their users would do it: the lease ends when
+ * the holder is gone, as any other. Each is stopped on a thread of its own, since an engine may
+ * take long.
+ */
+public final class HolderStops {
+    private static final Logger LOG = LoggerFactory.getLogger(HolderStops.class);
+
+    /** How soon a holder is stopped once more that goes on. */
+    private static final Duration AGAIN = Duration.ofMinutes(5);
+
+    private final Evidence evidence;
+    private final ContainerEngine engine;
+    private final DecisionLog log;
+    private final Pace pace;
+
+    /** When a holder may be stopped again, by the lease's number. */
+    private final Map<Long, Long> again = new ConcurrentHashMap<>();
+
+    public HolderStops(Evidence evidence, ContainerEngine engine, DecisionLog log, Pace pace) {
+        this.evidence = evidence;
+        this.engine = engine;
+        this.log = log;
+        this.pace = pace;
+    }
+
+    /**
+     * Stops the holder of a lease, unless that was tried a short while ago. Does not wait for it.
+     *
+     * @param why for people: {@code the lease is overdue}
+     */
+    public void stop(Lease lease, String why) {
+        long now = pace.nanos();
+        long next = now + AGAIN.toNanos();
+        if (again.merge(lease.id(), next, (old, mine) -> now - old < 0 ? old : mine) == next) {
+            Thread.ofVirtual().start(() -> stopNow(lease, why));
+        }
+    }
+
+    private void stopNow(Lease lease, String why) {
+        try {
+            if (evidence.kind(lease).stop(lease, engine)) {
+                log.stopped(lease, why);
+            }
+        } catch (IOException e) {
+            LOG.warn("lease {} goes on, though {}: {}", lease.id(), why, FileErrors.describe(e));
+        }
+    }
+
+    /** Forgets the leases that have ended. */
+    public void retain(List<Lease> live) {
+        again.keySet().retainAll(live.stream().map(Lease::id).collect(Collectors.toSet()));
+    }
+}

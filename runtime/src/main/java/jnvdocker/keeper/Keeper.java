@@ -1,0 +1,567 @@
+package jnvdocker.keeper;
+
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.HostView;
+import jnvdocker.holder.Leftovers;
+import jnvdocker.holder.Life;
+import jnvdocker.holder.Pace;
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
+
+/**
+ * Ends the leases of holders that are gone, on one thread; it ends another lease only when a caller
+ * requests that. All others wake it. It queries no engine: others find out whether a container that
+ * has ended is about to start again, and pass on what the engine has answered. Until its thread has
+ * begun, callers do its work themselves.
+ */
+public final class Keeper implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Keeper.class);
+
+    /** How often it checks all leases: the ends of many are reported by nobody. */
+    private static final Duration PERIOD = Duration.ofSeconds(5);
+
+    /** How long a caller waits for its turn; what it needs is in memory and in /proc. */
+    private static final Duration TURN = Duration.ofSeconds(1);
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final Leftovers leftovers;
+    private final Comebacks comebacks;
+    private final Pace pace;
+    private final List<Chore> chores = new CopyOnWriteArrayList<>();
+
+    /** When nothing was left of a holder that may start again, by the lease's number. */
+    private final Map<Long, Long> gone = new ConcurrentHashMap<>();
+
+    /** Ends that could not be written, by the lease's number. */
+    private final Map<Long, IOException> failures = new ConcurrentHashMap<>();
+
+    /** The engine's word that a container does not start again, by the lease's number. */
+    private final Map<Long, Over> over = new ConcurrentHashMap<>();
+
+    /**
+     * Engines that were granted a mount though the registry could not be written, by claim: a
+     * container is started again under the lease that it has, and nothing on disk records that.
+     */
+    private final Map<String, ProcessId> unwritten = new ConcurrentHashMap<>();
+
+    private final Object turn = new Object();
+    private Set<Long> wanted = new HashSet<>();
+    private long requested;
+    private long done;
+
+    /** When it last checked all leases. */
+    private long swept;
+
+    private volatile Thread thread;
+
+    public Keeper(
+            LeaseRegistry registry,
+            Evidence evidence,
+            Leftovers leftovers,
+            ContainerEngine engine,
+            Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.leftovers = leftovers;
+        this.comebacks = new Comebacks(registry, evidence, engine, pace, this::end);
+        this.pace = pace;
+        swept = pace.nanos();
+        chores.add(this::forget);
+    }
+
+    /**
+     * The callers that want the leases of holders that are gone to end, and how long they wait for
+     * that.
+     */
+    public enum Caller {
+        /** A verb of the volume plugin: dockerd waits, with a lock of the container in question. */
+        VERB(Duration.ofSeconds(3)),
+        /** A client's command, which has time. */
+        CLIENT(Duration.ofSeconds(1)),
+        /** A thread that the end itself wakes. */
+        WAITER(Duration.ZERO);
+
+        public final Duration patience;
+
+        Caller(Duration patience) {
+            this.patience = patience;
+        }
+    }
+
+    /** Work that follows from the ends of leases, and takes no time. */
+    @FunctionalInterface
+    public interface Chore {
+        /**
+         * @param live the leases that are held
+         */
+        void perform(List<Lease> live) throws IOException;
+    }
+
+    /** Adds a chore that runs after each check of all leases, and after each end. */
+    public void after(Chore chore) {
+        chores.add(chore);
+    }
+
+    /** The word of an engine that a container has ended for good. */
+    private record Over(String evidence, boolean said) {}
+
+    /** Does all of that by itself, until it is closed. */
+    public Keeper start() {
+        thread = PermanentThread.platform("keeper", this::keep);
+        thread.start();
+        return this;
+    }
+
+    private void keep() {
+        while (!Thread.currentThread().isInterrupted()) {
+            try {
+                Set<Long> ids;
+                long upTo;
+                boolean all;
+                synchronized (turn) {
+                    awaitRequest();
+                    all = pace.nanos() - swept >= PERIOD.toNanos();
+                    swept = all ? pace.nanos() : swept;
+                    ids = wanted;
+                    wanted = new HashSet<>();
+                    upTo = requested;
+                }
+                List<Lease> live = registry.live();
+                try {
+                    check(all ? live : live.stream().filter(it -> ids.contains(it.id())).toList());
+                } finally {
+                    synchronized (turn) {
+                        done = upTo;
+                        turn.notifyAll();
+                    }
+                }
+                if (all || !registry.stillLive(live).equals(live)) {
+                    doChores();
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } catch (IOException e) {
+                LOG.warn("leases are checked again later: {}", FileErrors.describe(e));
+            }
+        }
+    }
+
+    /** Returns when there is a request, or when it is time to check all leases. */
+    private void awaitRequest() throws InterruptedException {
+        long left = 1;
+        while (requested == done && left > 0) {
+            left = PERIOD.minusNanos(pace.nanos() - swept).toMillis();
+            if (left > 0) {
+                turn.wait(left);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        Thread own = thread;
+        if (own != null) {
+            own.interrupt();
+            try {
+                own.join(PERIOD);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Has leases checked, without waiting for that. */
+    public void wake(Collection<Lease> leases) {
+        if (isOwn()) {
+            checkNow(leases);
+        } else if (!leases.isEmpty()) {
+            request(leases);
+        }
+    }
+
+    private long request(Collection<Lease> leases) {
+        synchronized (turn) {
+            leases.forEach(lease -> wanted.add(lease.id()));
+            requested++;
+            turn.notifyAll();
+            return requested;
+        }
+    }
+
+    /** Whether the caller does the work itself. */
+    private boolean isOwn() {
+        return thread == null || Thread.currentThread() == thread;
+    }
+
+    /** Has leases checked, and waits for that, but no longer than a caller waits for its turn. */
+    private void awaitCheck(Collection<Lease> leases) throws IOException {
+        if (isOwn()) {
+            checkNow(leases);
+            return;
+        }
+        long begun = pace.nanos();
+        long mine = request(leases);
+        synchronized (turn) {
+            while (done < mine) {
+                long left = TURN.toMillis() - Duration.ofNanos(pace.nanos() - begun).toMillis();
+                if (left <= 0) {
+                    return;
+                }
+                try {
+                    turn.wait(left);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new IOException("the daemon is stopping", e);
+                }
+            }
+        }
+    }
+
+    private void checkNow(Collection<Lease> leases) {
+        try {
+            check(registry.stillLive(leases));
+        } catch (IOException e) {
+            LOG.warn("leases are checked again later: {}", FileErrors.describe(e));
+        }
+    }
+
+    /** Checks each of the leases; a failure with one does not keep it from checking the others. */
+    private void check(Collection<Lease> leases) {
+        HostView view = evidence.view();
+        for (Lease lease : leases) {
+            try {
+                failures.remove(lease.id());
+                check(lease, evidence.of(lease, view));
+            } catch (IOException e) {
+                LOG.warn("the end of lease {} is not written: {}", lease.id(), e.getMessage());
+                failures.put(lease.id(), e);
+            } catch (RuntimeException e) {
+                LOG.error("lease {} is checked again later", lease.id(), e);
+            }
+        }
+    }
+
+    private void check(Lease lease, Life life) throws IOException {
+        String claim = lease.claim().id();
+        Over word = over.remove(lease.id());
+        if (life instanceof Life.Running) {
+            evidence.forget(lease);
+            gone.remove(lease.id());
+            unwritten.remove(claim);
+            comebacks.lives(claim);
+        } else if (word != null) {
+            endNow(lease, word.evidence(), word.said());
+        } else if (!isOver(lease)) {
+            if (!isMountedUnwritten(claim)) {
+                comebacks.find(claim, Duration.ZERO);
+            }
+        } else if (life instanceof Life.Gone(String why) && !mayStartAgain(lease)) {
+            endNow(lease, why, false);
+        }
+    }
+
+    /** Nothing starts of it again by an engine's word, whatever that does. */
+    private boolean isOver(Lease lease) {
+        return !lease.isOfContainer() || isOfThePast(lease);
+    }
+
+    private boolean isOfThePast(Lease lease) {
+        return !lease.boot().equals(registry.boot());
+    }
+
+    /**
+     * Whether the holder may be about to start again: an engine that restarts what had run requests
+     * that at once, within the grace time of this kind of holder.
+     */
+    private boolean mayStartAgain(Lease lease) {
+        Duration grace = evidence.kind(lease).grace(lease);
+        if (grace.isZero() || isOfThePast(lease)) {
+            return false;
+        }
+        long now = pace.nanos();
+        Long since = gone.putIfAbsent(lease.id(), now);
+        if (since == null) {
+            pace.later(grace.plusMillis(1), () -> wake(List.of(lease)));
+            return true;
+        }
+        return now - since < grace.toNanos();
+    }
+
+    /** Whether it is about to end, unless its engine starts it again. */
+    private boolean isInGrace(Lease lease) {
+        Long since = gone.get(lease.id());
+        Duration longest = evidence.kind(lease).grace(lease).plus(TURN);
+        return since != null
+                && evidence.kept(lease).isEmpty()
+                && pace.nanos() - since < longest.toNanos();
+    }
+
+    /** Drops what is remembered of ended leases. */
+    private void forget(List<Lease> live) {
+        Set<Long> ids = live.stream().map(Lease::id).collect(Collectors.toSet());
+        gone.keySet().retainAll(ids);
+        failures.keySet().retainAll(ids);
+        over.keySet().retainAll(ids);
+        evidence.retain(ids);
+        Set<String> claims = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
+        unwritten.keySet().retainAll(claims);
+        comebacks.retain(claims);
+    }
+
+    /** How many facts about single leases and claims are in memory. */
+    public int remembered() {
+        return gone.size() + failures.size() + over.size() + unwritten.size() + comebacks.size();
+    }
+
+    private void doChores() throws IOException {
+        List<Lease> live = registry.live();
+        for (Chore chore : chores) {
+            try {
+                chore.perform(live);
+            } catch (IOException e) {
+                LOG.warn("a chore is done again later: {}", FileErrors.describe(e));
+            }
+        }
+    }
+
+    /** Checks all leases, and does what follows from their ends. */
+    public void sweep() throws IOException {
+        awaitCheck(registry.live());
+        if (isOwn()) {
+            doChores();
+        }
+    }
+
+    /** The claim was mounted again under the lease that it has, which could not be written. */
+    public void mountedUnwritten(String claim, ProcessId engine) {
+        unwritten.put(claim, engine);
+    }
+
+    private boolean isMountedUnwritten(String claim) {
+        ProcessId engine = unwritten.get(claim);
+        return engine != null && evidence.isAlive(engine);
+    }
+
+    /** The claim was just unmounted: it may be mounted again at once. */
+    public void unmounted(String claim) {
+        unwritten.remove(claim);
+        comebacks.unmounted(claim);
+    }
+
+    /** The claim's quiet time is over: it was mounted again, or is gone. */
+    public void mounted(String claim) {
+        comebacks.lives(claim);
+    }
+
+    /** Finds out in the background whether the claim's container is gone. */
+    public void recheck(String claim) {
+        if (!isMountedUnwritten(claim)) {
+            comebacks.find(claim, Comebacks.STEP);
+        }
+    }
+
+    /**
+     * Ends those of the leases that belong to holders that are gone. Waits as long as the caller
+     * may, and no longer than until it is known of all whether they do; the engine is queried by
+     * others.
+     *
+     * @return whether any has ended, also when others have ended it
+     * @throws IOException when one has ended and that cannot be written
+     */
+    public boolean end(Collection<Lease> leases, Caller caller) throws IOException {
+        return end(leases, caller.patience);
+    }
+
+    /**
+     * Ends those of the leases that belong to holders that are gone.
+     *
+     * @param patience of the caller
+     */
+    public boolean end(Collection<Lease> leases, Duration patience) throws IOException {
+        if (leases.isEmpty()) {
+            return false;
+        }
+        Map<String, Integer> checks = new HashMap<>();
+        leases.forEach(it -> checks.put(it.claim().id(), comebacks.checks(it.claim().id())));
+        awaitCheck(leases);
+        long begun = pace.nanos();
+        while (true) {
+            long seen = registry.changes().count();
+            List<Lease> left = registry.stillLive(leases);
+            for (Lease lease : left) {
+                IOException failure = failures.get(lease.id());
+                if (failure != null) {
+                    throw failure;
+                }
+            }
+            boolean open =
+                    left.stream()
+                            .anyMatch(lease ->
+                                    isInGrace(lease)
+                                            || comebacks.isOpen(
+                                                    lease.claim().id(),
+                                                    checks.get(lease.claim().id())));
+            if (!open
+                    || pace.nanos() - begun >= patience.toNanos()
+                    || Thread.currentThread().isInterrupted()) {
+                return left.size() < leases.size();
+            }
+            pace.sleep(Comebacks.STEP, registry.changes(), seen);
+        }
+    }
+
+    /** Whether a lease stays, since a process that its holder has left behind uses its GPUs. */
+    private boolean isLeftBehind(Lease lease) {
+        Optional<String> leftover = isOfThePast(lease) ? Optional.empty() : leftovers.of(lease);
+        if (leftover.isPresent() && evidence.keep(lease, leftover.get())) {
+            LOG.warn(
+                    "lease {} of claim {} does not end yet: {}",
+                    lease.id(),
+                    lease.claim().id(),
+                    leftover.get());
+        }
+        return leftover.isPresent();
+    }
+
+    /** Whether one of the leases has not ended though its holder is gone. */
+    public boolean keepsAny(Collection<Lease> leases) {
+        return leases.stream().anyMatch(lease -> evidence.kept(lease).isPresent());
+    }
+
+    /**
+     * Why one of the leases has not ended, to be said after its holder: {@code , which has ended,
+     * but python3 (pid 4711) still uses GPU 2 (GPU-5c1a3009)}; empty when none is kept so.
+     */
+    public String remark(Collection<Lease> leases) {
+        return leases.stream()
+                .flatMap(lease -> evidence.kept(lease).stream())
+                .findFirst()
+                .map(why -> ", which has ended, but " + why)
+                .orElse("");
+    }
+
+    /**
+     * Ends a lease of which nothing can start again.
+     *
+     * @param said whether its engine says so
+     * @return false when it has not ended, since something of its holder lives
+     * @throws IOException when the end cannot be written
+     */
+    public boolean end(Lease lease, String why, boolean said) throws IOException {
+        over.put(lease.id(), new Over(why, said));
+        awaitCheck(List.of(lease));
+        IOException failure = failures.get(lease.id());
+        if (failure != null) {
+            throw failure;
+        }
+        return registry.stillLive(List.of(lease)).isEmpty();
+    }
+
+    /**
+     * Ends a lease, unless a process of its holder still uses its GPUs, or others that share its
+     * cgroup may still open them: it stays until that can be put right.
+     */
+    private void endNow(Lease lease, String why, boolean said) throws IOException {
+        if (isLeftBehind(lease)) {
+            return;
+        }
+        boolean ended;
+        synchronized (this) {
+            try {
+                clean(lease);
+            } catch (IOException e) {
+                if (!isOfThePast(lease)) {
+                    if (evidence.keep(lease, e.getMessage())) {
+                        LOG.error(
+                                "lease {} of claim {} cannot end: {}",
+                                lease.id(),
+                                lease.claim().id(),
+                                e.getMessage());
+                    }
+                    return;
+                }
+            }
+            ended = registry.end(lease, why, said);
+        }
+        if (ended) {
+            evidence.forget(lease);
+            comebacks.lives(lease.claim().id());
+        }
+    }
+
+    /**
+     * Cleans up, unless the lease was ended elsewhere: the next holder may have its GPUs by now.
+     */
+    private void clean(Lease lease) throws IOException {
+        if (!registry.stillLive(List.of(lease)).isEmpty()) {
+            evidence.kind(lease).clean(lease);
+        }
+    }
+
+    /**
+     * Ends a lease as it was seen, though its engine may be about to start its container again.
+     *
+     * @return false when it has ended meanwhile, or is another one by now
+     */
+    public boolean endUnused(Lease seen, String why) throws IOException {
+        if (isLeftBehind(seen)) {
+            return false;
+        }
+        synchronized (this) {
+            clean(seen);
+            return registry.end(seen, why);
+        }
+    }
+
+    /**
+     * Ends a lease though its holder may live.
+     *
+     * @return false when it has ended meanwhile
+     */
+    public boolean endByForce(Lease lease, String why) throws IOException {
+        synchronized (this) {
+            try {
+                clean(lease);
+            } catch (IOException e) {
+                LOG.error("lease {} ends by force, though {}", lease.id(), e.getMessage());
+            }
+            evidence.forget(lease);
+            return registry.endByForce(lease, why);
+        }
+    }
+
+    /**
+     * Whether one of the leases is about to end, or to begin again, which does not take long. One
+     * that docker has mounted again is not.
+     */
+    public boolean isSettling(Collection<Lease> leases) {
+        return leases.stream()
+                .filter(lease -> evidence.kept(lease).isEmpty())
+                .filter(lease ->
+                        lease.isOfContainer()
+                                ? comebacks.isSettling(lease.claim().id())
+                                : isInGrace(lease))
+                .anyMatch(lease -> evidence.of(lease) instanceof Life.Gone);
+    }
+}

@@ -1,0 +1,165 @@
+package jnvdocker.oci.lease;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.RegularFile;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+/**
+ * The containers that our OCI runtime has edited, and which variables it has set in each: commands
+ * that are run in a container later get the same. Each has a file that is named by its id, by which
+ * our runtime knows that the daemon edits such commands, too. The file is kept as long as the
+ * engine has a directory for the container.
+ */
+public final class EditedContainers {
+    private static final Logger LOG = LoggerFactory.getLogger(EditedContainers.class);
+    private static final String BUNDLE = "bundle";
+    private static final String VARIABLES = "variables";
+    private static final int LIMIT = 1 << 20;
+    private static final int OURS = 0700;
+
+    private final Path folder;
+    private final ObjectMapper json = new ObjectMapper();
+    private final Map<String, Edited> all = new ConcurrentHashMap<>();
+    private long edits;
+
+    /**
+     * One of them.
+     *
+     * @param edit a number that no other edit has: the next start of a container has the same
+     *     directory
+     */
+    private record Edited(Path bundle, long edit) {}
+
+    private EditedContainers(Path folder) {
+        this.folder = folder;
+    }
+
+    /** Reads the containers that a directory has files of; removes foreign files. */
+    public static EditedContainers in(Path folder) throws IOException {
+        EditedContainers edited = new EditedContainers(folder);
+        Files.createDirectories(folder);
+        Posix.chmod(folder, OURS);
+        List<Path> files;
+        try (Stream<Path> entries = Files.list(folder)) {
+            files = entries.toList();
+        }
+        for (Path file : files) {
+            String container = file.getFileName().toString();
+            Optional<Path> bundle =
+                    edited.read(container)
+                            .map(root -> root.path(BUNDLE).asText(""))
+                            .filter(path -> path.startsWith("/"))
+                            .map(Path::of);
+            if (bundle.isPresent()) {
+                edited.note(container, bundle.get());
+            } else {
+                edited.forget(container);
+            }
+        }
+        return edited;
+    }
+
+    /**
+     * A variable that was set in a container.
+     *
+     * @param before its value without us; null when it would not be set
+     */
+    public record SetVariable(String name, String before, String now) {}
+
+    /**
+     * Remembers a container that was edited. If that fails, commands in it only lack the variables.
+     *
+     * @param bundle the directory that its engine has for it
+     */
+    public synchronized void put(String container, Path bundle, List<SetVariable> variables) {
+        ObjectNode root = json.createObjectNode();
+        root.put(BUNDLE, bundle.toString());
+        root.set(VARIABLES, json.valueToTree(variables));
+        note(container, bundle);
+        try {
+            Files.write(folder.resolve(container), json.writeValueAsBytes(root));
+        } catch (IOException e) {
+            LOG.warn(
+                    "commands in container {} get no variables of jnvdocker's: {}",
+                    container,
+                    FileErrors.describe(e));
+        }
+    }
+
+    private void note(String container, Path bundle) {
+        all.put(container, new Edited(bundle, edits++));
+    }
+
+    /** Whether it is one of them. */
+    public boolean has(String container) {
+        return all.containsKey(container);
+    }
+
+    /** The variables that were set in a container; none when it was not edited. */
+    public List<SetVariable> variables(String container) {
+        return read(container).map(this::variables).orElse(List.of());
+    }
+
+    private List<SetVariable> variables(JsonNode root) {
+        try {
+            return List.of(json.treeToValue(root.path(VARIABLES), SetVariable[].class));
+        } catch (IOException e) {
+            LOG.warn("a file in {} is not used: {}", folder, e.getMessage());
+            return List.of();
+        }
+    }
+
+    private Optional<JsonNode> read(String container) {
+        Path file = folder.resolve(container);
+        try {
+            Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
+            return bytes.isPresent()
+                    ? Optional.ofNullable(json.readTree(bytes.get()))
+                    : Optional.empty();
+        } catch (IOException e) {
+            LOG.warn("{} is not used: {}", file, FileErrors.describe(e));
+            return Optional.empty();
+        }
+    }
+
+    /** A container is not edited, or no more. */
+    public synchronized void forget(String container) {
+        all.remove(container);
+        try {
+            Files.deleteIfExists(folder.resolve(container));
+        } catch (IOException e) {
+            LOG.warn("{}: {}", folder.resolve(container), FileErrors.describe(e));
+        }
+    }
+
+    /** Removes the files of containers that their engines have deleted. */
+    public void tidy() {
+        all.forEach((container, edited) -> {
+            if (Files.notExists(edited.bundle())) {
+                forget(container, edited);
+            }
+        });
+    }
+
+    private synchronized void forget(String container, Edited edited) {
+        if (edited.equals(all.get(container))) {
+            forget(container);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+package jnvdocker.oci.lease;
+
+import jnvdocker.grant.FirstScan;
+import jnvdocker.grant.Grant;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Reservations;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Life;
+import jnvdocker.holder.OciKind;
+import jnvdocker.holder.Pace;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.ClaimStore;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Leases of containers that our OCI runtime creates. Each start has a claim of its own, to the GPUs
+ * that it was given. The engine waits meanwhile, and is not queried.
+ */
+public final class OciContainers {
+    /**
+     * For all waits of a creation together: nobody can stop or remove the container meanwhile, and
+     * its engine does not answer queries about it.
+     */
+    public static final Duration LIMIT = Duration.ofSeconds(2);
+
+    private static final Duration STEP = Duration.ofMillis(20);
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final Reservations reservations;
+    private final UnmanagedScan unmanagedScan;
+    private final GpuTroubles troubles;
+    private final Pace pace;
+
+    /** The containers that are just being created. */
+    private final Set<Container> underWay = new HashSet<>();
+
+    public OciContainers(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            Reservations reservations,
+            UnmanagedScan unmanagedScan,
+            GpuTroubles troubles,
+            Pace pace) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.reservations = reservations;
+        this.unmanagedScan = unmanagedScan;
+        this.troubles = troubles;
+        this.pace = pace;
+    }
+
+    /**
+     * A container, by what no other has.
+     *
+     * @param root the directory in which the real runtime keeps its containers
+     */
+    public record Container(String root, String id) {}
+
+    /**
+     * The request of a claim that a container names by its label; empty when it is not that
+     * container's. A claim that has no container yet counts as that container's while its client
+     * lives.
+     */
+    public Optional<ClaimStore.Made> made(String claim, Container container) throws IOException {
+        Optional<ClaimStore.Made> made = registry.claims().made(claim);
+        if (made.isEmpty()) {
+            return made;
+        }
+        Optional<Claim.ContainerRef> owner = made.get().container();
+        boolean its =
+                owner.isPresent()
+                        ? owner.get().id().equals(container.id())
+                        : registry.liveOf(claim)
+                                .filter(lease -> evidence.isAlive(lease.holder().process()))
+                                .isPresent();
+        return made.filter(_ -> its);
+    }
+
+    /**
+     * Begins to scan the uses of the host's GPUs, for a creation that was requested before these
+     * GPUs were read.
+     */
+    public FirstScan scan(List<Gpu> present) {
+        List<Gpu> gpus = troubles.mark(present);
+        return new FirstScan(
+                gpus,
+                pace.meanwhile(() -> {
+                    try {
+                        return unmanagedScan.scanWithoutEngine(gpus);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                }));
+    }
+
+    /**
+     * Gives a container its GPUs, from now on until nothing of it lives. The same request again
+     * gets the same GPUs.
+     *
+     * @return nothing for a request for no GPU
+     * @throws RefusedException when they cannot be given; the message names their holders if others
+     *     have them
+     */
+    public Grant<Lease> take(OciCreation creation) throws RefusedException, IOException {
+        return take(creation, Optional.empty(), Optional.empty());
+    }
+
+    /**
+     * Gives a container its GPUs, of which the daemon has begun to scan the uses.
+     *
+     * @param scan that was begun when its creation was requested
+     */
+    public Grant<Lease> take(OciCreation creation, FirstScan scan)
+            throws RefusedException, IOException {
+        return take(creation, Optional.empty(), Optional.of(scan));
+    }
+
+    /**
+     * Gives GPUs to a container when its first process exists already, in the cgroup that its last
+     * start may have had as well.
+     *
+     * @param init its pid; the process has not begun with anything of the container's
+     */
+    public Grant<Lease> take(OciCreation creation, int init) throws RefusedException, IOException {
+        return take(creation, evidence.process(init), Optional.empty());
+    }
+
+    private Grant<Lease> take(
+            OciCreation creation, Optional<ProcessId> init, Optional<FirstScan> scan)
+            throws RefusedException, IOException {
+        return new Grant<>(claim(creation, init, scan), this::cancel);
+    }
+
+    private Optional<Lease> claim(
+            OciCreation creation, Optional<ProcessId> init, Optional<FirstScan> scan)
+            throws RefusedException, IOException {
+        long until = pace.nanos() + LIMIT.toNanos();
+        begin(creation);
+        try {
+            Optional<Lease> last = live(creation.container());
+            if (last.filter(lease -> lease.holder().process().equals(creation.process()))
+                    .isPresent()) {
+                return last;
+            }
+            Optional<LeaseRequest.Over> earlier =
+                    last.isPresent()
+                            ? Optional.of(over(last.get(), init, until))
+                            : reservation(creation);
+            // What it has of its last start may have ended since.
+            return make(creation, earlier, last.isPresent() ? Optional.empty() : scan, until);
+        } finally {
+            end(creation.container());
+        }
+    }
+
+    /** Our runtime may repeat a request while the first one is being answered. */
+    private void begin(OciCreation creation) throws RefusedException, IOException {
+        long begun = System.nanoTime();
+        synchronized (underWay) {
+            while (!underWay.add(creation.container())) {
+                long left = LIMIT.minusNanos(System.nanoTime() - begun).toMillis();
+                if (left <= 0) {
+                    throw new RefusedException(
+                            "container "
+                                    + Quote.shown(creation.name())
+                                    + " is being created already",
+                            "start it again later");
+                }
+                try {
+                    underWay.wait(left);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new IOException("the daemon is stopping", e);
+                }
+            }
+        }
+    }
+
+    private void end(Container container) {
+        synchronized (underWay) {
+            underWay.remove(container);
+            underWay.notifyAll();
+        }
+    }
+
+    /** The lease that a container has. */
+    public Optional<Lease> live(Container container) throws IOException {
+        return registry.live().stream().filter(lease -> isOf(container, lease)).findFirst();
+    }
+
+    private static boolean isOf(Container container, Lease lease) {
+        return lease.claim().isOfContainer(container.id())
+                && OciKind.isBelow(container.root(), lease.claim().origin());
+    }
+
+    /** The lease of a container's last start, once nothing of that runs any more. */
+    private LeaseRequest.Over over(Lease last, Optional<ProcessId> next, long until)
+            throws RefusedException {
+        while (true) {
+            Life finding = evidence.of(last);
+            if (finding instanceof Life.Gone(String why)) {
+                return new LeaseRequest.Over(last, why);
+            }
+            if (next.filter(it -> evidence.isNext(it, last)).isPresent()) {
+                return new LeaseRequest.Over(last, "its container is started again");
+            }
+            if (pace.nanos() - until > 0) {
+                throw new RefusedException(
+                        LeaseText.held(last.claim().gpus(), List.of(last))
+                                + ", which is this very container"
+                                + (finding instanceof Life.Running(ProcessId process)
+                                        ? ": a process of its last start runs (pid "
+                                                + process.pid()
+                                                + ")"
+                                        : ""),
+                        "end that first, then start the container again");
+            }
+            pace.sleep(STEP);
+        }
+    }
+
+    /** The GPUs reserved for it become its own. */
+    private Optional<LeaseRequest.Over> reservation(OciCreation creation) throws IOException {
+        Optional<Lease> reserved =
+                creation.reservation().isPresent()
+                        ? registry.liveOf(creation.reservation().get())
+                        : Optional.empty();
+        return reserved.map(lease ->
+                new LeaseRequest.Over(
+                        lease, "its container " + Quote.shown(creation.name()) + " starts"));
+    }
+
+    private Optional<Lease> make(
+            OciCreation creation,
+            Optional<LeaseRequest.Over> earlier,
+            Optional<FirstScan> scan,
+            long until)
+            throws RefusedException, IOException {
+        Container container = creation.container();
+        Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
+        Optional<Lease> last =
+                earlier.isPresent()
+                        ? earlier.map(LeaseRequest.Over::lease)
+                        : registry.history()
+                                .lastOf(
+                                        new Origin.OciContainer(container.root(), Optional.empty()),
+                                        container.id());
+        Optional<Claim> claim =
+                reservations.claim(
+                        new LeaseRequest(
+                                creation.request(),
+                                creation.candidates(),
+                                creation.owner(),
+                                creation.process(),
+                                new Origin.OciContainer(container.root(), creation.image()),
+                                Optional.empty(),
+                                Optional.of(
+                                        new LeaseRequest.Creation(
+                                                ref,
+                                                creation.cgroup(),
+                                                earlier,
+                                                had(last),
+                                                scan,
+                                                until)),
+                                creation.time()));
+        if (claim.isEmpty()) {
+            return Optional.empty();
+        }
+        if (creation.reservation().isPresent()) {
+            registry.claims().named(creation.reservation().get(), ref);
+        }
+        Lease lease = held(claim.get());
+        try {
+            files.write(lease);
+        } catch (IOException e) {
+            cancel(lease);
+            throw e;
+        }
+        held(claim.get());
+        return Optional.of(lease);
+    }
+
+    /**
+     * The lease that a claim was just given.
+     *
+     * @throws RefusedException when it was released by force meanwhile
+     */
+    private Lease held(Claim claim) throws RefusedException, IOException {
+        return registry.liveOf(claim.id())
+                .orElseThrow(() ->
+                        new RefusedException(
+                                LeaseText.names(claim.gpus())
+                                        + (claim.gpus().size() == 1 ? " was" : " were")
+                                        + " released by force while the container was created",
+                                "start it again"));
+    }
+
+    private static Set<String> had(Optional<Lease> last) {
+        return last.map(lease ->
+                        lease.claim().gpus().stream()
+                                .map(ClaimedGpu::uuid)
+                                .collect(Collectors.toSet()))
+                .orElse(Set.of());
+    }
+
+    private void cancel(Lease lease) throws IOException {
+        reservations.cancel(lease.claim());
+    }
+
+    /** The directory that is mounted in the container of a claim. */
+    public Path folder(Claim claim) {
+        return files.mounted(claim.id());
+    }
+}

@@ -1,0 +1,97 @@
+package jnvdocker.oci.lease;
+
+import jnvdocker.lease.Owner;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * A container that is to be created.
+ *
+ * @param process our runtime, which waits for the answer and then becomes the real one
+ * @param cgroup the directory that its cgroup will have, if that is known
+ * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
+ * @param reservation the claim that was made for it beforehand
+ * @param time how long its user wants the GPUs
+ */
+public record OciCreation(
+        OciContainers.Container container,
+        String name,
+        Optional<String> image,
+        ProcessId process,
+        Optional<String> cgroup,
+        Owner owner,
+        GpuRequest request,
+        Set<String> candidates,
+        Optional<String> reservation,
+        Optional<Duration> time) {
+    public OciCreation {
+        candidates = Set.copyOf(candidates);
+    }
+
+    /** A creation that may be given any GPU. */
+    public OciCreation(
+            OciContainers.Container container,
+            String name,
+            Optional<String> image,
+            ProcessId process,
+            Optional<String> cgroup,
+            Owner owner,
+            GpuRequest request,
+            Optional<String> reservation) {
+        this(
+                container,
+                name,
+                image,
+                process,
+                cgroup,
+                owner,
+                request,
+                Set.of(),
+                reservation,
+                Optional.empty());
+    }
+
+    /** A copy for a container that a claim was made for beforehand. */
+    public OciCreation with(String claim, Owner itsOwner) {
+        return new OciCreation(
+                container,
+                name,
+                image,
+                process,
+                cgroup,
+                itsOwner,
+                request,
+                candidates,
+                Optional.of(claim),
+                time);
+    }
+
+    /**
+     * A copy for a container that may be given only some GPUs.
+     *
+     * @param uuids of these; empty when it may be given any
+     */
+    public OciCreation among(Set<String> uuids) {
+        return new OciCreation(
+                container, name, image, process, cgroup, owner, request, uuids, reservation, time);
+    }
+
+    /** A copy with the time for which the container's user wants the GPUs. */
+    public OciCreation lasting(Optional<Duration> wanted) {
+        return new OciCreation(
+                container,
+                name,
+                image,
+                process,
+                cgroup,
+                owner,
+                request,
+                candidates,
+                reservation,
+                wanted);
+    }
+}

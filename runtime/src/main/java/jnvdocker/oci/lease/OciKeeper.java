@@ -1,0 +1,252 @@
+package jnvdocker.oci.lease;
+
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.OciKind;
+import jnvdocker.holder.Pace;
+import jnvdocker.keeper.ClaimRemover;
+import jnvdocker.keeper.Keeper;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.posix.RegularFile;
+import jnvdocker.posix.WakeSocket;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Keeps track, in the background, of containers that our OCI runtime creates: learns of their first
+ * processes, detects their ends, and removes the files that were made for them. Our runtime reports
+ * deletions; an end is detected without that, too.
+ */
+public final class OciKeeper implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(OciKeeper.class);
+
+    private static final Duration WAKE = Duration.ofSeconds(1);
+    private static final Duration FIRST_STEPS = Duration.ofMillis(5);
+    private static final Duration LATER_STEPS = Duration.ofMillis(50);
+    private static final int FEW = 100;
+
+    /** The longest file with a pid in it, in bytes. */
+    private static final int PID_LENGTH = 32;
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final Keeper keeper;
+    private final ClaimRemover remover;
+    private final Pace pace;
+
+    /** Claims that have a directory, of which some may have ended. */
+    private final Set<String> folders = ConcurrentHashMap.newKeySet();
+
+    private volatile Optional<EditedContainers> edited = Optional.empty();
+    private volatile boolean closed;
+
+    public OciKeeper(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            Keeper keeper,
+            ClaimRemover remover,
+            Pace pace) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.keeper = keeper;
+        this.remover = remover;
+        this.pace = pace;
+    }
+
+    /**
+     * Does all of that until it is closed.
+     *
+     * @param edited the containers that our runtime has edited
+     * @param wake the name of the socket to which our runtime sends the ids of those that are
+     *     deleted
+     */
+    public void start(EditedContainers edited, Path wake) throws IOException {
+        this.edited = Optional.of(edited);
+        for (Lease lease : live()) {
+            follow(lease, Optional.empty());
+        }
+        remember();
+        tidy();
+        keeper.after(_ -> tidy());
+        WakeSocket socket = WakeSocket.bind(wake, WAKE);
+        PermanentThread.platform("deletions", () -> listen(socket)).start();
+    }
+
+    /** Containers may have ended before this daemon began, or while it did. */
+    public void remember() throws IOException {
+        live().forEach(this::remember);
+        for (String claim : files.ids()) {
+            if (registry.claims().made(claim).isPresent() || isOfOneStart(claim)) {
+                folders.add(claim);
+            }
+        }
+    }
+
+    /** Decides by the claim's file: a recovered claim may have lost its origin. */
+    private boolean isOfOneStart(String claim) {
+        return files.read(claim)
+                .map(Claim::origin)
+                .filter(origin -> origin.isMounted() && origin.isOverWithItsLease())
+                .isPresent();
+    }
+
+    private List<Lease> live() throws IOException {
+        return registry.live().stream().filter(OciKeeper::isOci).toList();
+    }
+
+    private static boolean isOci(Lease lease) {
+        return lease.claim().container().isPresent() && OciKind.is(lease.claim().origin());
+    }
+
+    private static String container(Lease lease) {
+        return lease.claim().container().map(Claim.ContainerRef::id).orElseThrow();
+    }
+
+    /** Remembers a lease, to remove its directory once the container has ended. */
+    public void remember(Lease lease) {
+        folders.add(lease.claim().id());
+    }
+
+    /**
+     * Learns of the first process of a container that is just being created.
+     *
+     * @param pidFile to which the real runtime writes its pid
+     */
+    public void follow(Lease lease, Optional<Path> pidFile) {
+        if (lease.isReservation()) {
+            Thread.startVirtualThread(() -> {
+                try {
+                    learn(lease, pidFile);
+                } catch (IOException e) {
+                    // A sweep sees what has become of it.
+                    LOG.warn("container {}: {}", container(lease), FileErrors.describe(e));
+                }
+            });
+        }
+    }
+
+    /**
+     * Learns of the first process of a container that does not run yet.
+     *
+     * @return whether it is one of that container
+     */
+    public boolean begin(Lease lease, int init) throws IOException {
+        Optional<ProcessId> process =
+                evidence.process(init).filter(it -> evidence.isInside(it, lease));
+        if (process.isPresent()) {
+            remember(lease);
+            began(lease, process.get());
+        }
+        return process.isPresent();
+    }
+
+    private void learn(Lease lease, Optional<Path> pidFile) throws IOException {
+        for (int step = 0; !closed && !check(lease, pidFile); step++) {
+            pace.sleep(step < FEW ? FIRST_STEPS : LATER_STEPS);
+        }
+    }
+
+    /**
+     * Whether it is known what has become of a creation.
+     *
+     * @throws IOException when that cannot be written
+     */
+    public boolean check(Lease lease, Optional<Path> pidFile) throws IOException {
+        // Read first: once our runtime has exited, a missing pid file will never appear.
+        boolean creating = evidence.isAlive(lease.holder().process());
+        Optional<ProcessId> init = pidFile.flatMap(OciKeeper::pid).flatMap(evidence::process);
+        if (init.isPresent() && evidence.isInside(init.get(), lease)) {
+            began(lease, init.get());
+            return true;
+        }
+        if (creating) {
+            return false;
+        }
+        Optional<ProcessId> inside = evidence.inside(lease);
+        if (inside.isPresent()) {
+            began(lease, inside.get());
+        } else {
+            keeper.end(List.of(lease), Keeper.Caller.WAITER);
+        }
+        return true;
+    }
+
+    private void began(Lease lease, ProcessId init) throws IOException {
+        Optional<String> cgroup = evidence.cgroup(init, container(lease));
+        registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
+    }
+
+    private static Optional<Integer> pid(Path file) {
+        try {
+            return RegularFile.read(file, PID_LENGTH)
+                    .map(bytes -> new String(bytes, StandardCharsets.US_ASCII).strip())
+                    .map(Integer::parseInt)
+                    .filter(pid -> pid > 0);
+        } catch (IOException | NumberFormatException e) {
+            // It is just being written, or gone.
+            return Optional.empty();
+        }
+    }
+
+    private void listen(WakeSocket socket) throws IOException {
+        while (!closed) {
+            Optional<String> container = socket.receive();
+            if (container.isPresent()) {
+                deleted(container.get());
+            }
+        }
+        socket.close();
+    }
+
+    /** The keeper checks whether the container is gone. */
+    private void deleted(String container) {
+        try {
+            keeper.wake(
+                    live().stream().filter(lease -> container(lease).equals(container)).toList());
+        } catch (IOException e) {
+            LOG.warn("the end of a container is seen later: {}", FileErrors.describe(e));
+        }
+    }
+
+    /** Removes the files that were made for containers that have ended. */
+    public void tidy() throws IOException {
+        // Before the leases: one of a container that is just being created has its lease already.
+        List<String> known = List.copyOf(folders);
+        Set<String> live = new HashSet<>();
+        live().forEach(lease -> live.add(lease.claim().id()));
+        List<String> over = known.stream().filter(claim -> !live.contains(claim)).toList();
+        Set<String> mounted = over.isEmpty() ? Set.of() : remover.mounted();
+        for (String claim : over) {
+            if (!mounted.contains(claim)) {
+                files.delete(claim);
+                folders.remove(claim);
+            }
+        }
+        folders.addAll(live);
+        edited.ifPresent(EditedContainers::tidy);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+}

@@ -1,0 +1,182 @@
+package jnvdocker.supply;
+
+import jnvdocker.holder.HostGpus;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Allowance;
+import jnvdocker.lease.Allowances;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.Rule;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.use.GpuUse;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * The GPUs that may be given, and all that a choice among them depends on besides the leases and
+ * the queue: what is known of them, and the rules of this moment.
+ */
+public final class Supply {
+    /** For the groups of a user, which the host may have to fetch from elsewhere. */
+    public static final Duration NAMES_LIMIT = Duration.ofSeconds(2);
+
+    private final HostGpus inventory;
+    private final Supplier<GpuTraits> traits;
+    private final Supplier<LeasePolicy> policy;
+    private final AllowanceReader users;
+
+    /**
+     * @param inventory of the GPUs with their faults
+     * @param policy the limits of the configuration, as they are now
+     * @param users finds out what users may have by them
+     */
+    public Supply(
+            HostGpus inventory,
+            Supplier<GpuTraits> traits,
+            Supplier<LeasePolicy> policy,
+            AllowanceReader users) {
+        this.inventory = inventory;
+        this.traits = traits;
+        this.policy = policy;
+        this.users = users;
+    }
+
+    /**
+     * What a choice depends on, read before the leases are.
+     *
+     * @param gpus of the host
+     * @param allowances of the users whom the choice concerns
+     */
+    public record Terms(
+            List<Gpu> gpus, GpuTraits traits, LeasePolicy rules, Allowances allowances) {
+        public Terms {
+            gpus = List.copyOf(gpus);
+        }
+
+        /** The terms for a holder that goes on, though its owner's GPU-hours may be used up. */
+        public Terms ofRestart(Claim claim) {
+            Terms terms = knowing(claim);
+            return new Terms(gpus, terms.traits, rules, allowances.ignoringHours());
+        }
+
+        /** The terms for a claim whose shares were given before, whatever NVML reports now. */
+        public Terms knowing(Claim claim) {
+            return new Terms(gpus, traits.knowing(claim), rules, allowances);
+        }
+
+        /** Uses without a lease, as far as the rules let them bar a GPU. */
+        public UnmanagedUses unmanaged(Map<String, List<GpuUse>> uses) {
+            return new UnmanagedUses(uses, rules.allowUnmanaged());
+        }
+
+        /**
+         * A choice.
+         *
+         * @param before the clients that come first
+         */
+        public GpuChoice choice(Holdings holdings, UnmanagedUses unmanaged, List<Ticket> before) {
+            return new GpuChoice(gpus, traits, holdings, unmanaged, before, rules, allowances);
+        }
+    }
+
+    /** The terms of this moment, for the users whom the choice concerns. */
+    public Terms terms(Collection<Owner> owners) throws IOException {
+        return terms(gpus(), owners);
+    }
+
+    /**
+     * The terms of this moment for a request of a user.
+     *
+     * @param before the clients that come first
+     */
+    public Terms terms(Owner owner, List<Ticket> before) throws IOException {
+        return terms(gpus(), owner, before);
+    }
+
+    /** The terms likewise, for GPUs that were read before. */
+    public Terms terms(List<Gpu> gpus, Owner owner, List<Ticket> before) throws IOException {
+        List<Owner> owners = new ArrayList<>(List.of(owner));
+        before.forEach(ticket -> owners.add(ticket.owner()));
+        return terms(gpus, owners);
+    }
+
+    /** The terms of this moment for GPUs that were read before. */
+    public Terms terms(List<Gpu> gpus, Collection<Owner> owners) throws IOException {
+        LeasePolicy rules = policy.get();
+        GpuTraits known = traits.get().sharing(gpus, rules);
+        return new Terms(gpus, known, rules, users.of(rules.limits(), owners));
+    }
+
+    /** Returns the current allowance of a user. */
+    Allowances allowances(Owner owner) throws IOException {
+        return users.of(policy.get().limits(), List.of(owner));
+    }
+
+    /** Returns a user's limits, and what the user holds. */
+    public Standing standing(Owner owner, Holdings holdings) throws IOException {
+        Allowances allowances = allowances(owner);
+        return new Standing(
+                allowances.of(owner),
+                new Quota(allowances, holdings.held()).has(owner),
+                users.hours(owner, true),
+                users.hours(owner, false));
+    }
+
+    /** The rules that count for a user, whatever is used up, as far as they are known at once. */
+    public Allowance allowance(Owner owner) {
+        return users.rules(policy.get().limits(), owner);
+    }
+
+    /**
+     * How long a user's GPUs may be idle before their holder is stopped; empty for as long as the
+     * holder likes, and while it is not known which groups the user is in.
+     */
+    public Optional<Duration> longestIdle(Owner owner) {
+        return policy.get().limits().idle().isEmpty()
+                ? Optional.empty()
+                : allowance(owner).idle().map(Rule::limit);
+    }
+
+    /**
+     * Waits until the host has resolved a user's groups, if limits depend on them; if they are not
+     * known after that time, the choice reports it.
+     */
+    public void learn(Owner owner, Duration patience) {
+        users.learn(policy.get().limits(), owner, patience);
+    }
+
+    /** The GPUs that the host has at this moment. */
+    public List<Gpu> gpus() throws IOException {
+        return inventory.gpus();
+    }
+
+    /** The limits of the configuration, as they are now. */
+    public LeasePolicy rules() {
+        return policy.get();
+    }
+
+    /** Whether a claim's GPUs have neither vanished since they were chosen nor become others. */
+    public boolean has(Claim claim) {
+        try {
+            return gpus().stream()
+                            .filter(gpu -> claim.gpus().stream().anyMatch(it -> it.isStill(gpu)))
+                            .count()
+                    == claim.gpus().size();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}

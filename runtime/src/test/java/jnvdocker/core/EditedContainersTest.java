@@ -1,0 +1,85 @@
+package jnvdocker.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.oci.lease.EditedContainers;
+import jnvdocker.oci.lease.EditedContainers.SetVariable;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Which variables were set in which container, and for how long that is known. */
+class EditedContainersTest {
+    private static final List<SetVariable> SET =
+            List.of(
+                    new SetVariable("NVIDIA_VISIBLE_DEVICES", "void", "GPU-1"),
+                    new SetVariable("LD_LIBRARY_PATH", null, "/usr/local/nvidia/lib"));
+
+    @TempDir Path folder;
+    private Path files;
+    private Path bundle;
+    private EditedContainers edited;
+
+    @BeforeEach
+    void open() throws IOException {
+        files = folder.resolve("run/runtime");
+        bundle = Files.createDirectory(folder.resolve("bundle"));
+        edited = EditedContainers.in(files);
+    }
+
+    @Test
+    void itsFileIsNamedLikeItUntilTheEngineDeletesIt() throws IOException {
+        edited.put("c1", bundle, SET);
+        edited.put("c2", Files.createDirectory(folder.resolve("other")), List.of());
+        edited.tidy();
+        assertEquals(SET, edited.variables("c1"));
+        assertTrue(edited.has("c2") && Files.isRegularFile(files.resolve("c2")));
+        Files.delete(bundle);
+        edited.tidy();
+        assertEquals(List.of(), edited.variables("c1"));
+        assertFalse(edited.has("c1") || Files.exists(files.resolve("c1")));
+        assertTrue(edited.has("c2"));
+    }
+
+    @Test
+    void nextDaemonKnowsThemToo() throws IOException {
+        edited.put("c1", bundle, SET);
+        edited.put("gone", folder.resolve("gone"), SET);
+        edited = EditedContainers.in(files);
+        assertEquals(SET, edited.variables("c1"));
+        edited.tidy();
+        assertTrue(edited.has("c1"));
+        assertFalse(edited.has("gone") || Files.exists(files.resolve("gone")));
+    }
+
+    @Test
+    void nextStartMayHaveOthersOrNone() {
+        edited.put("c1", bundle, SET);
+        edited.put("c1", bundle, SET.subList(0, 1));
+        assertEquals(SET.subList(0, 1), edited.variables("c1"));
+        edited.forget("c1");
+        edited.forget("c1");
+        assertEquals(List.of(), edited.variables("c1"));
+    }
+
+    /** Nobody will ever write to the pipe. */
+    @Test
+    void filesOfAnotherKindAreRemoved() throws Exception {
+        for (String text : List.of("", "{", "[]", "{\"bundle\": 1}", "{\"bundle\": \"x\"}")) {
+            Files.writeString(files.resolve("c" + text.length()), text);
+        }
+        new ProcessBuilder("mkfifo", files.resolve("pipe").toString()).start().waitFor();
+        EditedContainers.in(files);
+        try (var left = Files.list(files)) {
+            assertEquals(List.of(), left.toList());
+        }
+    }
+}

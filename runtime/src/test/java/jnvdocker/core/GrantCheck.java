@@ -1,0 +1,378 @@
+package jnvdocker.core;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The conditions that a lease must meet at the moment when it begins. Clients and uses that have
+ * come while the request was decided may have been missed: only those that were there before and
+ * still are count.
+ */
+final class GrantCheck {
+    /** How many claims of all worlds were given what another had. */
+    static int besides;
+
+    /** How many claims of all worlds were given a share of a GPU that another has a share of. */
+    static int shared;
+
+    /**
+     * The time in which clients that waited for an earlier daemon keep their places without a
+     * request again.
+     */
+    private static final Duration RETURN = Duration.ofSeconds(15);
+
+    /** The time in which a scan at the reservation is as good as one at the mount. */
+    private static final Duration SCAN_COUNTS = Duration.ofSeconds(1);
+
+    private final SimulatedWorld world;
+
+    GrantCheck(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    /**
+     * The state when a client began its request.
+     *
+     * @param unmanaged processes known to use GPUs
+     * @param used the GPUs that may have been seen in use without a lease
+     * @param leases by the UUIDs of GPUs
+     * @param at by the registry's clock
+     * @param held numbers of leases of containers
+     * @param reserved numbers of leases of clients
+     */
+    record Before(
+            List<Ticket> queue,
+            List<Gpu> gpus,
+            Set<SimulatedUses.Use> unmanaged,
+            Set<String> used,
+            Map<String, List<Lease>> leases,
+            List<Lease> all,
+            Instant at,
+            Set<Long> held,
+            Set<Long> reserved) {}
+
+    Before before() throws IOException {
+        return before(world.uses.seen());
+    }
+
+    private Before before(Set<SimulatedUses.Use> unmanagedScan) throws IOException {
+        Set<Long> held = new HashSet<>();
+        Set<Long> reserved = new HashSet<>();
+        for (Lease lease : registry().live()) {
+            (lease.isReservation() ? reserved : held).add(lease.id());
+        }
+        return new Before(
+                queue(),
+                world.gpus(),
+                unmanagedScan,
+                world.uses.used(),
+                registry().holdings().held(),
+                registry().live(),
+                registry().now(),
+                held,
+                reserved);
+    }
+
+    /** When docker mounts, the engine is not queried. */
+    Before beforeMount() throws IOException {
+        return before(world.uses.known());
+    }
+
+    private LeaseRegistry registry() {
+        return world.daemon.parts().registry();
+    }
+
+    /** The clients that live and wait, or may come back to do so. */
+    private List<Ticket> queue() throws IOException {
+        boolean young = world.daemon.age().compareTo(RETURN) < 0;
+        return registry().tickets().stream()
+                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> young || world.waiters.isWaiting(it.client()))
+                .filter(it -> !world.waiters.isOverdue(it.client()))
+                .filter(it -> !world.waiters.isUntold(it.client()))
+                .toList();
+    }
+
+    /** A client was given GPUs, with or without waiting. */
+    void claimed(LeaseRequest request, Claim claim, Before before) throws IOException {
+        boolean hadIt =
+                registry()
+                        .liveOf(claim.id())
+                        .map(Lease::id)
+                        .filter(before.reserved()::contains)
+                        .isPresent();
+        if (hadIt) {
+            // The client sends its request again, since it never got the answer.
+            return;
+        }
+        world.given(claim);
+        Set<String> gpus = uuids(claim);
+        Map<String, List<Lease>> held = registry().holdings().held();
+        inTurn(request, claim, before, held);
+        if (!isNamed(request) || !world.lab.policy().allowUnmanaged()) {
+            noUnmanagedUse(gpus, before, world.uses.seen());
+        }
+        beside(request, claim, held);
+        notKeptForAnother(claim);
+    }
+
+    /** Whoever names the GPUs, or their holder, may take them from unmanaged uses. */
+    private static boolean isNamed(LeaseRequest request) {
+        return request.request() instanceof GpuRequest.Devices
+                || request.request() instanceof GpuRequest.With;
+    }
+
+    /** What the user has already counts for no limit. */
+    private void beside(LeaseRequest request, Claim claim, Map<String, List<Lease>> held) {
+        if (request.request() instanceof GpuRequest.With) {
+            assertTrue(world.wasGivenBefore(claim), () -> claim + " is beside nobody");
+            besides++;
+        } else {
+            allowed(claim, held);
+        }
+        if (claim.share().isPresent()
+                && claim.gpus().stream().anyMatch(gpu -> held.get(gpu.uuid()).size() > 1)) {
+            shared++;
+        }
+    }
+
+    /** A container was given GPUs by our OCI runtime, which does not query the engine. */
+    void created(LeaseRequest request, Claim claim, Before before) throws IOException {
+        Map<String, List<Lease>> held = registry().holdings().held();
+        world.given(claim);
+        boolean again =
+                before.all().stream()
+                        .map(Lease::claim)
+                        .filter(it -> it.container().equals(claim.container()))
+                        .anyMatch(it -> uuids(it).containsAll(uuids(claim)));
+        if (!again) {
+            inTurn(request, claim, before, held);
+        }
+        if (!isNamed(request) || !world.lab.policy().allowUnmanaged()) {
+            noUnmanagedUse(uuids(claim), before, world.uses.known());
+        }
+        if (again) {
+            allowed(claim, held);
+        } else {
+            beside(request, claim, held);
+            notKeptForAnother(claim);
+        }
+    }
+
+    /** No GPU is another's by a booking, and the lease ends before it becomes that. */
+    private void notBookedForAnother(Claim claim) throws IOException {
+        Holdings holdings = registry().holdings();
+        for (Lease lease : registry().liveOf(claim.id()).stream().toList()) {
+            for (ClaimedGpu gpu : claim.gpus()) {
+                world.lab
+                        .bookings(gpu.uuid())
+                        .filter(it -> it.after() < lease.id())
+                        .map(SimulatedLab.Booked::booking)
+                        .filter(it -> it.owner().uid() != claim.owner().uid())
+                        .filter(it -> it.until().isAfter(holdings.now()))
+                        .forEach(it ->
+                                assertTrue(
+                                        lease.due()
+                                                .filter(due -> !due.isAfter(it.from()))
+                                                .isPresent(),
+                                        () -> lease + " is of a GPU of " + it));
+            }
+        }
+    }
+
+    private boolean isBookedFor(Claim claim, ClaimedGpu gpu, Instant now) {
+        return world.lab
+                .bookings(gpu.uuid())
+                .map(SimulatedLab.Booked::booking)
+                .anyMatch(it -> it.isNow(now) && it.owner().uid() == claim.owner().uid());
+    }
+
+    /** The last container on these GPUs was of the same user, or has stopped long enough ago. */
+    private void notKeptForAnother(Claim claim) throws IOException {
+        notBookedForAnother(claim);
+        Optional<Duration> hold = world.lab.policy().holdAfterStop();
+        if (hold.isEmpty()) {
+            return;
+        }
+        Instant now = registry().holdings().now();
+        for (ClaimedGpu gpu : claim.gpus()) {
+            for (Lease last : registry().history().pastOf(gpu.uuid(), 1)) {
+                boolean stopped =
+                        last.holder().stage() == Holder.Stage.HELD
+                                && !last.claim().origin().isScheduled()
+                                && last.claim().share().isEmpty()
+                                && !last.end().orElseThrow().evidence().contains("force");
+                boolean kept =
+                        stopped && now.isBefore(last.end().orElseThrow().at().plus(hold.get()));
+                assertTrue(
+                        !kept
+                                || last.claim().owner().uid() == claim.owner().uid()
+                                || isBookedFor(claim, gpu, now),
+                        () -> claim + " has a GPU that is kept after " + last);
+            }
+        }
+    }
+
+    /** No waiting client has a better right to these GPUs. */
+    private void inTurn(
+            LeaseRequest request, Claim claim, Before before, Map<String, List<Lease>> held)
+            throws IOException {
+        Set<String> gpus = uuids(claim);
+        List<Ticket> earlier = earlier(request.client(), before, held);
+        Set<String> kept =
+                new ModelQueue(world.lab, before.gpus(), before.leases(), before.used())
+                        .kept(earlier, gpu -> !gpus.contains(gpu));
+        Set<String> keptNow =
+                new ModelQueue(world.lab, world.gpus(), until(claim, held), world.uses.used())
+                        .kept(earlier, gpu -> !gpus.contains(gpu));
+        kept.retainAll(keptNow);
+        kept.retainAll(gpus);
+        assertTrue(
+                kept.isEmpty(),
+                () -> request.client() + " was given " + kept + ", kept for one of " + earlier);
+    }
+
+    /** The leases held when a claim was given its GPUs: they are numbered in their order. */
+    private static Map<String, List<Lease>> until(Claim claim, Map<String, List<Lease>> held) {
+        List<Lease> all = held.values().stream().flatMap(List::stream).distinct().toList();
+        long own =
+                all.stream()
+                        .filter(lease -> lease.claim().id().equals(claim.id()))
+                        .mapToLong(Lease::id)
+                        .findFirst()
+                        .orElse(Long.MAX_VALUE);
+        return Holdings.byGpu(all.stream().filter(lease -> lease.id() < own).toList());
+    }
+
+    /** The earlier clients in the queue that have been given nothing either. */
+    private List<Ticket> earlier(ProcessId client, Before before, Map<String, List<Lease>> held)
+            throws IOException {
+        List<Long> still =
+                queue().stream()
+                        .filter(ticket ->
+                                held.values().stream()
+                                        .flatMap(List::stream)
+                                        .noneMatch(lease ->
+                                                lease.isReservation()
+                                                        && lease.holder()
+                                                                .process()
+                                                                .equals(ticket.client())))
+                        .map(Ticket::id)
+                        .toList();
+        Optional<Long> own =
+                world.waiters
+                        .place(client)
+                        .or(() ->
+                                before.queue().stream()
+                                        .filter(it -> it.client().equals(client))
+                                        .map(Ticket::id)
+                                        .findFirst());
+        return before.queue().stream()
+                .filter(it -> own.isEmpty() || it.id() < own.get())
+                .filter(it -> still.contains(it.id()))
+                .sorted(Comparator.comparingLong(Ticket::id))
+                .toList();
+    }
+
+    /** Docker has mounted a claim. */
+    void mounted(String id, Before before) throws IOException {
+        Optional<Lease> live = registry().liveOf(id);
+        if (live.isEmpty()) {
+            assertTrue(isGuest(id), "a claim is mounted without a lease: " + id);
+            return;
+        }
+        Lease lease = live.get();
+        if (before.held().contains(lease.id()) || isAgain(lease, before) || runs(id)) {
+            return;
+        }
+        if (!world.lab.policy().allowUnmanaged() && !wasJustReserved(lease, before)) {
+            noUnmanagedUse(uuids(lease.claim()), before, world.uses.known());
+        }
+        if (!before.reserved().contains(lease.id())) {
+            notKeptForAnother(lease.claim());
+            allowed(lease.claim(), registry().holdings().held());
+        }
+    }
+
+    /** Whether what docker starts has the volumes of a container that neither runs nor starts. */
+    private boolean isGuest(String id) {
+        List<SimulatedContainer> users = world.engine().using(ClaimNames.volume(id));
+        return users.size() > 1
+                && users.stream()
+                        .filter(it -> id.equals(it.settings.labels().get(ClaimNames.CLAIM_LABEL)))
+                        .noneMatch(it -> it.isRunning() || it.isLocked());
+    }
+
+    /** Whether the scan for uses was at the reservation: later uses may have been missed. */
+    private boolean wasJustReserved(Lease lease, Before before) {
+        Duration age = Duration.between(lease.since(), before.at());
+        return before.reserved().contains(lease.id()) && age.compareTo(SCAN_COUNTS) < 0;
+    }
+
+    /** Whether the claim's container lives: it uses its GPUs, and was recognized again. */
+    private boolean runs(String claim) {
+        return world.allContainers().stream()
+                .anyMatch(it ->
+                        it.claim().filter(claim::equals).isPresent() && it.lives(world.machine));
+    }
+
+    /** Whether an earlier lease of its container ended at the same moment. */
+    private boolean isAgain(Lease lease, Before before) throws IOException {
+        return registry().history().past(10).stream()
+                .filter(it -> it.claim().id().equals(lease.claim().id()))
+                .filter(it -> before.held().contains(it.id()))
+                .anyMatch(it -> it.end().orElseThrow().at().equals(latest(it, lease)));
+    }
+
+    /** The clock may have been set back since. */
+    private static Instant latest(Lease one, Lease other) {
+        return one.since().isAfter(other.since()) ? one.since() : other.since();
+    }
+
+    private void noUnmanagedUse(Set<String> gpus, Before before, Set<SimulatedUses.Use> now) {
+        for (SimulatedUses.Use use : now) {
+            assertTrue(
+                    !before.unmanaged().contains(use) || !gpus.contains(use.gpu()),
+                    () -> "a lease of " + gpus + " has begun though " + use);
+        }
+    }
+
+    private void allowed(Claim claim, Map<String, List<Lease>> held) {
+        double has = world.lab.heldBy(claim.owner(), held);
+        assertTrue(
+                has <= 0.001 + world.lab.quota(claim.owner()),
+                () -> claim + " gives more than " + world.lab.quota(claim.owner()));
+        for (ClaimedGpu gpu : claim.gpus()) {
+            assertTrue(
+                    !world.lab.isCordoned(gpu.uuid()), () -> claim + " is of one that is cordoned");
+        }
+    }
+
+    static Set<String> uuids(Claim claim) {
+        Set<String> uuids = new HashSet<>();
+        claim.gpus().forEach(gpu -> uuids.add(gpu.uuid()));
+        return uuids;
+    }
+}

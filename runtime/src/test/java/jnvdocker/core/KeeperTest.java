@@ -1,0 +1,201 @@
+package jnvdocker.core;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.keeper.Keeper;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.oci.lease.OciContainers;
+import jnvdocker.oci.lease.OciCreation;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+
+/** The one thread that ends leases, and a host that misbehaves. */
+@Timeout(60)
+class KeeperTest {
+    private static final OciContainers.Container TRAIN =
+            new OciContainers.Container("/run/runc", "c".repeat(64));
+
+    @TempDir Path state;
+    private Runnable moment = () -> {};
+    private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), () -> moment.run());
+    private LeaseParts parts;
+
+    @BeforeEach
+    void open() throws IOException {
+        parts = TestingParts.open(state, machine, TestingLeases.NO_USES, A, B);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        moment = () -> {};
+        parts.keeper().close();
+        parts.close();
+    }
+
+    private Lease reserved(String id, Owner owner, Gpu gpu, ProcessId client) throws IOException {
+        Claim claim = TestingLeases.claim(id, owner, gpu);
+        TestingLeases.reserve(parts.registry(), claim, client);
+        return parts.registry().liveOf(id).orElseThrow();
+    }
+
+    private void awaitEnd(Lease lease) throws Exception {
+        LeaseRegistry registry = parts.registry();
+        while (registry.liveOf(lease.claim().id()).isPresent()) {
+            long seen = registry.changes().count();
+            registry.changes().await(seen, Duration.ofMillis(50));
+        }
+    }
+
+    @Test
+    void leaseThatCannotBeCheckedKeepsNoOtherFromItsEnd() throws Exception {
+        ProcessId first = machine.spawn();
+        ProcessId second = machine.spawn();
+        Lease one = reserved("111111111111", ALICE, A, first);
+        Lease two = reserved("222222222222", BOB, B, second);
+        machine.end(first);
+        machine.end(second);
+        int[] scans = {0};
+        moment =
+                () -> {
+                    if (scans[0]++ == 0) {
+                        throw new IllegalStateException("a process that nobody has thought of");
+                    }
+                };
+        parts.keeper().start();
+        parts.keeper().wake(List.of(one, two));
+        awaitEnd(two);
+        parts.keeper().wake(List.of(one));
+        awaitEnd(one);
+    }
+
+    @Test
+    void hungKeeperKeepsNoCallerForLong() throws Exception {
+        ProcessId client = machine.spawn();
+        Lease lease = reserved("111111111111", ALICE, A, client);
+        machine.end(client);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Thread caller = Thread.currentThread();
+        moment =
+                () -> {
+                    if (Thread.currentThread() != caller) {
+                        try {
+                            goOn.await();
+                        } catch (InterruptedException e) {
+                            Thread.currentThread().interrupt();
+                        }
+                    }
+                };
+        parts.keeper().start();
+        assertTrue(!parts.keeper().end(List.of(lease), Keeper.Caller.WAITER));
+        goOn.countDown();
+        awaitEnd(lease);
+    }
+
+    @Test
+    void hostWhoseMountsCannotBeReadLosesNoLease() throws Exception {
+        ProcessId runtime = machine.spawn();
+        Lease lease = create(runtime, new GpuRequest.Count(1));
+        machine.end(runtime);
+        parts.close();
+        moment =
+                () -> {
+                    if (StackWalker.getInstance()
+                            .walk(calls ->
+                                    calls.anyMatch(it -> it.getMethodName().equals("mounts")))) {
+                        throw new UncheckedIOException(new IOException("mountinfo: not now"));
+                    }
+                };
+        open();
+        assertEquals(List.of(lease), parts.registry().live());
+    }
+
+    private Lease create(ProcessId runtime, GpuRequest request) throws Exception {
+        return parts.oci()
+                .take(
+                        new OciCreation(
+                                TRAIN,
+                                "train",
+                                Optional.empty(),
+                                runtime,
+                                Optional.empty(),
+                                ALICE,
+                                request,
+                                Optional.empty()))
+                .keep()
+                .orElseThrow();
+    }
+
+    @Test
+    void manyRestartsLeaveNothingBehindInMemory() throws Exception {
+        Optional<ProcessId> last = Optional.empty();
+        for (int i = 0; i < 200; i++) {
+            ProcessId runtime = machine.spawn();
+            Lease lease = create(runtime, new GpuRequest.Count(1));
+            ProcessId init =
+                    machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/train"));
+            last.ifPresent(machine::end);
+            machine.end(runtime);
+            parts.registry()
+                    .decide(leases ->
+                            leases.hold(
+                                    lease,
+                                    lease.holder().startedAs(init, Optional.of("/docker/train"))));
+            machine.end(init);
+            // Found to be gone, and created again before its time is over.
+            parts.keeper().end(parts.registry().live(), Keeper.Caller.WAITER);
+            last = Optional.of(init);
+        }
+        parts.keeper().sweep();
+        assertTrue(parts.keeper().remembered() <= 1, "" + parts.keeper().remembered());
+    }
+
+    @Test
+    void startThatTakesFewerGpusWakesThoseWhoWaitForTheRest() throws Exception {
+        ProcessId runtime = machine.spawn();
+        Lease both = create(runtime, new GpuRequest.Count(2));
+        machine.end(runtime);
+        long before = parts.registry().changes().count();
+        Lease one = create(machine.spawn(), new GpuRequest.Count(1));
+        assertEquals(1, one.claim().gpus().size());
+        assertTrue(both.id() < one.id());
+        assertTrue(parts.registry().changes().count() > before);
+    }
+
+    @Test
+    void olderWordOfTheFirstProcessIsNotWrittenOverANewerMount() throws Exception {
+        Claim claim = TestingLeases.claim("111111111111", ALICE, A);
+        ProcessId engine = machine.spawn();
+        TestingLeases.reserve(parts.registry(), claim, engine);
+        Lease seen = TestingLeases.mount(parts.registry(), claim, "use", engine);
+        Lease mountedAgain = TestingLeases.mount(parts.registry(), claim, "use", engine);
+        Holder old = seen.holder().startedAs(machine.spawn(), Optional.empty());
+        assertEquals(Optional.empty(), parts.registry().decide(leases -> leases.hold(seen, old)));
+        assertEquals(List.of(mountedAgain), parts.registry().live());
+    }
+}

@@ -1,0 +1,135 @@
+package jnvdocker.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.DriverUse;
+import jnvdocker.host.Host;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Credentials;
+import jnvdocker.process.DeviceUser;
+import jnvdocker.process.OpenDevices;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.IgnoredUsers;
+import jnvdocker.use.MemoryUsers;
+import jnvdocker.use.RunningContainer;
+import jnvdocker.use.RunningContainers;
+import jnvdocker.use.SeenUses;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The users of GPUs by the files that processes have open, on a host that is a directory. */
+class OpenFilesTest {
+    private static final Credentials SOMEBODY = new Credentials(1_987_654_330, Set.of(100));
+
+    @TempDir Path root;
+    private SimulatedMachine machine;
+    private ProcessId process;
+    private SeenUses uses;
+    private boolean engineAnswers;
+
+    @BeforeEach
+    void open() throws IOException {
+        write("proc/devices", "Character devices:\n195 nvidia\n");
+        write("dev/nvidia3", "");
+        machine = new SimulatedMachine(root, () -> {});
+        process = machine.spawn();
+        Host host = Host.at(root);
+        uses =
+                new SeenUses(
+                        machine,
+                        new Engine(),
+                        new DeviceNodes(host),
+                        new DriverUse(host),
+                        () -> new IgnoredUsers(List.of()),
+                        MemoryUsers.UNKNOWN);
+    }
+
+    private final class Engine implements RunningContainers {
+        @Override
+        public List<RunningContainer> running(Duration limit) throws IOException {
+            if (!engineAnswers) {
+                throw new IOException("it does not answer");
+            }
+            return List.of();
+        }
+
+        @Override
+        public List<RunningContainer> lastKnown() {
+            return List.of();
+        }
+    }
+
+    private void write(String file, String text) throws IOException {
+        Files.createDirectories(root.resolve(file).getParent());
+        Files.writeString(root.resolve(file), text);
+    }
+
+    private List<GpuUse.Kind> kinds() {
+        return uses.scan(List.of(TestingLeases.A), Duration.ofSeconds(1)).stream()
+                .map(GpuUse::kind)
+                .toList();
+    }
+
+    private void beyond(boolean pending) {
+        machine.open =
+                new OpenDevices(
+                        List.of(), List.of(new OpenDevices.Partial(process, SOMEBODY, pending)));
+    }
+
+    @Test
+    void processThatIsNotExaminedYetUsesTheGpusThatItMayOpen() throws IOException {
+        beyond(true);
+        Posix.chmod(root.resolve("dev/nvidia3"), 0666);
+        assertEquals(List.of(GpuUse.Kind.UNKNOWN), kinds());
+        assertEquals(1, uses.beyond().size());
+        Posix.chmod(root.resolve("dev/nvidia3"), 0660);
+        assertEquals(List.of(), kinds());
+    }
+
+    @Test
+    void examinedProcessUsesTheGpusThatWereFound() throws IOException {
+        beyond(false);
+        Posix.chmod(root.resolve("dev/nvidia3"), 0666);
+        assertEquals(List.of(), kinds());
+        assertEquals(1, uses.beyond().size());
+    }
+
+    @Test
+    void noProcessIsReadWhileTheDriverIsUnused() throws IOException {
+        machine.open =
+                new OpenDevices(
+                        List.of(new DeviceUser(process, new TreeSet<>(Set.of(3)))), List.of());
+        assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
+        Files.createDirectories(root.resolve("sys/module/nvidia/holders/nvidia_uvm"));
+        write("sys/module/nvidia/refcnt", "2\n");
+        assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
+        write("sys/module/nvidia/refcnt", "1\n");
+        assertEquals(List.of(), kinds());
+    }
+
+    @Test
+    void containersAreNotKnownBeforeTheEngineHasAnswered() {
+        kinds();
+        assertFalse(uses.knowsContainers());
+        engineAnswers = true;
+        kinds();
+        engineAnswers = false;
+        kinds();
+        assertTrue(uses.knowsContainers());
+    }
+}

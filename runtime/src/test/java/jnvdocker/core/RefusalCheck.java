@@ -1,0 +1,276 @@
+package jnvdocker.core;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.MemorySize;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** The messages that a refusal must have, and that there really are not enough GPUs. */
+final class RefusalCheck {
+    /**
+     * The time after a daemon's start in which GPUs may be kept for clients that have sent it no
+     * request.
+     */
+    private static final Duration RETURN = Duration.ofSeconds(20);
+
+    private static final String GPUS =
+            "(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2]([-,][0-2])+ are) ";
+    private static final String HELD =
+            "((held|reserved) by (user[0-2]|uid [0-9]+|somebody)'s container"
+                    + "|(held|reserved) by (pod team-a/p[0-9]+|a pod)"
+                    + "|reserved by user[0-2]'s docker run \\(pid).* since ";
+    private static final String KEPT =
+            "(booked for user[0-2] (from .* )?until .*|kept for (user[0-2] \\(pid [0-9]+\\), who"
+                    + " has waited for .* since |(user[0-2]|uid [0-9]+|somebody) until .*, since"
+                    + " container .* has stopped))";
+    private static final String USED =
+            "used by .*, which (jnvdocker did not start|has no lease on it"
+                    + "|has it from another jnvdocker of this host)";
+    private static final String TAKEN = ".*" + GPUS + "(" + HELD + "|" + KEPT + "|" + USED + ").*";
+    private static final String REQUESTED = "([0-9]+G of (each of )?)?[1-3] GPUs? requested, but ";
+    private static final String SHARED =
+            "(no shareable GPU has [0-9]+G left|"
+                    + REQUESTED
+                    + "(no shareable GPU|only GPU [0-2]) has that left) \\(GPU [0-2]: .*\\)";
+    private static final String CORDONED =
+            "is cordoned (by root since .* \\(fan\\)|\\(cordon in " + SimulatedLab.FILE + "\\))";
+    private static final String KEY =
+            " at a time \\((max_gpus_per_user|limits.[0-9]+.gpus) in " + SimulatedLab.FILE + "\\)";
+
+    /** One user has a limit of its own, by uid. */
+    private static final String USERS = "(each user|" + SimulatedLab.LIMITED + ") may have";
+
+    private static final String EACH = USERS + " [1-3]" + KEY;
+    private static final String MINE =
+            "(user[0-2]|uid [0-9]+|somebody) has [0-9.]+ of the [1-3] that "
+                    + USERS
+                    + KEY
+                    + ": "
+                    + TAKEN;
+
+    private static final String LATER =
+            "; start the container again later, or wait with 'jnvdocker run --gpu-wait'.*";
+    private static final String ITSELF =
+            GPUS
+                    + "(held|reserved) by user[0-2]'s container [0-9]+ since .*, which is this very"
+                    + " container(: a process of its last start runs \\(pid [0-9]+\\))?; end that"
+                    + " first, then start the container again";
+
+    private static final String MAX_WAIT = "\\(max_wait in " + SimulatedLab.FILE + "\\)";
+
+    private final SimulatedWorld world;
+
+    RefusalCheck(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    /**
+     * Checks the refusal of a client that does not wait.
+     *
+     * @param alone whether nothing can have been given back since the choice was made
+     */
+    void client(LeaseRequest request, String message, boolean alone) throws IOException {
+        assertTrue(
+                !alone || !isToBeHad(request, registry().holdings().held()),
+                () -> "refused though it is free: " + message);
+        boolean taken =
+                message.matches(TAKEN + "; wait with --gpu-wait.*")
+                        || message.matches(SHARED + "; wait with --gpu-wait, or request less")
+                        || isBeside(request, message);
+        boolean mine = message.matches(REQUESTED + MINE + "; wait with --gpu-wait.*");
+        assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
+    }
+
+    /**
+     * Checks the refusal of a container that our OCI runtime is to create.
+     *
+     * @param alone whether nothing can have been given back since the choice was made
+     */
+    void creation(LeaseRequest request, String container, String message, boolean alone)
+            throws IOException {
+        if (message.contains("this very container")) {
+            assertTrue(
+                    !alone || world.runtime.hasOthers(container),
+                    () -> "nothing of it: " + message);
+            assertTrue(message.matches(ITSELF), message);
+            return;
+        }
+        Map<String, List<Lease>> others =
+                registry()
+                        .holdings()
+                        .without(it ->
+                                it.claim()
+                                        .container()
+                                        .filter(of -> of.id().equals(container))
+                                        .isPresent())
+                        .held();
+        assertTrue(
+                !alone || !isToBeHad(request, others),
+                () -> "refused though it is free: " + message);
+        boolean taken =
+                message.matches(TAKEN + LATER)
+                        || message.matches(SHARED + LATER)
+                        || isBeside(request, message);
+        boolean mine = message.matches(REQUESTED + MINE + LATER);
+        assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
+    }
+
+    /**
+     * Checks the refusal of a client that waits.
+     *
+     * @param overdue whether it may have waited as long as it wants to
+     */
+    void waiter(LeaseRequest request, String message, boolean overdue) {
+        boolean inVain =
+                overdue
+                        && message.matches(
+                                "gave up after [0-9]+s(: .*; wait longer| "
+                                        + MAX_WAIT
+                                        + ": .*; wait again) with --gpu-wait");
+        boolean tooLong =
+                message.matches(
+                        "nobody may wait for GPUs longer than [0-9]+s "
+                                + MAX_WAIT
+                                + "; give --gpu-wait a shorter time, or none");
+        assertTrue(isForEver(message) || inVain || tooLong, () -> request + ": " + message);
+    }
+
+    /** Checks a refusal that docker's user sees. */
+    void mount(String volume, String message) throws IOException {
+        if (message.contains("cordon")) {
+            String cordoned =
+                    GPUS
+                            + CORDONED.substring("is ".length())
+                            + "; start this container again when the cordon is lifted.*";
+            assertTrue(message.matches(cordoned), message);
+            assertTrue(
+                    claim(volume).gpus().stream().anyMatch(gpu -> world.lab.isCordoned(gpu.uuid())),
+                    () -> "refused though none is cordoned: " + message);
+        }
+        if (isOfQuota(message)) {
+            String mine = MINE + "; stop one of them, then start this container again.*";
+            String never =
+                    "this container has [1-3] GPUs, and "
+                            + EACH
+                            + "; make it again with fewer: jnvdocker gpu remake \\S+ --gpus \\d";
+            assertTrue(message.matches(mine) || message.matches(never), message);
+            Claim claim = claim(volume);
+            double has = world.lab.heldBy(claim.owner(), registry().holdings().held());
+            assertTrue(
+                    has + claim.gpus().size() * SimulatedLab.part(claim.share())
+                            > world.lab.quota(claim.owner()),
+                    () -> "refused though it may have more: " + message);
+        }
+    }
+
+    private static boolean isOfQuota(String message) {
+        return message.contains(" at a time (");
+    }
+
+    private Claim claim(String volume) throws IOException {
+        return registry().claims().claim(ClaimNames.ofVolume(volume).orElseThrow()).orElseThrow();
+    }
+
+    private LeaseRegistry registry() {
+        return world.daemon.parts().registry();
+    }
+
+    private static boolean isForEver(String message) {
+        return message.matches(
+                        "invalid device: .*|.* GPUs? requested, but (this host has|.* in service:)"
+                                + " .*|[0-9]+G of .* requested, but none may be shared .*")
+                || message.matches("the reservation of claim \\S+ was ended before .*; try again")
+                || message.matches("(GPU|of GPU) .* (has|some have) just disappeared; .*")
+                || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
+                || message.matches("[1-3] GPUs requested, but " + EACH + "; request fewer");
+    }
+
+    /** A refusal of GPUs that another holds. */
+    private static boolean isBeside(LeaseRequest request, String message) {
+        return request.request() instanceof GpuRequest.With with
+                && (message.matches(TAKEN + "; start it again when that is over")
+                        || message.matches(
+                                "--gpus " + with + ": no container or process of that name .*")
+                        || message.matches(
+                                "--gpus " + with + ": " + GPUS + HELD + ".*, and cannot be .*"));
+    }
+
+    /** The clients for whom GPUs may be kept, including one that is sending its request. */
+    private List<Ticket> queue() throws IOException {
+        boolean young = world.daemon.age().compareTo(RETURN) < 0;
+        return registry().tickets().stream()
+                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> young || world.waiters.isConnected(it.client()))
+                .sorted(Comparator.comparingLong(Ticket::id))
+                .toList();
+    }
+
+    /**
+     * @param held by others, by the UUIDs of GPUs
+     */
+    private boolean isToBeHad(LeaseRequest request, Map<String, List<Lease>> held)
+            throws IOException {
+        Optional<MemorySize> share = SimulatedLab.share(request.request());
+        if (share.isPresent() && !queue().isEmpty()) {
+            // What is left of a GPU may be kept for another.
+            return false;
+        }
+        Set<String> taken = new HashSet<>();
+        held.forEach((gpu, leases) -> {
+            if (!world.lab.hasRoom(gpu, leases, share)) {
+                taken.add(gpu);
+            }
+        });
+        boolean named = request.request() instanceof GpuRequest.Devices;
+        if (!named || !world.lab.policy().allowUnmanaged()) {
+            taken.addAll(world.uses.used());
+        }
+        List<Gpu> gpus = world.gpus();
+        Set<String> seen = new HashSet<>();
+        world.uses.known().forEach(use -> seen.add(use.gpu()));
+        Set<String> wished = world.lab.wanted(request.request(), gpus);
+        gpus.stream()
+                .map(Gpu::uuid)
+                .filter(gpu -> world.lab.isKeptFrom(request.owner(), gpu))
+                .forEach(taken::add);
+        taken.addAll(
+                new ModelQueue(world.lab, gpus, held, seen)
+                        .kept(queue(), gpu -> wished.contains(gpu) && !taken.contains(gpu)));
+        List<String> usable =
+                gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
+        List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();
+        boolean enough =
+                switch (request.request()) {
+                    case GpuRequest.All _ -> free.size() == usable.size() && !free.isEmpty();
+                    case GpuRequest.Count(int count, _) ->
+                            free.stream().filter(wished::contains).count() >= count;
+                    case GpuRequest.Devices(List<String> ids) -> {
+                        Set<String> wanted = world.lab.wanted(request.request(), gpus);
+                        yield wanted.size() == ids.size() && free.containsAll(wanted);
+                    }
+                    case GpuRequest.None _ -> true;
+                    // It depends on another holder, and on no free GPU.
+                    case GpuRequest.With _ -> false;
+                };
+        double has = world.lab.heldBy(request.owner(), held);
+        return enough
+                && has + world.lab.counted(request.request(), gpus)
+                        <= world.lab.quota(request.owner());
+    }
+}

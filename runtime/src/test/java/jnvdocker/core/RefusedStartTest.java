@@ -1,0 +1,200 @@
+package jnvdocker.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.HostClock;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.words.Refusal;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Which containers are started again after they were refused when their engine was started. */
+class RefusedStartTest {
+    private static final String HELD = "GPU 0 (GPU-5c1a1003) is held by bob's container \"x\"";
+    private static final Refusal REFUSAL = new Refusal(HELD, "start it again");
+    private static final String ERROR = "error while mounting volume '': " + HELD;
+    private static final String ENDED = "2024-01-02T09:12:00.123456789Z";
+    private static final String ID = "c".repeat(64);
+
+    /** As docker 20.10 and 28.5 keep it. */
+    private static final String NO_PLUGIN =
+            "get nvidia_driver_535.261.03: error while checking if volume"
+                    + " \"nvidia_driver_535.261.03\" exists in driver \"nvidia-docker\": error"
+                    + " looking up volume plugin nvidia-docker: plugin \"nvidia-docker\" not found";
+
+    private static final String NO_DAEMON =
+            "failed to create shim task: OCI runtime create failed: jnvdocker: no jnvdockerd"
+                    + " answers at /run/jnvdocker/jnvdocker.sock (No such file or directory); start"
+                    + " it: unknown";
+    private static final String PLUGIN = "nvidia-docker";
+    private static final Claim CLAIM =
+            TestingLeases.claim("111111111111", TestingLeases.ALICE, TestingLeases.A);
+    private static final ProcessId ENGINE = new ProcessId(800, 20);
+
+    @TempDir private Path folder;
+    private LeaseRegistry registry;
+
+    @BeforeEach
+    void open() throws IOException {
+        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    private static ContainerEngine.Down down(String policy, String error, String label) {
+        return new ContainerEngine.Down(ID, "train", policy, error, ENDED, Map.of(label, ""));
+    }
+
+    private static RefusedStart refused(RefusedStart.Seen seen) {
+        return new RefusedStart(
+                CLAIM, List.of(HELD, "later"), "later", TestingLeases.THEN, Optional.of(seen));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"always", "unless-stopped", "on-failure"})
+    void containerThatIsAsItWasIsTheOne(String policy) {
+        RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
+        assertTrue(down(policy, ERROR, "a").isOf(refused));
+        assertTrue(down(policy, "error while mounting volume '': later", "a").isOf(refused));
+        RefusedStart unseen =
+                new RefusedStart(CLAIM, List.of(HELD), HELD, TestingLeases.THEN, Optional.empty());
+        assertTrue(down(policy, ERROR, "a").isOf(unseen));
+    }
+
+    @Test
+    void containerThatWasChangedIsNot() {
+        RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
+        assertFalse(down("no", ERROR, "a").isOf(refused), "docker update --restart=no");
+        assertFalse(down("", ERROR, "a").isOf(refused), "no policy");
+        assertFalse(down("always", "", "a").isOf(refused), "was started");
+        assertFalse(down("always", "network not found", "a").isOf(refused), "fails otherwise");
+        assertFalse(
+                down("always", ERROR, "com.docker.swarm.task.id").isOf(refused), "Swarm's task");
+        assertFalse(
+                down("always", ERROR, "a")
+                        .isOf(refused(new RefusedStart.Seen(ID, "2024-01-02T10:00:00Z"))),
+                "has run since");
+        assertFalse(
+                down("always", ERROR, "a")
+                        .isOf(refused(new RefusedStart.Seen("d".repeat(64), ENDED))),
+                "another container");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {NO_PLUGIN, NO_DAEMON})
+    void containerThatDockerCouldNotStartWithoutADaemonIsKnown(String error) {
+        assertTrue(down("unless-stopped", error, "a").hadNoDaemon(PLUGIN));
+        assertFalse(down("no", error, "a").hadNoDaemon(PLUGIN), "docker update --restart=no");
+        assertFalse(
+                down("always", error, "com.docker.swarm.task.id").hadNoDaemon(PLUGIN),
+                "Swarm's task");
+        assertFalse(
+                new ContainerEngine.Down(
+                                ID, "train", "always", error, "0001-01-01T00:00:00Z", Map.of())
+                        .hadNoDaemon(PLUGIN),
+                "its user's first start has failed");
+    }
+
+    /** It is named, and started by nobody. */
+    @Test
+    void containerThatFailedOtherwiseIsAnother() {
+        assertFalse(down("always", NO_PLUGIN, "a").hadNoDaemon("other"));
+        assertEquals(Optional.empty(), down("always", ERROR, "a").obstacle(PLUGIN));
+        var refused = down("always", "OCI runtime create failed: jnvdocker: " + HELD, "a");
+        assertFalse(refused.hadNoDaemon(PLUGIN));
+        assertEquals(Optional.of(HELD), refused.obstacle(PLUGIN));
+    }
+
+    /** Nobody saw how it ended: its lease may have been ended by the engine's word later. */
+    @Test
+    void containerThatDockerCouldNotStartWaitsForItsGpu() throws IOException {
+        ran(true);
+        registry.claims().missedStart(CLAIM.id(), NO_PLUGIN + "\nmore", "jnvdockerd did not run");
+        RefusedStart refused = registry.claims().refusedStarts().getFirst();
+        assertEquals("jnvdockerd did not run", refused.what());
+        assertTrue(down("always", NO_PLUGIN, "a").isOf(refused));
+        // Another user has the GPU when it is started.
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
+        registry.claims().seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
+        assertTrue(
+                down("always", "error while mounting volume '': " + REFUSAL.message(), "a")
+                        .isOf(registry.claims().refusedStarts().getFirst()));
+    }
+
+    /** The claim had a lease, which has ended. */
+    private void ran(boolean said) throws IOException {
+        TestingLeases.reserve(registry, CLAIM, TestingLeases.CLIENT);
+        registry.claims().created(CLAIM.id());
+        TestingLeases.mount(registry, CLAIM, "use", ENGINE);
+        registry.unmounted(CLAIM.id(), "use");
+        registry.end(registry.liveOf(CLAIM.id()).orElseThrow(), "it is gone", said);
+    }
+
+    @Test
+    void containerThatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
+        ran(false);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
+        // This may have been another container of the claim.
+        registry.claims().refusedStart(CLAIM.id(), Refusal.of("of which"), false);
+        RefusedStart first = registry.claims().refusedStarts().getFirst();
+        assertEquals(List.of(HELD + "; start it again"), first.reasons());
+        assertEquals(HELD, first.what());
+        registry.claims().seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
+        for (int i = 1; i <= 9; i++) {
+            registry.claims().refusedStart(CLAIM.id(), new Refusal("later\n" + i, "wait"), false);
+        }
+        close();
+        open();
+        RefusedStart refused = registry.claims().refusedStarts().getFirst();
+        assertEquals(
+                List.of("later 6; wait", "later 7; wait", "later 8; wait", "later 9; wait"),
+                refused.reasons());
+        assertEquals("later\n9", refused.what());
+        assertEquals(Optional.of(new RefusedStart.Seen(ID, ENDED)), refused.seen());
+        registry.claims().forget(CLAIM.id());
+        assertEquals(List.of(), registry.claims().refusedStarts());
+    }
+
+    @Test
+    void containerThatEndedBeforeItsEngineIsNot() throws IOException {
+        ran(true);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
+        assertEquals(List.of(), registry.claims().refusedStarts());
+    }
+
+    @Test
+    void containerThatIsRefusedAfterItsEngineStartedIsNot() throws IOException {
+        ran(false);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
+        assertEquals(List.of(), registry.claims().refusedStarts());
+    }
+
+    @Test
+    void containerThatHasNeverRunIsNot() throws IOException {
+        registry.claims().restore(CLAIM, true);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
+        assertEquals(List.of(), registry.claims().refusedStarts());
+    }
+}

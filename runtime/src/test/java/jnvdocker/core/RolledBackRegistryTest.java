@@ -1,0 +1,281 @@
+package jnvdocker.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.core.SimulatedClients.RunOptions;
+import jnvdocker.holder.Unleased;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.AllowedDevices;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+
+/** A registry that is older than the running containers, in the boot that they were started in. */
+class RolledBackRegistryTest {
+    private static final RunOptions ON_GPU_1 =
+            new RunOptions(new GpuRequest.Devices(List.of("1")), false, true, false, false);
+
+    @TempDir Path folder;
+    private SimulatedWorld world;
+
+    @BeforeEach
+    void begin() throws IOException {
+        world = new SimulatedWorld(Files.createDirectory(folder.resolve("state")));
+    }
+
+    @AfterEach
+    void end() throws IOException {
+        world.close();
+    }
+
+    @Test
+    void containerThatRunsKeepsItsGpuAndAnOlderClaimIsRefused() throws IOException {
+        SimulatedContainer older = run();
+        stop(older);
+        world.disk.backUp();
+        SimulatedContainer train = run();
+        Owner owner = owner(train);
+        putBack();
+        assertTrue(folderOf(train));
+        assertEquals(Optional.of(owner), lease(train).map(lease -> lease.claim().owner()));
+        assertRefused(older);
+        world.check();
+    }
+
+    /** The claim is known, but its lease is not. */
+    @Test
+    void containerWhoseLeaseIsLostHasItAgain() throws IOException {
+        SimulatedContainer train = run();
+        stop(train);
+        SimulatedContainer other = created();
+        world.disk.backUp();
+        start(train);
+        putBack();
+        assertTrue(lease(train).isPresent());
+        assertRefused(other);
+    }
+
+    /** The container of that time no longer runs, and its GPU is another's. */
+    @Test
+    void leaseThatHasEndedGivesWayToARunningContainer() throws IOException {
+        SimulatedContainer older = run();
+        world.disk.backUp();
+        stop(older);
+        SimulatedContainer train = run();
+        putBack();
+        assertTrue(lease(train).isPresent());
+        assertEquals(Optional.empty(), lease(older));
+        assertRefused(older);
+        world.check();
+    }
+
+    @Test
+    void leaseThatHasEndedGivesWayToAMesosTask() throws IOException {
+        SimulatedContainer older = run();
+        int minor = older.settings.minors().getFirst();
+        world.disk.backUp();
+        stop(older);
+        ProcessId task = world.machine.spawn();
+        world.machine.allowed.add(
+                new AllowedDevices(
+                        "/sys/fs/cgroup/devices/mesos/0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a",
+                        new TreeSet<>(List.of(minor)),
+                        task));
+        putBack();
+        assertEquals(
+                List.of(task),
+                world.daemon.parts().registry().live().stream()
+                        .map(lease -> lease.holder().process())
+                        .toList());
+        assertRefused(older);
+    }
+
+    @Test
+    void reservationGivesWayToARunningContainer() throws Exception {
+        assertTrue(world.clients.claim(ON_GPU_1));
+        world.disk.backUp();
+        Lease reservation = world.daemon.parts().registry().live().getFirst();
+        world.daemon.parts().leases().releaseUnused(reservation.claim().id(), "its user");
+        SimulatedContainer train = run();
+        assertTrue(world.machine.lives(reservation.holder().process()));
+        putBack();
+        assertTrue(lease(train).isPresent());
+    }
+
+    @Test
+    void leaseThatHasEndedEndsOnEvidence() throws IOException {
+        SimulatedContainer older = run();
+        world.disk.backUp();
+        stop(older);
+        putBack();
+        world.machine.pass(Duration.ofSeconds(11));
+        world.daemonSteps.sweep();
+        assertEquals(Optional.empty(), lease(older));
+        run();
+    }
+
+    /** Until the engine answers, nothing shows which GPUs the claim has. */
+    @Test
+    void claimWithoutAFileKeepsEveryGpuUntilTheEngineReports() throws IOException {
+        SimulatedContainer older = run();
+        stop(older);
+        world.disk.backUp();
+        SimulatedContainer train = run();
+        world.engine().mood = SimulatedEngine.Mood.FAILING;
+        world.daemonSteps.kill();
+        new ClaimFiles(world.state).delete(train.claim().orElseThrow());
+        putBack();
+        assertTrue(world.engine().start(older, false).orElse("granted").contains("no lease on it"));
+        List<GpuStatus> status = world.daemon.parts().leases().status(world.gpus());
+        assertEquals(
+                List.of(GpuStatus.State.UNMANAGED),
+                status.stream().map(GpuStatus::state).distinct().toList());
+        assertEquals(
+                List.of(train.claim().orElseThrow()),
+                world.daemon.parts().unleased().running().stream()
+                        .map(Unleased.Running::id)
+                        .toList());
+        world.engine().mood = SimulatedEngine.Mood.WELL;
+        world.daemonSteps.watch();
+        assertTrue(lease(train).isPresent());
+        assertEquals(List.of(), world.daemon.parts().unleased().running());
+        assertRefused(older);
+        world.check();
+    }
+
+    /** In the registry that is put back, the running container has a lease that is long over. */
+    @Test
+    void runningContainerHasALeaseOfThisBootThoughAnEarlierIsLeft() throws IOException {
+        SimulatedContainer train = run();
+        world.disk.backUp();
+        assertTrue(world.host.reboot(false, false, true));
+        start(train);
+        putBack();
+        assertEquals(
+                Optional.of(world.daemon.parts().registry().boot()), lease(train).map(Lease::boot));
+        world.check();
+    }
+
+    /** It was released by force, then started again: the registry only knows of the release. */
+    @Test
+    void containerThatIsStartedAfterAReleaseByForceCountsAgain() throws IOException {
+        SimulatedContainer train = run();
+        world.daemonSteps.release(0, true);
+        world.disk.backUp();
+        stop(train);
+        start(train);
+        assertTrue(lease(train).isPresent());
+        putBack();
+        assertTrue(lease(train).isPresent());
+    }
+
+    /** A member of docker's group has the claim's directory mounted in a container of theirs. */
+    @Test
+    void mountInAnotherContainerIsNoEvidence() throws IOException {
+        SimulatedContainer train = run();
+        reconcile();
+        world.disk.backUp();
+        world.machine.spawn(train.claim(), Optional.of("/sys/fs/cgroup/docker/other"));
+        stop(train);
+        start(train);
+        putBack();
+        assertEquals(train.init, lease(train).map(lease -> lease.holder().init().orElseThrow()));
+        stop(train);
+        world.check();
+    }
+
+    @Test
+    void claimThatIsMountedIsNeverRemoved() throws IOException {
+        SimulatedContainer train = run();
+        String claim = train.claim().orElseThrow();
+        world.daemonSteps.release(0, true);
+        assertEquals(Optional.empty(), lease(train));
+        world.engine().containers.remove(train);
+        reconcile();
+        assertTrue(folderOf(train));
+        assertThrows(
+                RefusedException.class,
+                () -> world.daemon.parts().volumes().remove(ClaimNames.volume(claim)));
+        assertTrue(folderOf(train));
+        world.daemonSteps.kill();
+        world.daemonSteps.start();
+        assertTrue(folderOf(train));
+        world.machine.end(train.init.orElseThrow());
+        reconcile();
+        assertFalse(folderOf(train));
+    }
+
+    private void reconcile() throws IOException {
+        assertTrue(
+                world.daemon.perform(
+                        "reconcile", () -> world.daemon.parts().reconciler().reconcile()));
+    }
+
+    private SimulatedContainer run() throws IOException {
+        assertTrue(world.clients.run(ON_GPU_1));
+        SimulatedContainer container = world.engine().containers.getLast();
+        assertTrue(container.isRunning());
+        return container;
+    }
+
+    private SimulatedContainer created() throws IOException {
+        SimulatedContainer container = run();
+        stop(container);
+        return container;
+    }
+
+    private void stop(SimulatedContainer container) throws IOException {
+        world.engine().stop(container, false, false);
+        world.machine.pass(Duration.ofSeconds(11));
+        world.daemonSteps.sweep();
+        assertEquals(Optional.empty(), lease(container));
+    }
+
+    private void start(SimulatedContainer container) {
+        assertEquals(Optional.empty(), world.engine().start(container, false));
+    }
+
+    private void putBack() throws IOException {
+        world.daemonSteps.kill();
+        world.disk.restoreBackup();
+        world.forgetLeases();
+        world.daemonSteps.start();
+    }
+
+    private boolean folderOf(SimulatedContainer container) {
+        return Files.exists(new ClaimFiles(world.state).folder(container.claim().orElseThrow()));
+    }
+
+    private Optional<Lease> lease(SimulatedContainer container) {
+        return world.liveLease(container.claim().orElseThrow());
+    }
+
+    private Owner owner(SimulatedContainer container) {
+        return lease(container).orElseThrow().claim().owner();
+    }
+
+    private void assertRefused(SimulatedContainer container) {
+        Optional<String> error = world.engine().start(container, false);
+        assertTrue(error.orElse("granted").startsWith("GPU 1 ("), error::toString);
+    }
+}

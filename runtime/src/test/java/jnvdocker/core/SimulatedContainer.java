@@ -1,0 +1,146 @@
+package jnvdocker.core;
+
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.posix.ProcessId;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/** A container as a simulated engine keeps it, and the facts about it. */
+final class SimulatedContainer {
+    /** As the engine's list has it, and {@code STARTING}, which it shows as the state before. */
+    enum State {
+        CREATED,
+        STARTING,
+        RUNNING,
+        PAUSED,
+        RESTARTING,
+        EXITED
+    }
+
+    /**
+     * How it was made.
+     *
+     * @param volume of a claim, if it mounts one
+     * @param minors of the GPUs' nodes that it was given
+     * @param always whether it is started again whenever it ends
+     * @param remove whether it goes when it ends
+     */
+    record Settings(
+            Map<String, String> labels,
+            Optional<String> volume,
+            List<Integer> minors,
+            boolean always,
+            boolean remove) {}
+
+    final String id;
+    final Settings settings;
+    String name;
+    State state = State.CREATED;
+    State before = State.CREATED;
+
+    /** Whether it was given an empty directory in place of the claim's that it shares. */
+    boolean guest;
+
+    /** Whether docker waits for the answer to a verb about it. */
+    boolean waiting;
+
+    /** Docker's name for its mount, as long as it has one. */
+    Optional<String> use = Optional.empty();
+
+    int mounts;
+    boolean stoppedByHand;
+
+    /** When a restart ended it that is yet to start it again, by the machine's clock. */
+    Optional<Long> restarted = Optional.empty();
+
+    /** Whether that restart may only be refused for a reason. */
+    boolean mustComeBack;
+
+    /** Whether docker starts it again whenever it ends. */
+    boolean policy;
+
+    /** Why it could not be started the last time, as docker keeps it. */
+    String error = "";
+
+    /** How often it has ended, which stands for the time of the last end. */
+    int ends;
+
+    /** Whether it was refused when its engine began, or did not answer. */
+    boolean refusedAtBegin;
+
+    Optional<ProcessId> init = Optional.empty();
+
+    /** The processes that may outlive its first process. */
+    final List<ProcessId> others = new ArrayList<>();
+
+    /** The lease that it was last started under, as far as known. */
+    Optional<Long> lease = Optional.empty();
+
+    /** Whether that lease was released by force. */
+    boolean released;
+
+    /** Whether something has happened after which a new start may be refused. */
+    boolean troubled;
+
+    SimulatedContainer(int number, Settings settings) {
+        this.id = "%04d".formatted(number).repeat(16);
+        this.name = "c" + number;
+        this.settings = settings;
+        this.policy = settings.always();
+    }
+
+    Optional<String> claim() {
+        return settings.volume().filter(_ -> !guest).flatMap(ClaimNames::ofVolume);
+    }
+
+    /** The minors of its GPUs' nodes, by UUID. */
+    Map<String, Integer> gpus() {
+        Map<String, Integer> gpus = new HashMap<>();
+        for (int i = 0; i < settings.minors().size(); i++) {
+            String uuids = settings.labels().get(ClaimNames.GPUS_LABEL);
+            gpus.put(uuids.split(",")[i], settings.minors().get(i));
+        }
+        return gpus;
+    }
+
+    String cgroup() {
+        return "/sys/fs/cgroup/docker/" + id;
+    }
+
+    boolean lives(SimulatedMachine machine) {
+        return init.filter(machine::lives).isPresent() || others.stream().anyMatch(machine::lives);
+    }
+
+    /** Whether it has a live process that docker may not know of. */
+    boolean outlives(SimulatedMachine machine) {
+        return others.stream().anyMatch(machine::lives);
+    }
+
+    /** Whether it occupies the GPUs of its nodes. */
+    boolean usesGpus(SimulatedMachine machine) {
+        return !settings.minors().isEmpty() && lives(machine);
+    }
+
+    /** Whether docker has locked it, so that everything else that concerns it has to wait. */
+    boolean isLocked() {
+        return waiting || state == State.STARTING || restarted.isPresent();
+    }
+
+    boolean isRunning() {
+        return state == State.RUNNING || state == State.PAUSED;
+    }
+
+    String shownState() {
+        return (state == State.STARTING ? before : state).name().toLowerCase(Locale.ROOT);
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

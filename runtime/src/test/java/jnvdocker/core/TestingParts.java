@@ -1,0 +1,51 @@
+package jnvdocker.core;
+
+import jnvdocker.decision.DecisionLog;
+import jnvdocker.holder.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** The parts that give out GPUs, on a machine that a test makes, without an engine. */
+final class TestingParts {
+    private TestingParts() {}
+
+    static LeaseParts open(Path state, SimulatedMachine machine, GpuUses uses, Gpu... gpus)
+            throws IOException {
+        return open(state, machine, uses, GpuTroubles.NONE, MemoryUsers.UNKNOWN, gpus);
+    }
+
+    static LeaseParts open(
+            Path state,
+            SimulatedMachine machine,
+            GpuUses uses,
+            GpuTroubles troubles,
+            MemoryUsers memory,
+            Gpu... gpus)
+            throws IOException {
+        return LeaseParts.open(
+                new LeaseParts.World(
+                        state,
+                        machine.bootId(),
+                        "nvidia-docker",
+                        machine,
+                        new NoEngine(),
+                        () -> List.of(gpus),
+                        uses,
+                        troubles,
+                        memory,
+                        () -> TestingLeases.POLICY,
+                        () -> GpuTraits.UNKNOWN,
+                        machine,
+                        Pace.REAL,
+                        new DecisionLog(Optional.empty())));
+    }
+}

@@ -1,0 +1,108 @@
+package jnvdocker.core;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** When docker mounts a claim, its GPUs may have come into use by others. */
+class UsesBeforeMountTest {
+    @TempDir Path state;
+    private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), () -> {});
+    private final ProcessId dockerd = machine.spawn();
+    private final List<GpuUse> seen = new ArrayList<>();
+    private int scans;
+    private LeaseParts parts;
+
+    @BeforeEach
+    void open() throws IOException {
+        parts = TestingParts.open(state, machine, new Seen(), A);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        parts.close();
+    }
+
+    private final class Seen implements GpuUses {
+        @Override
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
+            return scanWithoutEngine(gpus);
+        }
+
+        @Override
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
+            scans++;
+            return List.copyOf(seen);
+        }
+    }
+
+    /** Reserves the GPU, which another user's process then opens. */
+    private String claim() throws Exception {
+        LeaseRequest request =
+                new LeaseRequest(
+                        new GpuRequest.Count(1),
+                        ALICE,
+                        machine.spawn(),
+                        TestingLeases.CUDA,
+                        Optional.empty());
+        Claim claim = parts.leases().take(request).keep().orElseThrow();
+        GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
+        seen.add(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
+        return claim.id();
+    }
+
+    private void mount(String claim) throws RefusedException, IOException {
+        parts.volumes().mount(ClaimNames.volume(claim), "use", dockerd);
+    }
+
+    @Test
+    void nobodyLooksTwiceInOneRun() throws Exception {
+        String claim = claim();
+        machine.pass(Duration.ofMillis(500));
+        mount(claim);
+        assertEquals(1, scans);
+    }
+
+    @Test
+    void containerOfBeforeIsNotStartedOnAGpuThatIsUsed() throws Exception {
+        String claim = claim();
+        machine.pass(Duration.ofSeconds(2));
+        RefusedException refusal = assertThrows(RefusedException.class, () -> mount(claim));
+        assertTrue(refusal.getMessage().contains("python3"), refusal.getMessage());
+        assertEquals(2, scans);
+    }
+
+    @Test
+    void clockThatWasSetBackMakesNoScanCount() throws Exception {
+        String claim = claim();
+        machine.pass(Duration.ofSeconds(2));
+        machine.setClock(Duration.ofHours(-1));
+        assertThrows(RefusedException.class, () -> mount(claim));
+    }
+}

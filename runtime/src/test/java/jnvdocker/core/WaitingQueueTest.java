@@ -1,0 +1,274 @@
+package jnvdocker.core;
+
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Place;
+import jnvdocker.grant.WaitingQueue;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Changes;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+/** The clients that have a place in the queue, and for how long. */
+class WaitingQueueTest {
+    private static final Gpu GPU = TestingLeases.A;
+    private static final SimulatedClients.RunOptions ALL =
+            new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
+
+    private static final SimulatedClients.RunOptions ONE =
+            new SimulatedClients.RunOptions(new GpuRequest.Count(1), false, true, false, true);
+
+    private final AtomicInteger scans = new AtomicInteger();
+
+    @TempDir Path folder;
+    @TempDir Path state;
+    private SimulatedMachine machine;
+    private LeaseRegistry registry;
+    private WaitingQueue queue;
+
+    @BeforeEach
+    void open() throws IOException {
+        machine = new SimulatedMachine(folder, scans::incrementAndGet);
+        registry = LeaseRegistry.open(folder, machine.bootId(), machine);
+        queue =
+                WaitingQueue.open(
+                        registry,
+                        new Evidence(machine, machine.bootId(), folder, List.of()),
+                        () -> TestingLeases.POLICY,
+                        pace());
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    private Pace pace() {
+        return new Pace() {
+            @Override
+            public long nanos() {
+                return machine.nanos();
+            }
+
+            @Override
+            public void later(Duration delay, Runnable task) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public <T> Supplier<T> shared(Supplier<T> question) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void sleep(Duration duration) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void sleep(Duration longest, Changes changes, long seen) {
+                throw new UnsupportedOperationException();
+            }
+        };
+    }
+
+    private static LeaseRequest request(ProcessId client, Owner owner) {
+        GpuRequest one = new GpuRequest.Count(1);
+        return new LeaseRequest(
+                one,
+                Set.of(GPU.uuid()),
+                owner,
+                client,
+                new Origin.MesosTask("train"),
+                Optional.empty());
+    }
+
+    private Place enter(LeaseRequest request) throws IOException {
+        try {
+            return queue.enter(request, Optional.empty());
+        } catch (RefusedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void clientThatIsLostAndDeadHasNoPlace() throws IOException {
+        ProcessId client = machine.spawn();
+        Place place = enter(request(client, ALICE));
+        machine.end(client);
+        queue.lose(place);
+        assertEquals(List.of(), registry.tickets());
+        assertEquals(List.of(), queue.all());
+    }
+
+    @Test
+    void clientThatIsLostAndLivesHasItsPlaceWhenItAsksAgain() throws IOException {
+        ProcessId client = machine.spawn();
+        Place first = enter(request(client, ALICE));
+        Place second = enter(request(machine.spawn(), BOB));
+        queue.lose(first);
+        machine.pass(Duration.ofSeconds(20));
+        assertEquals(List.of(second.ticket()), queue.all());
+        assertEquals(first.ticket(), enter(request(client, ALICE)).ticket());
+        assertEquals(List.of(first.ticket(), second.ticket()), queue.all());
+    }
+
+    @Test
+    void nextDaemonKnowsThePurposeAndTheCandidatesOfAPlace() throws IOException {
+        Ticket ticket = enter(request(machine.spawn(), ALICE)).ticket();
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder, List.of());
+        assertEquals(
+                List.of(ticket),
+                WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace()).all());
+        assertEquals(Set.of(GPU.uuid()), ticket.candidates());
+        assertTrue(ticket.isScheduled());
+        assertEquals("Mesos task train", LeaseText.purpose(ticket));
+    }
+
+    @Test
+    void clientsBehindAreCheckedAsSoonAsTheQueueMoves() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.empty());
+            world.waiters.enter(ALL, Optional.empty());
+            for (int waiting = 2; waiting > 0; waiting--) {
+                assertEquals(waiting, world.daemon.parts().registry().tickets().size());
+                world.clients.hangUp(0);
+                world.waiters.goOn(0, 1);
+            }
+            world.check.nobodyWaits();
+        }
+    }
+
+    /** No event reports the end. */
+    @Test
+    void holderThatHasEndedIsNoticedBeforeTheNextScan() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.empty());
+            world.waiters.checkTheQueue();
+            world.clients.die(0);
+            world.waiters.goOn(0, 1);
+            world.check.nobodyWaits();
+        }
+    }
+
+    @Test
+    void clientThatMayNotWaitSoLongAnyMoreHasNoPlace() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.of(Duration.ofSeconds(20)));
+            assertEquals(1, world.daemon.parts().registry().tickets().size());
+            world.lab.configure(new SimulatedLab.Wish(0, 0, 3, true, false, false, false));
+            world.waiters.retry(0);
+            world.check.nobodyWaits();
+        }
+    }
+
+    /** It is not among those that the host had when the wait began. */
+    @Test
+    void gpuThatAppearsIsGivenToAWaitingClient() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.gpus.unplug(2);
+            world.clients.claim(ALL);
+            world.waiters.enter(ONE, Optional.empty());
+            world.gpus.plugIn();
+            world.waiters.goOn(0, 25);
+            world.check.nobodyWaits();
+        }
+    }
+
+    @Test
+    void waitingClientsDoNotCheckEachOther() throws IOException {
+        for (int i = 0; i < 30; i++) {
+            enter(request(machine.spawn(), ALICE));
+        }
+        int before = scans.get();
+        for (int i = 0; i < 30; i++) {
+            queue.all();
+        }
+        assertEquals(0, scans.get() - before);
+    }
+
+    @Test
+    void deadClientIsFound() throws IOException {
+        List<Place> places = new ArrayList<>();
+        for (int i = 0; i < 30; i++) {
+            places.add(enter(request(machine.spawn(), ALICE)));
+        }
+        machine.end(places.getLast().ticket().client());
+        queue.checkClients();
+        assertEquals(29, queue.all().size());
+        assertEquals(29, registry.tickets().size());
+    }
+
+    @Test
+    void queueIsBounded() throws Exception {
+        // Pids of this machine are few, and a place is its process's.
+        Owner root = new Owner(0, "root");
+        for (int i = 0; i < WaitingQueue.MOST; i++) {
+            queue.enter(request(new ProcessId(100_000 + i, 1), root), Optional.empty());
+        }
+        var refused =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                queue.enter(
+                                        request(new ProcessId(200_000, 1), root),
+                                        Optional.empty()));
+        assertEquals("256 clients already wait for GPUs, the maximum", refused.refusal().what());
+    }
+
+    /** Its process is stopped, and cannot be notified. */
+    @Test
+    void clientThatStaysPastItsTimeKeepsNobodyWaiting() throws Exception {
+        Place place =
+                queue.enter(request(machine.spawn(), ALICE), Optional.of(Duration.ofSeconds(10)));
+        machine.pass(Duration.ofSeconds(10));
+        assertEquals(List.of(place.ticket()), queue.all());
+        machine.pass(Duration.ofSeconds(2));
+        assertEquals(List.of(), queue.all());
+    }
+
+    @Test
+    void clientThatDiedWithoutADaemonHasNoPlace() throws IOException {
+        Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
+        Ticket second = enter(request(machine.spawn(), BOB)).ticket();
+        machine.end(first.client());
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder, List.of());
+        WaitingQueue next =
+                WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace());
+        assertEquals(List.of(second), next.all());
+        assertEquals(List.of(second), registry.tickets());
+    }
+}
