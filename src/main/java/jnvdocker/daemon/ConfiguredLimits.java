@@ -26,6 +26,7 @@ final class ConfiguredLimits {
     private static final Span.Limits WAITS = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
     private static final Span.Limits HOLDS = new Span.Limits(Duration.ofSeconds(1), Span.LONGEST);
     private static final Span.Limits IDLES = new Span.Limits(Duration.ofMinutes(10), Span.LONGEST);
+    private static final int HIGHEST = 100;
     private static final String LEAVE_OUT = "or leave the key out";
 
     private final List<Rule<Integer>> gpus = new ArrayList<>();
@@ -35,6 +36,7 @@ final class ConfiguredLimits {
     private final List<Rule<Duration>> wait = new ArrayList<>();
     private final List<Rule<Duration>> idle = new ArrayList<>();
     private final List<Rule<List<String>>> allowed = new ArrayList<>();
+    private final List<Rule<Integer>> priority = new ArrayList<>();
 
     private ConfiguredLimits() {}
 
@@ -75,7 +77,8 @@ final class ConfiguredLimits {
                 limits.hold,
                 limits.wait,
                 limits.idle,
-                limits.allowed);
+                limits.allowed,
+                limits.priority);
     }
 
     private static void refuseWithoutEffect(String name, ConfigFile.Entry entry, ConfigFile its)
@@ -112,6 +115,7 @@ final class ConfiguredLimits {
                 subject,
                 its.at("allowed"),
                 entry -> Optional.of(Config.gpuIds(entry)).filter(ids -> !ids.isEmpty()));
+        add(priority, subject, its.at("priority"), ConfiguredLimits::priority);
     }
 
     private interface Reader<T> {
@@ -131,6 +135,21 @@ final class ConfiguredLimits {
 
     private static Optional<Duration> hours(ConfigFile.Entry entry) throws StartException {
         return number(entry, 1).map(Duration::ofHours);
+    }
+
+    private static Optional<Integer> priority(ConfigFile.Entry entry) throws StartException {
+        OptionalInt number = entry.number();
+        if (number.isPresent() && Math.abs(number.getAsInt()) > HIGHEST) {
+            throw entry.refusal(
+                    Refusal.of(
+                            number.getAsInt()
+                                    + " is no priority: write a number from -"
+                                    + HIGHEST
+                                    + " to "
+                                    + HIGHEST),
+                    null);
+        }
+        return number.stream().boxed().findAny();
     }
 
     private static Optional<Integer> number(ConfigFile.Entry entry, int least)

@@ -127,6 +127,7 @@ class ConfigTest {
                                                         Duration.ofHours(12),
                                                         "max_wait")),
                                         List.of(),
+                                        List.of(),
                                         List.of()),
                                 10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
@@ -697,7 +698,7 @@ class ConfigTest {
                         max_gpus_per_user = 2
                         max_wait = "12h"
                         [limits]
-                        alice = { gpus = "any", hours_per_week = 100 }
+                        alice = { gpus = "any", hours_per_week = 100, priority = -3 }
                         "@students" = { gpus = 1, max_hold = "8h", allowed = ["0-1"] }
                         [limits."@staff"]
                         gpus = 4
@@ -713,12 +714,14 @@ class ConfigTest {
                         "limits.alice.hours_per_week in " + FILE + ":4"),
                 alice.perWeek().get());
         assertEquals(Duration.ofHours(8), alice.hold().get().limit());
+        assertEquals(-3, alice.rank());
         assertEquals(List.of("0", "1"), alice.allowed().get().limit());
         Allowance both = allowance(config, "bob", "staff", "students");
         assertEquals(1, both.gpus().get().limit());
         assertEquals("limits.@students.gpus in " + FILE + ":5", both.gpus().get().key());
         assertEquals(Duration.ofHours(24), both.perDay().get().limit());
         assertEquals(Optional.empty(), both.waits());
+        assertEquals(0, both.rank());
         Allowance other = allowance(config, "carol");
         assertEquals(2, other.gpus().get().limit());
         assertEquals(Duration.ofHours(12), other.waits().get().limit());
@@ -764,8 +767,14 @@ class ConfigTest {
                 refusal("[limits]\nalice = { hours_per_day = 0 }"));
         assertEquals(
                 FILE
+                        + ":2: limits.alice.priority = 101 is no priority: write a number from -100"
+                        + " to 100",
+                refusal("[limits]\nalice = { priority = 101 }"));
+        assertEquals(
+                FILE
                         + ":2: unknown key 'limits.alice.gpu'; known are [allowed, gpus,"
-                        + " hours_per_day, hours_per_week, idle_stop, max_hold, max_wait]",
+                        + " hours_per_day, hours_per_week, idle_stop, max_hold, max_wait,"
+                        + " priority]",
                 refusal("[limits]\nalice = { gpu = 1 }"));
     }
 

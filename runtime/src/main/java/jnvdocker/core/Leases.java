@@ -287,13 +287,13 @@ public final class Leases {
      */
     public record Offer(List<Gpu> gpus, int free, Optional<RefusedException> refusal) {}
 
-    /** Decides a request that comes after all that wait, without a lease. */
+    /** Decides a request of one that does not wait, without a lease. */
     public Offer offer(GpuRequest request, Owner owner) throws IOException {
         endReservations();
         List<Gpu> gpus = supply.gpus();
         List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         Holdings holdings = registry.holdings();
-        List<Ticket> before = queue.all();
+        List<Ticket> before = queue.before(supply.allowance(owner).rank());
         Supply.Terms terms = supply.terms(gpus, owner, before);
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         GpuChoice choice = terms.choice(holdings, unmanaged, before);
@@ -443,8 +443,8 @@ public final class Leases {
     public record Waiter(Ticket ticket, Optional<String> obstacle) {}
 
     /**
-     * The clients that wait for GPUs, in order of arrival, each with the obstacle that it was last
-     * notified of.
+     * The clients that wait for GPUs, in order, each with the obstacle that it was last notified
+     * of.
      */
     public List<Waiter> waiting() {
         return queue.places().stream()

@@ -122,8 +122,8 @@ public record LeaseRequest(
         };
     }
 
-    /** A place in the queue for it, which has no number yet. */
+    /** A place in the queue for it, which has no number and no priority yet. */
     public Ticket ticket() {
-        return new Ticket(0, client, owner, request, Instant.EPOCH, origin, candidates, time);
+        return new Ticket(0, client, owner, request, Instant.EPOCH, origin, candidates, time, 0);
     }
 }

@@ -161,7 +161,7 @@ public final class Reservations {
         @Override
         public Grants.Outcome<Claim> make() throws RefusedException, IOException {
             while (true) {
-                ClientBid bid = bid(request, queue.all(), scan);
+                ClientBid bid = bid(request, queue.before(rank(request)), scan);
                 scan = Optional.empty();
                 Grants.Outcome<Claim> outcome = grants.decide(bid);
                 if (outcome instanceof Grants.Blocked && queue.forgetTheDead(bid.keepers())) {
@@ -205,7 +205,7 @@ public final class Reservations {
             return Optional.empty();
         }
         refuseTooLong(request, waiting);
-        return switch (grants.decide(bid(request, queue.all(), Optional.empty()))) {
+        return switch (grants.decide(bid(request, queue.before(rank(request)), Optional.empty()))) {
             case Grants.Granted(Claim claim) ->
                     isThere(claim) ? Optional.of(claim) : Optional.empty();
             case Grants.Blocked<Claim> _ -> Optional.empty();
@@ -298,7 +298,7 @@ public final class Reservations {
             throws RefusedException, IOException {
         Optional<Rule<Duration>> longest = longestWait(request);
         Optional<Duration> limit = waiting.limit().or(() -> longest.map(Rule::limit));
-        Place place = queue.enter(request, limit);
+        Place place = queue.enter(request, rank(request), limit);
         try {
             Claim claim;
             if (earlier.isPresent()) {
@@ -363,7 +363,9 @@ public final class Reservations {
         @Override
         public String reason() throws RefusedException, IOException {
             List<Ticket> before =
-                    queue.all().stream().filter(other -> other.id() < place.id()).toList();
+                    queue.all().stream()
+                            .filter(other -> Ticket.ORDER.compare(other, place.ticket()) < 0)
+                            .toList();
             ClientBid bid = bid(request, before, Optional.empty());
             Holdings now = registry.holdings();
             Map<String, List<GpuUse>> uses =
@@ -392,6 +394,11 @@ public final class Reservations {
                             + TimeText.longestHold(longest.get()),
                     "request a shorter time");
         }
+    }
+
+    /** The priority of a request: the learnt limits of its owner say it. */
+    private int rank(LeaseRequest request) {
+        return supply.allowance(request.owner()).rank();
     }
 
     private Optional<Rule<Duration>> longestWait(LeaseRequest request) {

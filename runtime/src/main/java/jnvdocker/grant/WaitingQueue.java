@@ -23,9 +23,10 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * The clients that wait for GPUs, first come, first served: none takes a GPU that an earlier one
- * waits for. So a client that wants many GPUs is not passed for ever by those that want few. A
- * place outlives the daemon: its client repeats its request, and still has it.
+ * The clients that wait for GPUs, those of users with a higher priority first, then first come,
+ * first served: none takes a GPU that one before it waits for. So a client that wants many GPUs is
+ * not passed for ever by those of its priority that want few. A place outlives the daemon: its
+ * client repeats its request, and still has it.
  *
  * <p>Readers of the queue find it as it was last seen; one thread checks for all of them which
  * clients live, and never while anybody waits for it.
@@ -40,7 +41,8 @@ public final class WaitingQueue {
     /** More than any lab has at a time; each has a connection and a message now and then. */
     public static final int MOST = 256;
 
-    private static final Comparator<Place> ORDER = Comparator.comparingLong(Place::id);
+    private static final Comparator<Place> ORDER =
+            Comparator.comparing(Place::ticket, Ticket.ORDER);
 
     private final LeaseRegistry registry;
     private final Evidence evidence;
@@ -48,7 +50,7 @@ public final class WaitingQueue {
     private final Pace pace;
     private final long opened;
 
-    /** The places in order of their numbers; the list is replaced when a client comes or goes. */
+    /** The places in order; the list is replaced when a client comes or goes. */
     private volatile List<Place> places;
 
     /** Those that are to have a place, which is being written. */
@@ -79,15 +81,16 @@ public final class WaitingQueue {
     }
 
     /**
-     * Takes the place that this client has, else the last.
+     * Takes the place that this client has, else the last of its priority.
      *
+     * @param limit how long the client waits
      * @throws RefusedException when its user has reached the limit
      */
-    public Place enter(LeaseRequest request, Optional<Duration> limit)
+    public Place enter(LeaseRequest request, int priority, Optional<Duration> limit)
             throws RefusedException, IOException {
         begin(request);
         try {
-            return enterCounted(request, limit);
+            return enterCounted(request, priority, limit);
         } finally {
             end(request);
         }
@@ -105,8 +108,9 @@ public final class WaitingQueue {
         entering.remove(request);
     }
 
-    private Place enterCounted(LeaseRequest request, Optional<Duration> limit) throws IOException {
-        Ticket ticket = registry.addTicket(request.ticket());
+    private Place enterCounted(LeaseRequest request, int priority, Optional<Duration> limit)
+            throws IOException {
+        Ticket ticket = registry.addTicket(request.ticket().with(priority));
         // It may have waited for the daemon before this one.
         Duration before = Duration.between(ticket.since(), registry.now());
         long began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
@@ -225,6 +229,15 @@ public final class WaitingQueue {
     /** The tickets for which GPUs may be kept: their clients are not stopped. */
     public List<Ticket> all() {
         return places().stream().filter(place -> !place.isStopped()).map(Place::ticket).toList();
+    }
+
+    /**
+     * The tickets that come before a request without one.
+     *
+     * @param priority of the request
+     */
+    public List<Ticket> before(int priority) {
+        return all().stream().filter(ticket -> ticket.priority() >= priority).toList();
     }
 
     /** Checks whether waiting clients are there and not stopped. */

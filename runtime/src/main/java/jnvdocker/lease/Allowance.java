@@ -24,11 +24,13 @@ public record Allowance(
         Optional<Rule<Duration>> waits,
         Optional<Rule<Duration>> idle,
         Optional<Rule<List<String>>> allowed,
+        Optional<Rule<Integer>> priority,
         boolean isKnown,
         Optional<Spent> spent) {
     /** The allowance of an owner with unknown groups: nothing, until they are known. */
     public static final Allowance UNKNOWN =
             new Allowance(
+                    Optional.empty(),
                     Optional.empty(),
                     Optional.empty(),
                     Optional.empty(),
@@ -54,7 +56,8 @@ public record Allowance(
 
     /** A copy that knows what is used up. */
     public Allowance with(Optional<Spent> used) {
-        return new Allowance(gpus, perDay, perWeek, hold, waits, idle, allowed, isKnown, used);
+        return new Allowance(
+                gpus, perDay, perWeek, hold, waits, idle, allowed, priority, isKnown, used);
     }
 
     /** Whether the owner may have a GPU, regardless of its present holder. */
@@ -71,6 +74,11 @@ public record Allowance(
     public Optional<Duration> time(Optional<Duration> wanted) {
         return Stream.concat(wanted.stream(), hold.map(Rule::limit).stream())
                 .min(Comparator.naturalOrder());
+    }
+
+    /** The place of the owner's requests in the queue: a higher number comes first. */
+    public int rank() {
+        return priority.map(Rule::limit).orElse(0);
     }
 
     /** How many GPUs at a time. */

@@ -54,6 +54,7 @@ public record LeasePolicy(
                         List.of(),
                         everybody(maxWait, key("max_wait", file)),
                         List.of(),
+                        List.of(),
                         List.of()),
                 WAITS_PER_USER,
                 cordon,

@@ -18,6 +18,7 @@ import java.util.stream.Stream;
  * @param waits how long a request may wait
  * @param idle how long a holder may leave its GPUs idle before it is stopped
  * @param allowed ids of the only GPUs, as {@code --gpus} spells them
+ * @param priority of requests: those with a higher one come first in the queue; 0 without a rule
  */
 public record Limits(
         List<Rule<Integer>> gpus,
@@ -26,9 +27,12 @@ public record Limits(
         List<Rule<Duration>> hold,
         List<Rule<Duration>> waits,
         List<Rule<Duration>> idle,
-        List<Rule<List<String>>> allowed) {
+        List<Rule<List<String>>> allowed,
+        List<Rule<Integer>> priority) {
     public static final Limits NONE =
-            new Limits(List.of(), List.of(), List.of(), List.of(), List.of(), List.of(), List.of());
+            new Limits(
+                    List.of(), List.of(), List.of(), List.of(), List.of(), List.of(), List.of(),
+                    List.of());
 
     public Limits {
         gpus = List.copyOf(gpus);
@@ -38,6 +42,7 @@ public record Limits(
         waits = List.copyOf(waits);
         idle = List.copyOf(idle);
         allowed = List.copyOf(allowed);
+        priority = List.copyOf(priority);
     }
 
     /** Whether they make a difference at all. */
@@ -59,7 +64,8 @@ public record Limits(
     }
 
     private Stream<Rule<?>> all() {
-        return Stream.of(gpus, perDay, perWeek, hold, waits, idle, allowed).flatMap(List::stream);
+        return Stream.of(gpus, perDay, perWeek, hold, waits, idle, allowed, priority)
+                .flatMap(List::stream);
     }
 
     /**
@@ -76,6 +82,7 @@ public record Limits(
                 first(waits, owner, groups),
                 first(idle, owner, groups),
                 first(allowed, owner, groups),
+                first(priority, owner, groups),
                 true,
                 Optional.empty());
     }

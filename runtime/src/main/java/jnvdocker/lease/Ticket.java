@@ -5,6 +5,7 @@ import jnvdocker.request.GpuRequest;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.Optional;
 import java.util.Set;
 
@@ -16,6 +17,7 @@ import java.util.Set;
  * @param origin of the {@link Claim} that it becomes
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  * @param time how long it wants them, if it says so
+ * @param priority those with a higher one come first, whenever they came
  */
 public record Ticket(
         long id,
@@ -25,13 +27,18 @@ public record Ticket(
         Instant since,
         Origin origin,
         Set<String> candidates,
-        Optional<Duration> time)
+        Optional<Duration> time,
+        int priority)
         implements Kept {
+    /** The order in which tickets are served. */
+    public static final Comparator<Ticket> ORDER =
+            Comparator.comparingInt(Ticket::priority).reversed().thenComparingLong(Ticket::id);
+
     public Ticket {
         candidates = Set.copyOf(candidates);
     }
 
-    /** One that does not say how long it wants the GPUs. */
+    /** One without a priority that does not say how long it wants the GPUs. */
     public Ticket(
             long id,
             ProcessId client,
@@ -40,7 +47,12 @@ public record Ticket(
             Instant since,
             Origin origin,
             Set<String> candidates) {
-        this(id, client, owner, request, since, origin, candidates, Optional.empty());
+        this(id, client, owner, request, since, origin, candidates, Optional.empty(), 0);
+    }
+
+    /** The same place with another priority. */
+    public Ticket with(int rank) {
+        return new Ticket(id, client, owner, request, since, origin, candidates, time, rank);
     }
 
     /** Whether it is a scheduler that waits, and not a user. */

@@ -17,21 +17,27 @@ import java.util.Set;
 /** The queue in the registry. */
 final class TicketRows {
     private static final String TICKET =
-            "SELECT id, pid, start, uid, owner, request, since, origin, engine, image, gpus, time";
+            "SELECT id, pid, start, uid, owner, request, since, origin, engine, image, gpus, time,"
+                    + " priority";
 
     private TicketRows() {}
 
-    /** First come first. Those of another boot go: their processes cannot wait any more. */
+    /**
+     * Those with the highest priority first, then first come first. Those of another boot go: their
+     * processes cannot wait any more.
+     */
     static List<Ticket> clear(Transaction transaction, String boot) throws SQLException {
         transaction.update("DELETE FROM ticket WHERE boot <> ?", boot);
-        return transaction.list(TicketRows::ticket, TICKET + " FROM ticket ORDER BY id").stream()
+        return transaction
+                .list(TicketRows::ticket, TICKET + " FROM ticket ORDER BY priority DESC, id")
+                .stream()
                 .flatMap(Optional::stream)
                 .toList();
     }
 
     /**
      * Adds a client's ticket. One that it has already keeps its place and its number, and its
-     * origin, candidates and time are replaced.
+     * origin, candidates, time and priority are replaced.
      */
     static Ticket add(Transaction transaction, String boot, Ticket requested, Instant now)
             throws SQLException {
@@ -39,11 +45,12 @@ final class TicketRows {
         StoredOrigin origin = StoredOrigin.of(requested.origin());
         transaction.update(
                 "INSERT INTO ticket (boot, pid, start, uid, owner, request, since,"
-                        + " origin, engine, image, gpus, time)"
-                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                        + " origin, engine, image, gpus, time, priority)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                         + " ON CONFLICT DO UPDATE SET origin = excluded.origin,"
                         + " engine = excluded.engine, image = excluded.image,"
-                        + " gpus = excluded.gpus, time = excluded.time",
+                        + " gpus = excluded.gpus, time = excluded.time,"
+                        + " priority = excluded.priority",
                 boot,
                 client.pid(),
                 client.startTime(),
@@ -55,7 +62,8 @@ final class TicketRows {
                 origin.engine().orElse(null),
                 origin.image().orElse(null),
                 String.join(",", requested.candidates()),
-                LeaseRows.millis(requested.time()));
+                LeaseRows.millis(requested.time()),
+                requested.priority());
         return transaction
                 .first(
                         TicketRows::ticket,
@@ -87,7 +95,8 @@ final class TicketRows {
                             Instant.ofEpochMilli(row.getLong("since")),
                             origin.get(),
                             candidates(row.getString("gpus")),
-                            LeaseRows.time(row)));
+                            LeaseRows.time(row),
+                            row.getInt("priority")));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();
         }

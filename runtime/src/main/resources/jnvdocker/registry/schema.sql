@@ -230,7 +230,7 @@ CREATE TABLE reserved (
 
 CREATE INDEX reserved_hour ON reserved (hour);
 
--- The queue, in order of the tickets' numbers, which are never used again. A place is its client's for as long as that
+-- The queue, the highest priority first, then in order of the tickets' numbers, which are never used again. A place is its client's for as long as that
 -- process lives, whatever becomes of the daemon.
 CREATE TABLE ticket (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -246,6 +246,7 @@ CREATE TABLE ticket (
   image TEXT,
   gpus TEXT NOT NULL,                -- the UUIDs of the only GPUs that it may be given, separated by commas; '' when any
   time INTEGER,                      -- how long it wants them, in milliseconds, if it says so
+  priority INTEGER NOT NULL,         -- of its owner's requests, by the limits of the moment at which it was taken
   UNIQUE (boot, pid, start)
 ) STRICT;
 

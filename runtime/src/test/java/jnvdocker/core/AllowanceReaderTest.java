@@ -87,6 +87,7 @@ class AllowanceReaderTest {
                         List.of(),
                         List.of(),
                         List.of(),
+                        List.of(),
                         List.of());
         return new AllowanceReader(registry, Pace.REAL)
                 .of(limits, List.of(owner))
@@ -135,6 +136,7 @@ class AllowanceReaderTest {
         Limits limits =
                 new Limits(
                         List.of(none, group),
+                        List.of(),
                         List.of(),
                         List.of(),
                         List.of(),

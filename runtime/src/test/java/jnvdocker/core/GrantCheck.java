@@ -18,12 +18,12 @@ import jnvdocker.request.GpuRequest;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * The conditions that a lease must meet at the moment when it begins. Clients and uses that have
@@ -240,7 +240,7 @@ final class GrantCheck {
             LeaseRequest request, Claim claim, Before before, Map<String, List<Lease>> held)
             throws IOException {
         Set<String> gpus = uuids(claim);
-        List<Ticket> earlier = earlier(request.client(), before, held);
+        List<Ticket> earlier = earlier(request, before, held);
         Set<String> kept =
                 new ModelQueue(world.lab, before.gpus(), before.leases(), before.used())
                         .kept(earlier, gpu -> !gpus.contains(gpu));
@@ -266,9 +266,23 @@ final class GrantCheck {
         return Holdings.byGpu(all.stream().filter(lease -> lease.id() < own).toList());
     }
 
-    /** The earlier clients in the queue that have been given nothing either. */
-    private List<Ticket> earlier(ProcessId client, Before before, Map<String, List<Lease>> held)
+    /** The clients before one in the queue that have been given nothing either. */
+    private List<Ticket> earlier(LeaseRequest request, Before before, Map<String, List<Lease>> held)
             throws IOException {
+        ProcessId client = request.client();
+        Optional<Long> own =
+                world.waiters
+                        .place(client)
+                        .or(() ->
+                                before.queue().stream()
+                                        .filter(it -> it.client().equals(client))
+                                        .map(Ticket::id)
+                                        .findFirst());
+        int rank = world.lab.rank(request.owner());
+        Predicate<Ticket> isBefore =
+                it ->
+                        it.priority() > rank
+                                || it.priority() == rank && (own.isEmpty() || it.id() < own.get());
         List<Long> still =
                 queue().stream()
                         .filter(ticket ->
@@ -279,20 +293,13 @@ final class GrantCheck {
                                                         && lease.holder()
                                                                 .process()
                                                                 .equals(ticket.client())))
+                        .filter(isBefore)
                         .map(Ticket::id)
                         .toList();
-        Optional<Long> own =
-                world.waiters
-                        .place(client)
-                        .or(() ->
-                                before.queue().stream()
-                                        .filter(it -> it.client().equals(client))
-                                        .map(Ticket::id)
-                                        .findFirst());
         return before.queue().stream()
-                .filter(it -> own.isEmpty() || it.id() < own.get())
+                .filter(isBefore)
                 .filter(it -> still.contains(it.id()))
-                .sorted(Comparator.comparingLong(Ticket::id))
+                .sorted(Ticket.ORDER)
                 .toList();
     }
 

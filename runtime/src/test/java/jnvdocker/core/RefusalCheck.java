@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
@@ -14,7 +15,6 @@ import jnvdocker.request.MemorySize;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -211,13 +211,17 @@ final class RefusalCheck {
                                 "--gpus " + with + ": " + GPUS + HELD + ".*, and cannot be .*"));
     }
 
-    /** The clients for whom GPUs may be kept, including one that is sending its request. */
-    private List<Ticket> queue() throws IOException {
+    /**
+     * The clients for whom GPUs may be kept from a user who does not wait, including one that is
+     * sending its request.
+     */
+    private List<Ticket> queue(Owner owner) throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
                 .filter(it -> young || world.waiters.isConnected(it.client()))
-                .sorted(Comparator.comparingLong(Ticket::id))
+                .filter(it -> it.priority() >= world.lab.rank(owner))
+                .sorted(Ticket.ORDER)
                 .toList();
     }
 
@@ -227,7 +231,7 @@ final class RefusalCheck {
     private boolean isToBeHad(LeaseRequest request, Map<String, List<Lease>> held)
             throws IOException {
         Optional<MemorySize> share = SimulatedLab.share(request.request());
-        if (share.isPresent() && !queue().isEmpty()) {
+        if (share.isPresent() && !queue(request.owner()).isEmpty()) {
             // What is left of a GPU may be kept for another.
             return false;
         }
@@ -251,7 +255,9 @@ final class RefusalCheck {
                 .forEach(taken::add);
         taken.addAll(
                 new ModelQueue(world.lab, gpus, held, seen)
-                        .kept(queue(), gpu -> wished.contains(gpu) && !taken.contains(gpu)));
+                        .kept(
+                                queue(request.owner()),
+                                gpu -> wished.contains(gpu) && !taken.contains(gpu)));
         List<String> usable =
                 gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
         List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();

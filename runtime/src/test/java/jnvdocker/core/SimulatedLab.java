@@ -67,6 +67,7 @@ final class SimulatedLab {
     private LeasePolicy policy = TestingLeases.POLICY;
     private OptionalInt quota = OptionalInt.empty();
     private OptionalInt ownQuota = OptionalInt.empty();
+    private boolean prefers;
 
     SimulatedLab(SimulatedWorld world) {
         this.world = world;
@@ -341,6 +342,7 @@ final class SimulatedLab {
      * @param cordon which GPU; none when there are fewer
      * @param holdsAfterStop whether GPUs are kept for the owners of stopped containers
      * @param isStrict whether nobody gets a GPU that is booked for later
+     * @param prefers whether one user comes before all others in the queue
      */
     record Wish(
             int quota,
@@ -349,7 +351,8 @@ final class SimulatedLab {
             boolean limitsWait,
             boolean allowUnmanaged,
             boolean holdsAfterStop,
-            boolean isStrict) {}
+            boolean isStrict,
+            boolean prefers) {}
 
     /** Changes the file, and restarts the daemon to read it. */
     boolean configure(Wish wish) throws IOException {
@@ -363,6 +366,7 @@ final class SimulatedLab {
                         wish.cordon() < all.size() ? List.of(all.get(wish.cordon())) : List.of(),
                         wish.allowUnmanaged(),
                         FILE);
+        prefers = wish.prefers();
         List<Rule<Integer>> gpus = new ArrayList<>();
         ownQuota.ifPresent(it ->
                 gpus.add(
@@ -398,7 +402,15 @@ final class SimulatedLab {
             List<Rule<Integer>> gpus, Optional<Duration> hold, BookingRule bookings) {
         List<Rule<Duration>> wait = policy.limits().waits();
         return new LeasePolicy(
-                new Limits(gpus, List.of(), List.of(), List.of(), wait, List.of(), List.of()),
+                new Limits(
+                        gpus,
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        wait,
+                        List.of(),
+                        List.of(),
+                        priority()),
                 policy.maxWaitsPerUser(),
                 policy.cordon(),
                 shareable(),
@@ -406,6 +418,17 @@ final class SimulatedLab {
                 hold,
                 bookings,
                 FILE);
+    }
+
+    private List<Rule<Integer>> priority() {
+        return prefers
+                ? List.of(new Rule<>(Subject.parse("" + LIMITED), 1, "limits." + LIMITED))
+                : List.of();
+    }
+
+    /** The priority of a user's requests. */
+    int rank(Owner owner) {
+        return prefers && owner.uid() == LIMITED ? 1 : 0;
     }
 
     boolean cordon(int index) throws IOException {
@@ -469,7 +492,7 @@ final class SimulatedLab {
 
     /** Lifts every restriction. */
     void allowAll() throws IOException {
-        configure(new Wish(0, 0, world.gpus.all().size(), false, false, false, false));
+        configure(new Wish(0, 0, world.gpus.all().size(), false, false, false, false, false));
         uncordon();
         cancelBookings();
     }

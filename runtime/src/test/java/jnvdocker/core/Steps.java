@@ -345,7 +345,8 @@ final class Steps {
                         SELDOM,
                         SELDOM,
                         SELDOM,
-                        SELDOM)
+                        SELDOM,
+                        MAYBE)
                 .as(SimulatedLab.Wish::new)
                 .map(wish -> new Step("configure " + wish, world -> world.lab.configure(wish)));
     }

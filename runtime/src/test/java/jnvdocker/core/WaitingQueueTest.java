@@ -115,7 +115,7 @@ class WaitingQueueTest {
 
     private Place enter(LeaseRequest request) throws IOException {
         try {
-            return queue.enter(request, Optional.empty());
+            return queue.enter(request, 0, Optional.empty());
         } catch (RefusedException e) {
             throw new AssertionError(e);
         }
@@ -189,7 +189,7 @@ class WaitingQueueTest {
             world.clients.claim(ALL);
             world.waiters.enter(ALL, Optional.of(Duration.ofSeconds(20)));
             assertEquals(1, world.daemon.parts().registry().tickets().size());
-            world.lab.configure(new SimulatedLab.Wish(0, 0, 3, true, false, false, false));
+            world.lab.configure(new SimulatedLab.Wish(0, 0, 3, true, false, false, false, false));
             world.waiters.retry(0);
             world.check.nobodyWaits();
         }
@@ -233,11 +233,34 @@ class WaitingQueueTest {
     }
 
     @Test
+    void higherPriorityComesFirstWhenEverItComes() throws Exception {
+        Ticket low = enter(request(machine.spawn(), ALICE), -1);
+        Ticket usual = enter(request(machine.spawn(), BOB), 0);
+        Ticket high = enter(request(machine.spawn(), ALICE), 5);
+        Ticket alsoHigh = enter(request(machine.spawn(), BOB), 5);
+        List<Ticket> order = List.of(high, alsoHigh, usual, low);
+        assertEquals(order, queue.all());
+        assertEquals(List.of(high, alsoHigh, usual), queue.before(0));
+        assertEquals(List.of(), queue.before(6));
+        WaitingQueue next =
+                WaitingQueue.open(
+                        registry,
+                        new Evidence(machine, machine.bootId(), folder, List.of()),
+                        () -> TestingLeases.POLICY,
+                        pace());
+        assertEquals(order, next.all());
+    }
+
+    private Ticket enter(LeaseRequest request, int priority) throws Exception {
+        return queue.enter(request, priority, Optional.empty()).ticket();
+    }
+
+    @Test
     void queueIsBounded() throws Exception {
         // Pids of this machine are few, and a place is its process's.
         Owner root = new Owner(0, "root");
         for (int i = 0; i < WaitingQueue.MOST; i++) {
-            queue.enter(request(new ProcessId(100_000 + i, 1), root), Optional.empty());
+            queue.enter(request(new ProcessId(100_000 + i, 1), root), 0, Optional.empty());
         }
         var refused =
                 assertThrows(
@@ -245,6 +268,7 @@ class WaitingQueueTest {
                         () ->
                                 queue.enter(
                                         request(new ProcessId(200_000, 1), root),
+                                        0,
                                         Optional.empty()));
         assertEquals("256 clients already wait for GPUs, the maximum", refused.refusal().what());
     }
@@ -253,7 +277,8 @@ class WaitingQueueTest {
     @Test
     void clientThatStaysPastItsTimeKeepsNobodyWaiting() throws Exception {
         Place place =
-                queue.enter(request(machine.spawn(), ALICE), Optional.of(Duration.ofSeconds(10)));
+                queue.enter(
+                        request(machine.spawn(), ALICE), 0, Optional.of(Duration.ofSeconds(10)));
         machine.pass(Duration.ofSeconds(10));
         assertEquals(List.of(place.ticket()), queue.all());
         machine.pass(Duration.ofSeconds(2));

@@ -34,7 +34,8 @@ class LimitedChoiceTest {
     }
 
     private static Limits limits(List<Rule<Integer>> gpus, List<Rule<List<String>>> allowed) {
-        return new Limits(gpus, List.of(), List.of(), List.of(), List.of(), List.of(), allowed);
+        return new Limits(
+                gpus, List.of(), List.of(), List.of(), List.of(), List.of(), allowed, List.of());
     }
 
     private static GpuChoice choice(Limits limits, Allowances allowances, Lease... held) {
@@ -147,6 +148,7 @@ class LimitedChoiceTest {
                         List.of(),
                         List.of(),
                         List.of(week),
+                        List.of(),
                         List.of(),
                         List.of(),
                         List.of(),

@@ -43,6 +43,7 @@ class ShareTest {
                         List.of(),
                         List.of(),
                         List.of(),
+                        List.of(),
                         List.of());
         return new LeasePolicy(
                 limits,

@@ -174,7 +174,10 @@ final class GpuLimits implements Callable<Integer> {
                                                 rule.limit(),
                                                 null,
                                                 null,
-                                                rule.key())))
+                                                rule.key())),
+                        allowance
+                                .priority()
+                                .map(rule -> Limit.of("priority", rule, (long) rule.limit())))
                 .flatMap(Optional::stream)
                 .toList();
     }

@@ -22,13 +22,16 @@ import picocli.CommandLine.Spec;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 @Command(
         name = "queue",
         description = {
-            "List the clients that wait for GPUs, first come, first served.",
+            "List the clients that wait for GPUs, the next to be served first.",
             "PID is the waiting process. While a client cannot be served, no free GPU is kept for"
                     + " it; NOTE says why."
         })
@@ -85,9 +88,18 @@ final class GpuQueue implements Callable<Integer> {
                     LeaseText.time(ticket.since()),
                     Span.between(ticket.since(), now),
                     ticket.client().pid(),
-                    waiter.obstacle().map(why -> "others are served first: " + why).orElse(""));
+                    note(waiter));
         }
         return table.lines(screen);
+    }
+
+    private static String note(Leases.Waiter waiter) {
+        int priority = waiter.ticket().priority();
+        return Stream.of(
+                        Optional.of("priority " + priority).filter(_ -> priority != 0),
+                        waiter.obstacle().map(why -> "others are served first: " + why))
+                .flatMap(Optional::stream)
+                .collect(Collectors.joining("; "));
     }
 
     /** A waiting client, as {@code --json} prints it. */
@@ -106,7 +118,8 @@ final class GpuQueue implements Callable<Integer> {
             String task,
             String since,
             int pid,
-            String obstacle) {
+            String obstacle,
+            int priority) {
 
         private static Entry of(int place, Leases.Waiter waiter) {
             Ticket ticket = waiter.ticket();
@@ -129,7 +142,8 @@ final class GpuQueue implements Callable<Integer> {
                     purpose.task().orElse(null),
                     ticket.since().toString(),
                     ticket.client().pid(),
-                    waiter.obstacle().orElse(null));
+                    waiter.obstacle().orElse(null),
+                    ticket.priority());
         }
     }
 

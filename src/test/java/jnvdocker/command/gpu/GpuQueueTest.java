@@ -26,7 +26,9 @@ class GpuQueueTest {
 
     private static final List<Leases.Waiter> WAITING =
             List.of(
-                    ticket(7, "alice", new GpuRequest.Count(2), CUDA),
+                    new Leases.Waiter(
+                            ticket(7, "alice", new GpuRequest.Count(2), CUDA).ticket().with(5),
+                            Optional.empty()),
                     ticket(
                             9,
                             "b\u001b[2J",
@@ -55,7 +57,15 @@ class GpuQueueTest {
         assertEquals(
                 List.of(
                         List.of("PLACE", "USER", "REQUEST", "FOR", "SINCE", "AGE", "PID", "NOTE"),
-                        List.of("1", "alice", "2 GPUs", "nvidia/cuda", nine, "3h", "4707"),
+                        List.of(
+                                "1",
+                                "alice",
+                                "2 GPUs",
+                                "nvidia/cuda",
+                                nine,
+                                "3h",
+                                "4707",
+                                "priority 5"),
                         List.of(
                                 "2",
                                 "b\\u{1b}[2J",
@@ -93,7 +103,7 @@ class GpuQueueTest {
                         + " GPUs','count':2,'memory':null,'model':null,'share_bytes':null,"
                         + "'gpus':null,"
                         + "'image':'nvidia/cuda','command':null,'task':null,"
-                        + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null}",
+                        + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null,'priority':5}",
                 Json.line(queue.get(0)).replace('"', '\''));
         assertEquals(List.of("1", "GPU-5c1a"), queue.get(2).gpus());
         assertEquals("train\u0007", queue.get(1).task());
