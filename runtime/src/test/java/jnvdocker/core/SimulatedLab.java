@@ -67,7 +67,7 @@ final class SimulatedLab {
     private LeasePolicy policy = TestingLeases.POLICY;
     private OptionalInt quota = OptionalInt.empty();
     private OptionalInt ownQuota = OptionalInt.empty();
-    private boolean prefers;
+    private boolean prefers = true;
 
     SimulatedLab(SimulatedWorld world) {
         this.world = world;
