@@ -1,11 +1,15 @@
 package jnvdocker.screen;
 
+import java.util.function.Function;
+
 /**
  * A column of a table.
  *
+ * @param <T> the subject of a row
  * @param cut the step in which it is made narrower, if the table is wider than the terminal
+ * @param value of a row, shown as text; a {@link TextTable.Cell} keeps its colour
  */
-public record Column(String title, Cut cut) {
+public record Column<T>(String title, Cut cut, Function<T, ?> value) {
 
     /** The order in which columns are made narrower, each with its minimum width. */
     public enum Cut {
@@ -37,17 +41,31 @@ public record Column(String title, Cut cut) {
      * Makes the last column of a table, for notes on some rows. It never makes a table wider than
      * the terminal: without enough room, a note gets lines of its own.
      */
-    public static Column note(String title) {
-        return new Column(title, Cut.BELOW);
+    public static <T> Column<T> note(String title, Function<T, ?> value) {
+        return new Column<>(title, Cut.BELOW, value);
     }
 
     /** Makes a column that is left out where there is no room for it. */
-    public static Column figure(String title) {
-        return new Column(title, Cut.LEFT_OUT);
+    public static <T> Column<T> figure(String title, Function<T, ?> value) {
+        return new Column<>(title, Cut.LEFT_OUT, value);
     }
 
     /** Makes a column that is never made narrower. */
-    public static Column of(String title) {
-        return new Column(title, Cut.NEVER);
+    public static <T> Column<T> of(String title, Function<T, ?> value) {
+        return new Column<>(title, Cut.NEVER, value);
+    }
+
+    /** Makes the column of states, each in its colour. */
+    public static <T> Column<T> state(Function<T, String> state) {
+        return of(
+                "STATE",
+                row -> new TextTable.Cell(state.apply(row), Colour.ofState(state.apply(row))));
+    }
+
+    TextTable.Cell cell(T row) {
+        Object shown = value.apply(row);
+        return shown instanceof TextTable.Cell coloured
+                ? coloured
+                : new TextTable.Cell(String.valueOf(shown), Colour.PLAIN);
     }
 }

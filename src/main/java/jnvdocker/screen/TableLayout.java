@@ -9,18 +9,18 @@ import java.util.Set;
  * The widths of the columns of a table. It sees all rows and keeps none of them; each becomes lines
  * when it is passed again.
  */
-public final class TableLayout {
+final class TableLayout {
     /** The number of partial names up to which they are kept distinguishable. */
     private static final int NAMES = 1000;
 
     private final Screen screen;
-    private final List<Column> columns;
+    private final List<? extends Column<?>> columns;
     private final int[] widest;
     private final List<Set<String>> names = new ArrayList<>();
 
-    public TableLayout(Screen screen, List<Column> columns) {
+    TableLayout(Screen screen, List<? extends Column<?>> columns) {
         this.screen = screen;
-        this.columns = List.copyOf(columns);
+        this.columns = columns;
         this.widest = new int[columns.size()];
         columns.forEach(_ -> names.add(new LinkedHashSet<>()));
         measure(titles());
@@ -28,21 +28,10 @@ public final class TableLayout {
 
     /** Returns the first row. */
     private List<TextTable.Cell> titles() {
-        return cells(columns.stream().map(Column::title).toArray());
+        return columns.stream().map(it -> new TextTable.Cell(it.title(), Colour.PLAIN)).toList();
     }
 
-    public static List<TextTable.Cell> cells(Object... texts) {
-        List<TextTable.Cell> cells = new ArrayList<>();
-        for (Object text : texts) {
-            cells.add(
-                    text instanceof TextTable.Cell coloured
-                            ? coloured
-                            : new TextTable.Cell(String.valueOf(text), Colour.PLAIN));
-        }
-        return cells;
-    }
-
-    public void measure(List<TextTable.Cell> row) {
+    void measure(List<TextTable.Cell> row) {
         for (int i = 0; i < widest.length; i++) {
             String text = screen.readable(row.get(i).text());
             widest[i] = Math.max(widest[i], Screen.width(text));
@@ -53,7 +42,7 @@ public final class TableLayout {
     }
 
     /** Returns a maker of lines, once every row has been measured. */
-    public TableLines lines() {
+    TableLines lines() {
         int[] widths = widest.clone();
         if (screen.columns() > 0) {
             narrow(widths);

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /** Formats the rows of a table as lines. */
-public final class TableLines {
+final class TableLines {
     /** The width of a column that is not shown. */
     static final int LEFT_OUT = -1;
 
@@ -37,11 +37,11 @@ public final class TableLines {
         return IntStream.of(shown).sum() + GAP.length() * (shown.length - 1);
     }
 
-    public String titles() {
+    String titles() {
         return line(titles);
     }
 
-    public List<String> of(List<TextTable.Cell> row) {
+    List<String> of(List<TextTable.Cell> row) {
         List<String> lines = new ArrayList<>(List.of(line(row)));
         for (int i = 0; i < widths.length; i++) {
             String text = screen.readable(row.get(i).text());

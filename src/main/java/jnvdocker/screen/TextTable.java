@@ -1,5 +1,6 @@
 package jnvdocker.screen;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,31 +13,55 @@ import java.util.List;
  * <p>picocli's {@code Help.TextTable} is for help: it needs the width of each column, cuts a text
  * without marking the omission, and keeps all rows, of which {@code gpu leases} has up to 100,000.
  * Measuring, the order of narrowing and keeping names distinct would still have to be done here.
+ *
+ * @param <T> the subject of a row
  */
-public final class TextTable {
-    private final List<Column> columns;
-    private final List<List<Cell>> rows = new ArrayList<>();
+public final class TextTable<T> {
+    private final List<Column<T>> columns;
 
     /** A cell with a colour for its text. */
     public record Cell(String text, Colour colour) {}
 
-    public TextTable(Column... columns) {
-        this.columns = List.of(columns);
+    /** Takes one of many rows, or lines. */
+    @FunctionalInterface
+    public interface Visitor<R> {
+        void visit(R row) throws IOException;
     }
 
-    /**
-     * @param cells formatted as text; a {@link Cell} keeps its colour
-     */
-    public void row(Object... cells) {
-        rows.add(TableLayout.cells(cells));
+    /** Rows that may be too many to keep, read again on each iteration. */
+    @FunctionalInterface
+    public interface Rows<R> {
+        void each(Visitor<R> visitor) throws IOException;
     }
 
-    public List<String> lines(Screen screen) {
+    public TextTable(List<Column<T>> columns) {
+        this.columns = List.copyOf(columns);
+    }
+
+    public List<String> lines(List<T> rows, Screen screen) {
+        List<List<Cell>> cells = rows.stream().map(this::cells).toList();
         TableLayout layout = new TableLayout(screen, columns);
-        rows.forEach(layout::measure);
+        cells.forEach(layout::measure);
         TableLines table = layout.lines();
         List<String> lines = new ArrayList<>(List.of(table.titles()));
-        rows.forEach(row -> lines.addAll(table.of(row)));
+        cells.forEach(row -> lines.addAll(table.of(row)));
         return lines;
+    }
+
+    /** Prints rows, which are read twice: the first time for the widths. */
+    public void print(Rows<T> rows, Screen screen, Visitor<String> out) throws IOException {
+        TableLayout layout = new TableLayout(screen, columns);
+        rows.each(row -> layout.measure(cells(row)));
+        TableLines table = layout.lines();
+        out.visit(table.titles());
+        rows.each(row -> {
+            for (String line : table.of(cells(row))) {
+                out.visit(line);
+            }
+        });
+    }
+
+    private List<Cell> cells(T row) {
+        return columns.stream().map(column -> column.cell(row)).toList();
     }
 }

@@ -5,10 +5,38 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
 class TextTableTest {
+    private record Title(String text, Column.Cut cut) {}
+
+    /** A table, and its rows as they are written out. */
+    private record Sample(TextTable<Object[]> table, List<Object[]> rows) {
+        void row(Object... cells) {
+            rows.add(cells);
+        }
+
+        List<String> lines(Screen screen) {
+            return table.lines(rows, screen);
+        }
+    }
+
+    private static Sample table(Title... titles) {
+        List<Column<Object[]>> columns = new ArrayList<>();
+        for (int i = 0; i < titles.length; i++) {
+            int at = i;
+            columns.add(new Column<>(titles[i].text(), titles[i].cut(), row -> row[at]));
+        }
+        return new Sample(new TextTable<>(columns), new ArrayList<>());
+    }
+
+    private static Sample table(String... titles) {
+        return table(
+                Stream.of(titles).map(it -> new Title(it, Column.Cut.NEVER)).toArray(Title[]::new));
+    }
+
     @Test
     void tableWithoutRowsIsItsTitles() {
         assertEquals(List.of("INDEX   UUID"), table("INDEX", "UUID").lines(Screen.NONE));
@@ -16,7 +44,7 @@ class TextTableTest {
 
     @Test
     void columnIsAsWideAsItsWidestCell() {
-        TextTable table = table("INDEX", "UUID", "MODEL");
+        Sample table = table("INDEX", "UUID", "MODEL");
         table.row(0, "GPU-5c1a1003", "A100");
         table.row(1234567, "", "H100 NVL");
         assertEquals(
@@ -29,27 +57,23 @@ class TextTableTest {
 
     @Test
     void linesHaveNoBlanksAtTheirEnd() {
-        TextTable table = table("A", "B");
+        Sample table = table("A", "B");
         table.row("x", "");
         table.row("", "");
         assertEquals(List.of("A   B", "x", ""), table.lines(Screen.NONE));
-    }
-
-    private static TextTable table(String... titles) {
-        return new TextTable(Stream.of(titles).map(Column::of).toArray(Column[]::new));
     }
 
     private static Screen wide(int columns) {
         return new Screen(columns, 0, true, false, false);
     }
 
-    private static TextTable gpus() {
-        TextTable table =
-                new TextTable(
-                        Column.of("GPU"),
-                        new Column("MODEL", Column.Cut.FIRST),
-                        new Column("CONTAINER", Column.Cut.LAST),
-                        new Column("NOTE", Column.Cut.NEXT));
+    private static Sample gpus() {
+        Sample table =
+                table(
+                        new Title("GPU", Column.Cut.NEVER),
+                        new Title("MODEL", Column.Cut.FIRST),
+                        new Title("CONTAINER", Column.Cut.LAST),
+                        new Title("NOTE", Column.Cut.NEXT));
         table.row(
                 0, "NVIDIA A100-SXM4", "resnet-lr-0.01-batch-64", "its container starts just now");
         table.row(1, "NVIDIA A100-SXM4", "resnet-lr-0.1", "");
@@ -93,13 +117,13 @@ class TextTableTest {
         assertShown(1, narrowest);
     }
 
-    private static TextTable withNotes() {
-        TextTable table =
-                new TextTable(
-                        Column.of("GPU"),
-                        new Column("MODEL", Column.Cut.FIRST),
-                        new Column("CONTAINER", Column.Cut.LAST),
-                        Column.note("NOTE"));
+    private static Sample withNotes() {
+        Sample table =
+                table(
+                        new Title("GPU", Column.Cut.NEVER),
+                        new Title("MODEL", Column.Cut.FIRST),
+                        new Title("CONTAINER", Column.Cut.LAST),
+                        new Title("NOTE", Column.Cut.BELOW));
         table.row(
                 0,
                 "NVIDIA A100-SXM4-40GB",
@@ -145,12 +169,12 @@ class TextTableTest {
     /** As in the locale C. */
     @Test
     void whereOnlyAsciiCanBeReadThereIsNothingElse() {
-        TextTable table =
-                new TextTable(
-                        Column.of("GPU"),
-                        new Column("MODEL", Column.Cut.FIRST),
-                        Column.of("USER"),
-                        Column.note("NOTE"));
+        Sample table =
+                table(
+                        new Title("GPU", Column.Cut.NEVER),
+                        new Title("MODEL", Column.Cut.FIRST),
+                        new Title("USER", Column.Cut.NEVER),
+                        new Title("NOTE", Column.Cut.BELOW));
         table.row(0, "NVIDIA A100-SXM4-40GB", "jürgen", "Lüfter ist laut");
         table.row(1, "NVIDIA A100-SXM4-40GB", "bob", "");
         assertEquals(
@@ -170,7 +194,7 @@ class TextTableTest {
 
     @Test
     void charactersAreAsWideAsATerminalShowsThem() {
-        TextTable table = new TextTable(new Column("NOTE", Column.Cut.FIRST), Column.of("B"));
+        Sample table = table(new Title("NOTE", Column.Cut.FIRST), new Title("B", Column.Cut.NEVER));
         table.row("\ud83d\ude00".repeat(9), "x");
         table.row("漢字かな", "x");
         table.row("e\u0301cole", "x");
@@ -185,7 +209,7 @@ class TextTableTest {
 
     @Test
     void colourTakesNoRoom() {
-        TextTable table = table("STATE", "USER");
+        Sample table = table("STATE", "USER");
         table.row(new TextTable.Cell("FREE", Colour.ofState("FREE")), "-");
         table.row(new TextTable.Cell("UNMANAGED", Colour.ofState("UNMANAGED")), "bob");
         table.row(new TextTable.Cell("HELD", Colour.ofState("HELD")), "bob");

@@ -1,28 +1,33 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.nvml.GpuFigures;
+import jnvdocker.screen.Column;
 
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Function;
 
 /** A GPU's figures as tables show them, in the units of nvidia-smi. */
 final class FigureText {
-    static final List<String> TITLES = List.of("UTIL", "MEM", "TEMP", "POWER");
-
     private static final String UNKNOWN = "-";
     private static final double GIB = 1 << 30;
 
     private FigureText() {}
 
-    /** In the order of the titles; {@code -} for an unknown figure. */
-    static List<String> cells(Optional<GpuFigures> figures) {
+    /** Returns the columns of figures; {@code -} for an unknown figure. */
+    static <T> List<Column<T>> columns(Function<T, Optional<GpuFigures>> of) {
         return List.of(
-                figures.map(it -> text(it.utilization().gpu(), "%")).orElse(UNKNOWN),
-                figures.flatMap(GpuFigures::memory).map(FigureText::memory).orElse(UNKNOWN),
-                figures.map(it -> text(it.temperature(), " C")).orElse(UNKNOWN),
-                figures.map(it -> power(it.power())).orElse(UNKNOWN));
+                figure("UTIL", of, it -> text(it.utilization().gpu(), "%")),
+                figure("MEM", of, it -> it.memory().map(FigureText::memory).orElse(UNKNOWN)),
+                figure("TEMP", of, it -> text(it.temperature(), " C")),
+                figure("POWER", of, it -> power(it.power())));
+    }
+
+    private static <T> Column<T> figure(
+            String title, Function<T, Optional<GpuFigures>> of, Function<GpuFigures, String> text) {
+        return Column.figure(title, row -> of.apply(row).map(text).orElse(UNKNOWN));
     }
 
     /** Returns {@code 95%}. */

@@ -3,37 +3,35 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
 import jnvdocker.core.Leases;
+import jnvdocker.command.caller.ShowCommand;
+import jnvdocker.supply.Bookings;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.lease.text.Owners;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.screen.Column;
-import jnvdocker.screen.Json;
+import jnvdocker.screen.Listing;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
 import jnvdocker.supply.Bookings;
+import jnvdocker.screen.Shown;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -44,13 +42,10 @@ import java.util.stream.Stream;
                     + " gets them, and what others are given before ends then.",
             "Without arguments, list the bookings."
         })
-final class GpuBook implements Callable<Integer> {
+final class GpuBook extends ShowCommand {
     private final GpuView view;
     private final Leases leases;
     private final ClientRequest request;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
 
     @Parameters(
             arity = "0..1",
@@ -82,40 +77,30 @@ final class GpuBook implements Callable<Integer> {
             description = "Cancel the booking with that number (its user and root only).")
     private Long cancelled;
 
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
-
     GpuBook(GpuView view, ClientRequest request, Screen screen) {
+        super(screen);
         this.view = view;
         this.leases = view.leases();
         this.request = request;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    protected Shown show() throws IOException, RefusedException {
         if (gpus == null && Stream.of(from, duration, user).anyMatch(it -> it != null)) {
-            throw new ParameterException(
-                    spec.commandLine(), "say which GPUs to book, as in 'gpu book 2 --for 8h'");
+            throw usage("say which GPUs to book, as in 'gpu book 2 --for 8h'");
         }
-        if (gpus != null && (cancelled != null || json)) {
-            throw new ParameterException(
-                    spec.commandLine(), "--cancel and --json book no GPUs; run them alone");
+        if ((gpus != null || cancelled != null) && isJson() || gpus != null && cancelled != null) {
+            throw usage("--cancel and --json book no GPUs; run them alone");
         }
         if (gpus != null) {
-            book();
-        } else if (cancelled != null) {
-            cancel();
-        } else {
-            list();
+            return Shown.sentences(book());
         }
-        return ExitCode.OK.code();
+        return cancelled == null ? bookings() : Shown.sentences(cancel());
     }
 
-    private void book() throws IOException, RefusedException {
+    private List<String> book() throws IOException, RefusedException {
         if (duration == null) {
-            throw new ParameterException(
-                    spec.commandLine(), "a booking needs its duration, as in --for 8h");
+            throw usage("a booking needs its duration, as in --for 8h");
         }
         Duration time = HoldTime.of("--for", Optional.of(duration)).orElseThrow();
         GpuRequest wanted = GpuRequest.parseOption(gpus);
@@ -125,48 +110,36 @@ final class GpuBook implements Callable<Integer> {
             Caller.refuseUnlessRoot(request, "book GPUs for another user");
         }
         // Users remain within their limits for their own bookings, even as root by sudo.
-        Owner owner = user == null ? Caller.owner(request) : named(user);
+        Owner owner = user == null ? Caller.owner(request) : UserOption.owner(user);
         boolean byRoot = Caller.isRoot(request) && (user != null || owner.uid() == 0);
         Bookings.Made made = leases.book(wanted, owner, begin, time, byRoot);
-        PrintWriter out = spec.commandLine().getOut();
         Booking booking = made.booking();
-        out.println(
-                "booking "
-                        + booking.id()
-                        + ": "
-                        + gpusOf(booking)
-                        + " for "
-                        + Quote.shown(owner.name())
-                        + " from "
-                        + LeaseText.time(booking.from())
-                        + " until "
-                        + LeaseText.time(booking.until()));
-        for (Lease late : made.late()) {
-            out.println(
-                    Holding.gpus(late)
-                            + " "
-                            + (late.claim().gpus().size() == 1 ? "is" : "are")
-                            + " held by "
-                            + LeaseText.holder(late)
-                            + late.due()
-                                    .map(due -> " until " + LeaseText.time(due))
-                                    .orElse(", which may go on")
-                            + "; contact "
-                            + Holding.user(late));
-        }
+        List<String> lines = new ArrayList<>();
+        lines.add(
+                "booking %d: %s for %s from %s until %s"
+                        .formatted(
+                                booking.id(),
+                                gpusOf(booking),
+                                Quote.shown(owner.name()),
+                                LeaseText.time(booking.from()),
+                                LeaseText.time(booking.until())));
+        made.late().forEach(late -> lines.add(late(late)));
+        return lines;
     }
 
-    private static Owner named(String name) throws RefusedException {
-        Owner owner =
-                name.matches("[0-9]{1,9}") ? Owners.of(Integer.parseInt(name)) : Owners.named(name);
-        if (owner.uid() < 0) {
-            throw new RefusedException(
-                    "this host knows no user " + Quote.quoted(name), "check the name with 'id'");
-        }
-        return owner;
+    private static String late(Lease lease) {
+        return "%s %s held by %s%s; contact %s"
+                .formatted(
+                        Holding.gpus(lease),
+                        lease.claim().gpus().size() == 1 ? "is" : "are",
+                        LeaseText.holder(lease),
+                        lease.due()
+                                .map(due -> " until " + LeaseText.time(due))
+                                .orElse(", which may go on"),
+                        Holding.user(lease));
     }
 
-    private void cancel() throws IOException, RefusedException {
+    private List<String> cancel() throws IOException, RefusedException {
         Booking booking =
                 leases.bookings().all().stream()
                         .filter(it -> it.id() == cancelled)
@@ -182,39 +155,22 @@ final class GpuBook implements Callable<Integer> {
                     "only " + owner + " and root may cancel it; contact one of them");
         }
         leases.bookings().cancel(booking);
-        spec.commandLine()
-                .getOut()
-                .println("cancelled booking " + booking.id() + " of " + gpusOf(booking));
+        return List.of("cancelled booking " + booking.id() + " of " + gpusOf(booking));
     }
 
-    private void list() throws IOException {
+    private Listing<Booking> bookings() throws IOException {
         List<Booking> all = leases.bookings().all();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(Json.text(all.stream().map(BookingJson::of).toList()));
-            return;
-        }
-        if (all.isEmpty()) {
-            out.println("no GPU is booked");
-            return;
-        }
-        TextTable table =
-                new TextTable(
-                        Column.of("NUMBER"),
-                        Column.of("USER"),
-                        Column.of("GPUS"),
-                        Column.of("FROM"),
-                        Column.of("UNTIL"));
         List<Gpu> present = view.gpusIfAny();
-        for (Booking booking : all) {
-            table.row(
-                    booking.id(),
-                    Quote.shown(booking.owner().name()),
-                    numbers(booking, present),
-                    LeaseText.time(booking.from()),
-                    LeaseText.time(booking.until()));
-        }
-        table.lines(screen).forEach(out::println);
+        return new Listing<>(
+                all,
+                List.of(
+                        Column.of("NUMBER", Booking::id),
+                        Column.of("USER", it -> Quote.shown(it.owner().name())),
+                        Column.of("GPUS", it -> numbers(it, present)),
+                        Column.of("FROM", it -> LeaseText.time(it.from())),
+                        Column.of("UNTIL", it -> LeaseText.time(it.until()))),
+                () -> all.stream().map(BookingJson::of).toList(),
+                "no GPU is booked");
     }
 
     private String gpusOf(Booking booking) throws IOException {

@@ -1,24 +1,20 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.doctor.Diagnosis;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.doctor.Finding;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
-import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "doctor",
@@ -26,46 +22,47 @@ import java.util.concurrent.Callable;
             "Check this host, and say how to fix what is wrong.",
             "Exit with 1 if anything is wrong; hints do not count."
         })
-final class GpuDoctor implements Callable<Integer> {
+final class GpuDoctor extends ShowCommand {
     private final Doctor doctor;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
-
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
 
     GpuDoctor(Doctor doctor, Screen screen) {
+        super(screen);
         this.doctor = doctor;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() {
-        List<Diagnosis> all = doctor.examine();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(Json.text(document(all)));
-        } else {
-            // Never shortened to fit a terminal: users copy the remedies.
-            table(all).lines(screen).forEach(out::println);
-            out.println(summary(all));
-        }
-        return (count(all, Finding.State.WRONG) == 0 ? ExitCode.OK : ExitCode.WRONG).code();
+    protected Report show() {
+        return new Report(doctor.examine());
     }
 
-    private static TextTable table(List<Diagnosis> all) {
-        TextTable table = new TextTable(Column.of("CHECK"), Column.of("STATE"), Column.of("WHAT"));
-        for (Diagnosis diagnosis : all) {
-            Finding finding = diagnosis.finding();
-            String state = word(finding.state());
-            table.row(
-                    diagnosis.check(),
-                    new TextTable.Cell(state, Colour.ofState(state)),
-                    finding.line());
+    /** Never shortened to fit a terminal: users copy the remedies. */
+    record Report(List<Diagnosis> all) implements Shown {
+        @Override
+        public Document document() {
+            return new Document(
+                    count(all, Finding.State.WRONG),
+                    count(all, Finding.State.HINT),
+                    all.stream().map(it -> line(it.check(), it.finding())).toList());
         }
-        return table;
+
+        @Override
+        public List<String> lines(Screen screen) {
+            List<String> lines = new ArrayList<>(new TextTable<>(COLUMNS).lines(all, screen));
+            lines.add(summary(all));
+            return lines;
+        }
+
+        @Override
+        public ExitCode exitCode() {
+            return count(all, Finding.State.WRONG) == 0 ? ExitCode.OK : ExitCode.WRONG;
+        }
     }
+
+    private static final List<Column<Diagnosis>> COLUMNS =
+            List.of(
+                    Column.of("CHECK", Diagnosis::check),
+                    Column.state(it -> word(it.finding().state())),
+                    Column.of("WHAT", it -> it.finding().line()));
 
     static String summary(List<Diagnosis> all) {
         long wrong = count(all, Finding.State.WRONG);
@@ -79,13 +76,6 @@ final class GpuDoctor implements Callable<Integer> {
     private record Document(long wrong, long hints, List<Line> checks) {}
 
     private record Line(String check, String state, String what, String remedy) {}
-
-    private static Document document(List<Diagnosis> all) {
-        return new Document(
-                count(all, Finding.State.WRONG),
-                count(all, Finding.State.HINT),
-                all.stream().map(it -> line(it.check(), it.finding())).toList());
-    }
 
     private static Line line(String check, Finding finding) {
         String remedy = finding.remedy().isEmpty() ? null : finding.remedy();

@@ -4,9 +4,7 @@ import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
-import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Tenure;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 
@@ -15,7 +13,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -41,7 +38,7 @@ public final class GpuDocuments {
 
     /** Returns the document of {@code gpu leases}. */
     public String leases() throws IOException {
-        return Json.text(live());
+        return leases(0);
     }
 
     /** Returns the document of {@code gpu queue}. */
@@ -51,8 +48,7 @@ public final class GpuDocuments {
 
     /** Returns the document of {@code gpu leases --all}. */
     public String leases(int ended) throws IOException {
-        List<Lease> live = leases.live().reversed();
-        return Json.text(GpuLeases.json(live, GpuLeases.ended(leases.past(ended), live), leases));
+        return Json.text(new LeaseJson.All(rows(ended)));
     }
 
     /**
@@ -139,7 +135,9 @@ public final class GpuDocuments {
             lines.add(line(gpus.get(i).gpu(), documents.get(i)));
         }
         return new Snapshot(
-                lines, Json.line(live()), Json.line(GpuQueue.entries(leases.waiting())));
+                lines,
+                Json.line(new LeaseJson.All(rows(0))),
+                Json.line(GpuQueue.entries(leases.waiting())));
     }
 
     private static GpuLine line(Gpu gpu, GpuJson json) {
@@ -153,11 +151,7 @@ public final class GpuDocuments {
         return gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList();
     }
 
-    private List<LeaseJson> live() throws IOException {
-        List<Lease> live = leases.live().reversed();
-        Map<Long, Tenure> tenures = leases.tenures(live);
-        return live.stream()
-                .map(lease -> LeaseJson.live(lease, leases.state(lease), tenures.get(lease.id())))
-                .toList();
+    private LeaseRows rows(int ended) throws IOException {
+        return LeaseRows.of(leases.live().reversed(), leases.past(ended), leases);
     }
 }

@@ -3,6 +3,7 @@ package jnvdocker.command.gpu;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.command.hosts.HostAnswer;
 import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
@@ -13,8 +14,8 @@ import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.screen.Column;
-import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
@@ -23,17 +24,13 @@ import jnvdocker.words.ShellWord;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "find",
@@ -42,14 +39,11 @@ import java.util.concurrent.Callable;
                     + " hosts.",
             "The host with the most free GPUs comes first. Exits with 1 if there is none."
         })
-final class GpuFind implements Callable<Integer> {
+final class GpuFind extends ShowCommand {
     private static final String NONE = "-";
 
     private final Leases leases;
     private final ClientRequest request;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--gpus",
@@ -57,9 +51,6 @@ final class GpuFind implements Callable<Integer> {
             defaultValue = "1",
             description = "The request, as 'jnvdocker run' takes it (${DEFAULT-VALUE}).")
     private String gpus;
-
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
 
     @Option(
             names = {"-q", "--quiet"},
@@ -69,10 +60,10 @@ final class GpuFind implements Callable<Integer> {
     @Mixin private final HostQuery hosts;
 
     GpuFind(Leases leases, ClientRequest request, HostQuery hosts, Screen screen) {
+        super(screen);
         this.leases = leases;
         this.request = request;
         this.hosts = hosts;
-        this.screen = screen;
     }
 
     /** A GPU that would be given. */
@@ -98,10 +89,18 @@ final class GpuFind implements Callable<Integer> {
         boolean hasThem() {
             return !gpus.isEmpty();
         }
+
+        private String model() {
+            return gpus.stream().findFirst().map(FoundGpu::model).map(HostGpus::model).orElse(NONE);
+        }
+
+        private String note() {
+            return Optional.ofNullable(error).or(() -> Optional.ofNullable(refusal)).orElse("");
+        }
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    protected Shown show() throws IOException, RefusedException {
         GpuRequest wanted = GpuRequest.parseOption(gpus);
         if (wanted instanceof GpuRequest.None) {
             throw new RefusedException(
@@ -119,9 +118,39 @@ final class GpuFind implements Callable<Integer> {
         found.sort(
                 Comparator.comparing((Found it) -> !it.hasThem())
                         .thenComparingInt(it -> it.free() == null ? 0 : -it.free()));
-        print(found);
-        return found.stream().anyMatch(Found::hasThem) ? ExitCode.OK.code() : ExitCode.WRONG.code();
+        return new Report(found, quiet);
     }
+
+    /**
+     * @param quiet whether people get only the names of the hosts that have them
+     */
+    private record Report(List<Found> document, boolean quiet) implements Shown {
+        @Override
+        public List<String> lines(Screen screen) {
+            return quiet
+                    ? document.stream().filter(Found::hasThem).map(Found::host).toList()
+                    : new TextTable<>(COLUMNS).lines(document, screen);
+        }
+
+        @Override
+        public ExitCode exitCode() {
+            return document.stream().anyMatch(Found::hasThem) ? ExitCode.OK : ExitCode.WRONG;
+        }
+    }
+
+    private static final List<Column<Found>> COLUMNS =
+            List.of(
+                    Column.of("HOST", it -> Quote.shown(it.host())),
+                    Column.of(
+                            "GPU",
+                            it ->
+                                    it.hasThem()
+                                            ? Indices.numbers(
+                                                    it.gpus().stream().map(GpuFind::number))
+                                            : NONE),
+                    new Column<>("MODEL", Column.Cut.FIRST, Found::model),
+                    Column.of("FREE", it -> it.free() == null ? NONE : it.free()),
+                    Column.note("NOTE", Found::note));
 
     private Found here(GpuRequest wanted) throws IOException {
         Leases.Offer offer = leases.offer(wanted, Caller.owner(request));
@@ -157,44 +186,6 @@ final class GpuFind implements Callable<Integer> {
                 gpu.path("instance").isInt() ? gpu.path("instance").asInt() : null,
                 HostAnswer.name(gpu, "uuid").orElse(null),
                 HostAnswer.name(gpu, "model").orElse(null));
-    }
-
-    private void print(List<Found> found) {
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(Json.text(found));
-        } else if (quiet) {
-            found.stream().filter(Found::hasThem).map(Found::host).forEach(out::println);
-        } else {
-            table(found).lines(screen).forEach(out::println);
-        }
-    }
-
-    private static TextTable table(List<Found> found) {
-        TextTable table =
-                new TextTable(
-                        Column.of("HOST"),
-                        Column.of("GPU"),
-                        new Column("MODEL", Column.Cut.FIRST),
-                        Column.of("FREE"),
-                        Column.note("NOTE"));
-        for (Found host : found) {
-            table.row(
-                    Quote.shown(host.host()),
-                    host.hasThem()
-                            ? Indices.numbers(host.gpus().stream().map(GpuFind::number))
-                            : NONE,
-                    host.gpus().stream()
-                            .findFirst()
-                            .map(FoundGpu::model)
-                            .map(HostGpus::model)
-                            .orElse(NONE),
-                    host.free() == null ? NONE : host.free(),
-                    Optional.ofNullable(host.error())
-                            .or(() -> Optional.ofNullable(host.refusal()))
-                            .orElse(""));
-        }
-        return table;
     }
 
     private static String number(FoundGpu gpu) {

@@ -1,12 +1,12 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Tenure;
 import jnvdocker.page.Chart;
 import jnvdocker.page.ChartText;
 import jnvdocker.protocol.ExitCode;
@@ -22,10 +22,7 @@ import jnvdocker.words.RefusedException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
 import java.io.IOException;
@@ -34,10 +31,8 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 @Command(
@@ -46,7 +41,7 @@ import java.util.stream.Collectors;
             "Show how long users have had GPUs: an hour of two GPUs is two GPU-hours.",
             "With --gpu, show one GPU alone, and list its leases."
         })
-final class GpuHistory implements Callable<Integer> {
+final class GpuHistory extends OwnCommand {
     private static final String GPU = "--gpu";
     private static final String LIMIT = "--limit";
     private static final int MAX = 100_000;
@@ -57,8 +52,6 @@ final class GpuHistory implements Callable<Integer> {
     private final String timeZone;
     private final Screen screen;
     private final Printout out;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--since",
@@ -180,23 +173,29 @@ final class GpuHistory implements Callable<Integer> {
                         Optional.ofNullable(user),
                         kept.map(span -> Instant.now().minus(span)).filter(from::isBefore),
                         List.of());
-        List<Lease> live = uuid.isPresent() ? live(uuid.get(), report) : List.of();
         try (var _ = out.reserve(PastLeases.MEMORY)) {
-            LeaseTable.Ended past =
+            Optional<LeaseRows> listed =
                     uuid.isPresent()
-                            ? GpuLeases.ended(
-                                    leases.pastOf(uuid.get(), from, report.owners(), limit), live)
-                            : _ -> {};
-            Optional<LeaseJson.All> listed =
-                    json && uuid.isPresent()
-                            ? Optional.of(GpuLeases.json(live, past, leases))
+                            ? Optional.of(leasesOf(uuid.get(), from, report))
                             : Optional.empty();
-            print(report, uuid, listed);
-            if (!csv && !json) {
-                printLeases(live, past);
+            print(report, uuid, listed.map(LeaseJson.All::new));
+            if (!csv && !json && listed.isPresent() && !listed.get().isEmpty()) {
+                out.println("");
+                LeaseTable.withEnds(Instant.now()).print(listed.get(), screen, out::println);
             }
         }
         return ExitCode.OK.code();
+    }
+
+    private LeaseRows leasesOf(String uuid, Instant from, HistoryReport report) throws IOException {
+        List<Lease> live =
+                leases.live().reversed().stream()
+                        .filter(lease ->
+                                lease.claim().gpus().stream()
+                                        .anyMatch(claimed -> claimed.uuid().equals(uuid)))
+                        .filter(lease -> report.counts(lease.claim().owner()))
+                        .toList();
+        return LeaseRows.of(live, leases.pastOf(uuid, from, report.owners(), limit), leases);
     }
 
     private void print(HistoryReport report, Optional<String> uuid, Optional<LeaseJson.All> listed)
@@ -251,13 +250,6 @@ final class GpuHistory implements Callable<Integer> {
         }
     }
 
-    private void printLeases(List<Lease> live, LeaseTable.Ended past) throws IOException {
-        LeaseTable table = LeaseTable.withEnds(Instant.now());
-        Map<Long, Tenure> tenures = leases.tenures(live);
-        live.forEach(lease -> table.live(lease, leases.state(lease), tenures.get(lease.id())));
-        table.printBelow(past, screen, out::println);
-    }
-
     static GpuTime time(
             Leases leases,
             HistoryReport.By by,
@@ -276,7 +268,7 @@ final class GpuHistory implements Callable<Integer> {
         try {
             return Moment.zone(timeZone);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            throw usage(e.getMessage());
         }
     }
 
@@ -284,7 +276,7 @@ final class GpuHistory implements Callable<Integer> {
         try {
             return Moment.parse(text, Instant.now(), timeZone);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), option + ": " + e.getMessage(), e);
+            throw usage(option + ": " + e.getMessage());
         }
     }
 
@@ -293,53 +285,35 @@ final class GpuHistory implements Callable<Integer> {
         try {
             return Moment.month(month, later, Instant.now(), timeZone);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), "--month: " + e.getMessage(), e);
+            throw usage("--month: " + e.getMessage());
         }
     }
 
     private void checkCombinations() {
-        var typed = spec.commandLine().getParseResult();
-        if (month != null && (typed.hasMatchedOption("--since") || until != null)) {
-            throw new ParameterException(
-                    spec.commandLine(), "--month has a beginning and an end: leave out the others");
+        if (month != null && (isTyped("--since") || until != null)) {
+            throw usage("--month has a beginning and an end: leave out the others");
         }
         if (by != HistoryReport.By.USER && user != null) {
-            throw new ParameterException(
-                    spec.commandLine(), "--user shows one user: leave out --by");
+            throw usage("--user shows one user: leave out --by");
         }
-        if (chart && (csv || json || user != null || typed.hasMatchedOption("--by"))) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--chart draws all users: leave out --by, --user, --csv and --json");
+        if (chart && (csv || json || user != null || isTyped("--by"))) {
+            throw usage("--chart draws all users: leave out --by, --user, --csv and --json");
         }
         if (hosts.isRequested() && (gpu != null || chart)) {
-            throw new ParameterException(
-                    spec.commandLine(), "--on adds up hours: leave out --gpu and --chart");
+            throw usage("--on adds up hours: leave out --gpu and --chart");
         }
         if (csv && json) {
-            throw new ParameterException(spec.commandLine(), "choose --json or --csv");
+            throw usage("choose --json or --csv");
         }
     }
 
     private void checkLimit() {
-        boolean typed = spec.commandLine().getParseResult().hasMatchedOption(LIMIT);
-        if (typed && gpu == null) {
-            throw new ParameterException(
-                    spec.commandLine(), LIMIT + " is about the leases of one GPU; add " + GPU);
+        if (isTyped(LIMIT) && gpu == null) {
+            throw usage(LIMIT + " is about the leases of one GPU; add " + GPU);
         }
         if (limit < 0 || limit > MAX) {
-            throw new ParameterException(
-                    spec.commandLine(), LIMIT + " " + limit + " is not between 0 and " + MAX);
+            throw usage(LIMIT + " " + limit + " is not between 0 and " + MAX);
         }
-    }
-
-    private List<Lease> live(String uuid, HistoryReport report) throws IOException {
-        return leases.live().reversed().stream()
-                .filter(lease ->
-                        lease.claim().gpus().stream()
-                                .anyMatch(claimed -> claimed.uuid().equals(uuid)))
-                .filter(lease -> report.counts(lease.claim().owner()))
-                .toList();
     }
 
     /** A GPU that has left the host is found by its UUID, in the history. */

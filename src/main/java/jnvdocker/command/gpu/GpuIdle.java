@@ -7,24 +7,18 @@ import jnvdocker.idle.IdleHolder;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.idle.IdleText;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
+import jnvdocker.screen.Listing;
 import jnvdocker.screen.Screen;
-import jnvdocker.screen.TextTable;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "idle",
@@ -34,13 +28,10 @@ import java.util.concurrent.Callable;
                     + " utilization is 0. MEM is the memory that processes hold meanwhile, HELD"
                     + " the age of the lease."
         })
-final class GpuIdle implements Callable<Integer> {
+final class GpuIdle extends WatchedCommand {
     private static final Span.Limits LIMITS = new Span.Limits(Duration.ofSeconds(1), Span.LONGEST);
 
     private final IdleHolders idle;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--for",
@@ -50,11 +41,6 @@ final class GpuIdle implements Callable<Integer> {
             description = "List those that have been idle for at least so long (${DEFAULT-VALUE}).")
     private Duration least;
 
-    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
-    private boolean json;
-
-    @Mixin private final Watch watch = new Watch();
-
     static final class Least extends SpanOption {
         Least() {
             super(LIMITS);
@@ -62,49 +48,30 @@ final class GpuIdle implements Callable<Integer> {
     }
 
     GpuIdle(IdleHolders idle, Screen screen) {
+        super(screen);
         this.idle = idle;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() {
-        List<IdleHolder> holders = idle.idle(least);
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(watch.json(holders.stream().map(Entry::of).toList()));
-        } else {
-            lines(holders, least, Instant.now(), screen).forEach(out::println);
-        }
-        return ExitCode.OK.code();
+    protected Listing<IdleHolder> show() {
+        return listing(idle.idle(least), least, Instant.now());
     }
 
-    static List<String> lines(
-            List<IdleHolder> holders, Duration least, Instant now, Screen screen) {
-        if (holders.isEmpty()) {
-            return List.of("no GPU that is held has been idle for " + Span.spelled(least));
-        }
-        TextTable table =
-                new TextTable(
-                        Column.of("GPU"),
-                        Column.of("USER"),
-                        new Column("CONTAINER", Column.Cut.LAST),
-                        Column.of("IDLE"),
-                        Column.of("SINCE"),
-                        Column.of("MEM"),
-                        Column.of("HELD"),
-                        Column.note("NOTE"));
-        for (IdleHolder holder : holders) {
-            table.row(
-                    holder.gpu().number(),
-                    Holding.user(holder.lease()),
-                    Holding.container(holder.lease()),
-                    Span.text(holder.time(now)),
-                    LeaseText.time(holder.since()),
-                    memory(holder.memory()),
-                    Span.between(holder.lease().since(), now),
-                    note(holder));
-        }
-        return table.lines(screen);
+    static Listing<IdleHolder> listing(List<IdleHolder> holders, Duration least, Instant now) {
+        return new Listing<>(
+                holders,
+                List.of(
+                        Column.of("GPU", it -> it.gpu().number()),
+                        Column.of("USER", it -> Holding.user(it.lease())),
+                        new Column<>(
+                                "CONTAINER", Column.Cut.LAST, it -> Holding.container(it.lease())),
+                        Column.of("IDLE", it -> Span.text(it.time(now))),
+                        Column.of("SINCE", it -> LeaseText.time(it.since())),
+                        Column.of("MEM", it -> memory(it.memory())),
+                        Column.of("HELD", it -> Span.between(it.lease().since(), now)),
+                        Column.note("NOTE", GpuIdle::note)),
+                () -> holders.stream().map(Entry::of).toList(),
+                "no GPU that is held has been idle for " + Span.spelled(least));
     }
 
     private static String memory(OptionalLong bytes) {

@@ -3,6 +3,8 @@ package jnvdocker.command.gpu;
 import jnvdocker.core.Leases;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
+import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.core.Leases;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.screen.Json;
@@ -11,19 +13,10 @@ import jnvdocker.screen.Screen;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.time.Instant;
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 
 @Command(
         name = "leases",
@@ -32,7 +25,7 @@ import java.util.stream.Collectors;
             "GPUS are the indices at the time of the claim. AGE: how long the container of a live"
                     + " lease has had GPUs over all its starts, or how long an ended lease lasted."
         })
-final class GpuLeases implements Callable<Integer> {
+final class GpuLeases extends OwnCommand {
     private static final String LIMIT = "--limit";
     private static final int MAX = 100_000;
 
@@ -42,8 +35,6 @@ final class GpuLeases implements Callable<Integer> {
     private final Leases leases;
     private final Screen screen;
     private final Printout out;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--all",
@@ -71,71 +62,34 @@ final class GpuLeases implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         checkLimit();
-        List<Lease> live = leases.live().reversed();
+        boolean watched = watch.interval().isPresent();
         try (var _ = out.reserve(PastLeases.MEMORY)) {
-            LeaseTable.Ended past = ended(leases.past(all ? limit : 0), live);
+            LeaseRows rows =
+                    LeaseRows.of(leases.live().reversed(), leases.past(all ? limit : 0), leases);
             if (json) {
-                printJson(live, past);
-                leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
+                Json.print(new LeaseJson.All(rows), out, watched);
+                out.println("");
+                leases.unwrittenEnd().ifPresent(this::warn);
             } else {
                 Instant now = Instant.now();
-                LeaseTable table = all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now);
-                Map<Long, Tenure> tenures = leases.tenures(live);
-                live.forEach(
-                        lease -> table.live(lease, leases.state(lease), tenures.get(lease.id())));
-                table.print(past, screen, out::println);
-                Optional<String> unwritten = leases.unwrittenEnd();
-                if (unwritten.isPresent()) {
-                    out.println(unwritten.get());
-                }
+                (all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now))
+                        .print(rows, screen, out::println);
+                leases.unwrittenEnd().ifPresent(this::print);
             }
         }
         return ExitCode.OK.code();
     }
 
-    /** Leases that end while this is printed count as live. */
-    static LeaseTable.Ended ended(PastLeases past, List<Lease> live) {
-        Set<Long> shown = live.stream().map(Lease::id).collect(Collectors.toSet());
-        return visitor ->
-                past.each(lease -> {
-                    if (!shown.contains(lease.id())) {
-                        visitor.visit(lease);
-                    }
-                });
-    }
-
-    static LeaseJson.All json(List<Lease> live, LeaseTable.Ended past, Leases leases)
-            throws IOException {
-        Map<Long, Tenure> tenures = leases.tenures(live);
-        return new LeaseJson.All(
-                live.stream()
-                        .map(lease ->
-                                LeaseJson.live(lease, leases.state(lease), tenures.get(lease.id())))
-                        .toList(),
-                past);
-    }
-
-    private void printJson(List<Lease> live, LeaseTable.Ended past) throws IOException {
-        Json.print(json(live, past, leases), out, watch.interval().isPresent());
-        out.println("");
-    }
-
     private void checkLimit() {
-        boolean typed = spec.commandLine().getParseResult().hasMatchedOption(LIMIT);
-        if (typed && !all) {
-            throw new ParameterException(
-                    spec.commandLine(), LIMIT + " applies to ended leases only; add --all");
+        boolean watched = watch.interval().isPresent();
+        int most = watched ? MAX_WATCHED : MAX;
+        if (isTyped(LIMIT) && !all) {
+            throw usage(LIMIT + " applies to ended leases only; add --all");
         }
-        int most = watch.interval().isPresent() ? MAX_WATCHED : MAX;
         if (limit < 0 || limit > most) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    LIMIT
-                            + " "
-                            + limit
-                            + " is not between 0 and "
-                            + most
-                            + (watch.interval().isPresent() ? ", as --watch needs it" : ""));
+            throw usage(
+                    "%s %d is not between 0 and %d%s"
+                            .formatted(LIMIT, limit, most, watched ? ", as --watch needs it" : ""));
         }
     }
 }

@@ -1,37 +1,31 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.command.hosts.HostAnswer;
 import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
-import jnvdocker.protocol.ExitCode;
-import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -43,61 +37,45 @@ import java.util.stream.Stream;
             "List the GPUs, who holds them, and who uses them without a lease.",
             "AGE: how long a container has had GPUs, or a GPU has been idle."
         })
-final class GpuLs implements Callable<Integer> {
+final class GpuLs extends WatchedCommand {
     private final GpuView view;
-    private final Leases leases;
-    private final Screen screen;
 
     @Mixin private final HostQuery hosts;
 
-    @Spec private CommandSpec spec;
-
-    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
-    private boolean json;
-
-    @Mixin private final Watch watch = new Watch();
-
     GpuLs(GpuView view, HostQuery hosts, Screen screen) {
+        super(screen);
         this.view = view;
-        this.leases = view.leases();
         this.hosts = hosts;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    protected Shown show() throws IOException, RefusedException {
         if (hosts.isRequested()) {
-            return ofHosts();
+            return new HostGpus(hosts.run(HostGpus.COMMAND), Instant.now(), isRepeated());
         }
         GpuNotes notes = view.notes();
-        List<GpuStatus> gpus = notes.on(view.status());
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(watch.json(gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList()));
-            leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
-        } else {
-            table(gpus, leases.tenures(held(gpus)), notes, GpuLs::share)
-                    .lines(screen)
-                    .forEach(out::println);
-            queue(leases.waiting().size()).ifPresent(out::println);
-            leases.unwrittenEnd().ifPresent(out::println);
-        }
-        return ExitCode.OK.code();
+        return new Gpus(notes.on(view.status()), notes, view.leases());
     }
 
-    /** Returns 1 when a host did not answer, unless the query is repeated anyway. */
-    private int ofHosts() throws IOException, RefusedException {
-        List<HostAnswer> answers = hosts.run(HostGpus.COMMAND);
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(watch.json(HostGpus.documents(answers)));
-        } else {
-            HostGpus.lines(answers, Instant.now(), screen).forEach(out::println);
+    private record Gpus(List<GpuStatus> gpus, GpuNotes notes, Leases leases) implements Shown {
+        @Override
+        public Object document() {
+            return gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList();
         }
-        return watch.interval().isPresent()
-                        || answers.stream().allMatch(answer -> answer.failure().isEmpty())
-                ? ExitCode.OK.code()
-                : ExitCode.WRONG.code();
+
+        @Override
+        public List<String> lines(Screen screen) throws IOException {
+            List<String> lines =
+                    new ArrayList<>(
+                            table(gpus, leases.tenures(held(gpus)), notes, GpuLs::share, screen));
+            queue(leases.waiting().size()).ifPresent(lines::add);
+            return lines;
+        }
+
+        @Override
+        public Optional<String> remark() {
+            return leases.unwrittenEnd();
+        }
     }
 
     /** The leases that are shown. */
@@ -115,57 +93,34 @@ final class GpuLs implements Callable<Integer> {
      * @param notes whose figures are columns, if there are any
      * @param share describes a share
      */
-    static TextTable table(
+    static List<String> table(
             List<GpuStatus> gpus,
             Map<Long, Tenure> tenures,
             GpuNotes notes,
-            Function<GpuStatus, String> share) {
+            Function<GpuStatus, String> share,
+            Screen screen) {
         List<GpuStatus> rows = gpus.stream().flatMap(gpu -> gpu.each().stream()).toList();
-        boolean shared = rows.stream().anyMatch(row -> row.share().isPresent());
-        boolean figures =
-                notes.readings().values().stream().anyMatch(it -> it.figures().isPresent());
-        List<Column> columns =
-                new ArrayList<>(
-                        List.of(
-                                Column.of("GPU"),
-                                Column.of("UUID"),
-                                new Column("MODEL", Column.Cut.FIRST),
-                                Column.of("STATE"),
-                                Column.of("USER"),
-                                new Column("CONTAINER", Column.Cut.LAST),
-                                Column.of("AGE")));
-        if (shared) {
-            columns.add(Column.of("SHARE"));
+        List<Column<GpuStatus>> columns = new ArrayList<>();
+        columns.add(Column.of("GPU", it -> it.gpu().number()));
+        columns.add(Column.of("UUID", it -> it.gpu().shortUuid()));
+        columns.add(
+                new Column<>("MODEL", Column.Cut.FIRST, it -> HostGpus.model(it.gpu().model())));
+        columns.add(Column.state(it -> it.state().toString()));
+        columns.add(Column.of("USER", GpuLs::user));
+        columns.add(new Column<>("CONTAINER", Column.Cut.LAST, GpuLs::container));
+        columns.add(Column.of("AGE", it -> age(tenure(it, tenures), it, notes.now())));
+        if (rows.stream().anyMatch(row -> row.share().isPresent())) {
+            columns.add(Column.of("SHARE", it -> it.share().isPresent() ? share.apply(it) : "-"));
         }
-        if (figures) {
-            FigureText.TITLES.forEach(title -> columns.add(Column.figure(title)));
+        if (notes.readings().values().stream().anyMatch(it -> it.figures().isPresent())) {
+            columns.addAll(FigureText.columns(it -> notes.figures(it.gpu())));
         }
-        columns.add(Column.note("NOTE"));
-        TextTable table = new TextTable(columns.toArray(Column[]::new));
-        for (GpuStatus status : rows) {
-            Gpu gpu = status.gpu();
-            String state = status.state().toString();
-            Optional<Tenure> tenure = status.lease().map(lease -> tenures.get(lease.id()));
-            List<Object> cells =
-                    new ArrayList<>(
-                            List.of(
-                                    gpu.number(),
-                                    gpu.shortUuid(),
-                                    HostGpus.model(gpu.model()),
-                                    new TextTable.Cell(state, Colour.ofState(state)),
-                                    user(status),
-                                    container(status),
-                                    age(tenure.map(Tenure::since), status, notes.now())));
-            if (shared) {
-                cells.add(status.share().isPresent() ? share.apply(status) : "-");
-            }
-            if (figures) {
-                cells.addAll(FigureText.cells(notes.figures(gpu)));
-            }
-            cells.add(note(tenure, status));
-            table.row(cells.toArray());
-        }
-        return table;
+        columns.add(Column.note("NOTE", it -> note(tenure(it, tenures), it)));
+        return new TextTable<>(columns).lines(rows, screen);
+    }
+
+    private static Optional<Tenure> tenure(GpuStatus status, Map<Long, Tenure> tenures) {
+        return status.lease().map(lease -> tenures.get(lease.id()));
     }
 
     /** Names the command that shows the queue; empty when the queue is. */
@@ -197,8 +152,8 @@ final class GpuLs implements Callable<Integer> {
                 .orElse("-");
     }
 
-    private static String age(Optional<Instant> since, GpuStatus status, Instant now) {
-        return since.map(it -> Span.between(it, now))
+    private static String age(Optional<Tenure> tenure, GpuStatus status, Instant now) {
+        return tenure.map(it -> Span.between(it.since(), now))
                 .or(() -> status.idleSince().map(it -> "idle " + Span.between(it, now)))
                 .orElse("-");
     }

@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.command.start.SuitedGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -8,24 +9,17 @@ import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverFacts;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
-import jnvdocker.protocol.ExitCode;
-import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.function.Function;
 
 @Command(
@@ -35,16 +29,11 @@ import java.util.function.Function;
             "Nothing is pulled. A FILE is the output of docker save, or a tar with an OCI image"
                     + " layout, plain or compressed with gzip or zstd; it is read with your rights."
         })
-final class GpuNeedsCommand implements Callable<Integer> {
-    private static final int NOT_MET = 1;
-
+final class GpuNeedsCommand extends ShowCommand {
     private final Host host;
     private final CudaVersions cuda;
     private final ImageSource images;
     private final Function<Gpu, Optional<GpuFacts>> known;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
 
     @Parameters(
             paramLabel = "IMAGE|FILE",
@@ -61,9 +50,6 @@ final class GpuNeedsCommand implements Callable<Integer> {
             description = "Choose one of several images in a FILE.")
     private String image;
 
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
-
     /**
      * @param known what NVML has reported about a GPU
      */
@@ -73,35 +59,27 @@ final class GpuNeedsCommand implements Callable<Integer> {
             ImageSource images,
             Function<Gpu, Optional<GpuFacts>> known,
             Screen screen) {
+        super(screen);
         this.host = host;
         this.cuda = cuda;
         this.images = images;
         this.known = known;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
-        NeedsReport report = report(find());
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(Json.text(report.json()));
-        } else {
-            report.lines(screen).forEach(out::println);
-        }
-        return report.isMet() ? ExitCode.OK.code() : NOT_MET;
+    protected NeedsReport show() throws IOException, RefusedException {
+        return report(find());
     }
 
     private ImageSource.Found find() throws IOException, RefusedException {
         if (source.isEmpty()) {
-            throw new ParameterException(spec.commandLine(), "the image's name is empty");
+            throw usage("the image's name is empty");
         }
         if (ImageSource.isFile(source)) {
             return images.archive(source, Optional.ofNullable(image));
         }
         if (image != null) {
-            throw new ParameterException(
-                    spec.commandLine(),
+            throw usage(
                     "--image needs an archive FILE; " + Quote.quoted(source) + " is an image name");
         }
         return images.image(source);

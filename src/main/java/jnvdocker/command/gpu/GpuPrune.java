@@ -2,24 +2,22 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.claim.Pruned;
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.ShowCommand;
+import jnvdocker.claim.Pruned;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
-import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "prune",
@@ -28,11 +26,9 @@ import java.util.concurrent.Callable;
                     + " whose containers are gone (root only).",
             "Print what is kept, and why."
         })
-final class GpuPrune implements Callable<Integer> {
+final class GpuPrune extends ShowCommand {
     private final Prune prune;
     private final ClientRequest request;
-
-    @Spec private CommandSpec spec;
 
     @Option(names = "--dry-run", description = "Print what would be removed, and remove nothing.")
     private boolean dry;
@@ -44,63 +40,68 @@ final class GpuPrune implements Callable<Integer> {
                             + " queried: containers that still have them can no longer be started.")
     private boolean otherEngines;
 
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
-
     GpuPrune(Prune prune, ClientRequest request) {
+        super(Screen.of(request));
         this.prune = prune;
         this.request = request;
     }
 
     @Override
-    public Integer call() throws RefusedException {
+    protected Shown show() throws RefusedException {
         Caller.refuseUnlessRoot(request, "prune volumes");
-        List<Pruned> done = prune.run(dry, otherEngines);
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(Json.text(document(done)));
-        } else {
-            lines(done).forEach(out::println);
+        return new Report(dry, prune.run(dry, otherEngines));
+    }
+
+    private record Report(boolean dry, List<Pruned> done) implements Shown {
+        @Override
+        public Object document() {
+            return new Document(
+                    dry,
+                    freed(),
+                    done.stream()
+                            .map(it ->
+                                    new Volume(
+                                            it.volume(),
+                                            action(it).replace(' ', '_'),
+                                            it.removed() ? it.freed() : null,
+                                            it.why()))
+                            .toList());
         }
-        return ExitCode.OK.code();
-    }
 
-    private List<String> lines(List<Pruned> done) {
-        TextTable table =
-                new TextTable(
-                        Column.of("VOLUME"),
-                        Column.of("DONE"),
-                        Column.of("FREED"),
-                        Column.note("WHY"));
-        for (Pruned volume : done) {
-            table.row(
-                    volume.volume(),
-                    action(volume),
-                    volume.removed() ? bytes(volume.freed()) : "-",
-                    volume.why());
+        /** The last row is the sum. */
+        @Override
+        public List<String> lines(Screen screen) {
+            List<Row> rows = new ArrayList<>();
+            for (Pruned it : done) {
+                String freed = it.removed() ? bytes(it.freed()) : "-";
+                rows.add(new Row(it.volume(), action(it), freed, it.why()));
+            }
+            long removed = done.stream().filter(Pruned::removed).count();
+            rows.add(new Row(removed + " of " + done.size(), goes(), bytes(freed()), ""));
+            return new TextTable<>(COLUMNS).lines(rows, screen);
         }
-        table.row(
-                removed(done) + " of " + done.size(),
-                dry ? "would go" : "removed",
-                bytes(freed(done)),
-                "");
-        return table.lines(Screen.of(request));
-    }
 
-    private String action(Pruned volume) {
-        if (!volume.removed()) {
-            return "kept";
+        private String action(Pruned volume) {
+            return volume.removed() ? goes() : "kept";
         }
-        return dry ? "would go" : "removed";
+
+        private String goes() {
+            return dry ? "would go" : "removed";
+        }
+
+        private long freed() {
+            return done.stream().mapToLong(Pruned::freed).sum();
+        }
     }
 
-    private static long removed(List<Pruned> done) {
-        return done.stream().filter(Pruned::removed).count();
-    }
+    private record Row(String volume, String done, String freed, String why) {}
 
-    private static long freed(List<Pruned> done) {
-        return done.stream().mapToLong(Pruned::freed).sum();
-    }
+    private static final List<Column<Row>> COLUMNS =
+            List.of(
+                    Column.of("VOLUME", Row::volume),
+                    Column.of("DONE", Row::done),
+                    Column.of("FREED", Row::freed),
+                    Column.note("WHY", Row::why));
 
     private static String bytes(long bytes) {
         return String.format(Locale.ROOT, "%,d", bytes);
@@ -109,18 +110,4 @@ final class GpuPrune implements Callable<Integer> {
     private record Document(boolean dryRun, long freedBytes, List<Volume> volumes) {}
 
     private record Volume(String volume, String action, Long freedBytes, String why) {}
-
-    private Document document(List<Pruned> done) {
-        return new Document(
-                dry,
-                freed(done),
-                done.stream()
-                        .map(volume ->
-                                new Volume(
-                                        volume.volume(),
-                                        action(volume).replace(' ', '_'),
-                                        volume.removed() ? volume.freed() : null,
-                                        volume.why()))
-                        .toList());
-    }
 }

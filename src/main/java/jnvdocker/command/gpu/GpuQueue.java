@@ -3,23 +3,17 @@ package jnvdocker.command.gpu;
 import jnvdocker.core.Leases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.MemorySize;
 import jnvdocker.screen.Column;
+import jnvdocker.screen.Listing;
 import jnvdocker.screen.Screen;
-import jnvdocker.screen.TextTable;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -35,71 +29,58 @@ import java.util.stream.Stream;
             "PID is the waiting process. While a client cannot be served, no free GPU is kept for"
                     + " it; NOTE says why."
         })
-final class GpuQueue implements Callable<Integer> {
+final class GpuQueue extends WatchedCommand {
     private final Leases leases;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
-
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
-
-    @Mixin private final Watch watch = new Watch();
 
     GpuQueue(Leases leases, Screen screen) {
+        super(screen);
         this.leases = leases;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() {
-        List<Leases.Waiter> waiting = leases.waiting();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(watch.json(entries(waiting)));
-        } else {
-            lines(waiting, Instant.now(), screen).forEach(out::println);
-        }
-        return ExitCode.OK.code();
+    protected Listing<Placed> show() {
+        return listing(leases.waiting(), Instant.now());
     }
 
-    static List<String> lines(List<Leases.Waiter> waiting, Instant now, Screen screen) {
-        if (waiting.isEmpty()) {
-            return List.of("nobody waits for GPUs");
+    /** A waiting client, and its place in the queue. */
+    record Placed(int place, Leases.Waiter waiter) {
+        private Ticket ticket() {
+            return waiter.ticket();
         }
-        TextTable table =
-                new TextTable(
-                        Column.of("PLACE"),
-                        Column.of("USER"),
-                        new Column("REQUEST", Column.Cut.NEXT),
-                        new Column("FOR", Column.Cut.LAST),
-                        Column.of("SINCE"),
-                        Column.of("AGE"),
-                        Column.of("PID"),
-                        Column.note("NOTE"));
-        int place = 0;
-        for (Leases.Waiter waiter : waiting) {
-            Ticket ticket = waiter.ticket();
-            table.row(
-                    ++place,
-                    Quote.shown(ticket.owner().name()),
-                    Quote.shown(LeaseText.requested(ticket.request())),
-                    LeaseText.purpose(ticket),
-                    LeaseText.time(ticket.since()),
-                    Span.between(ticket.since(), now),
-                    ticket.client().pid(),
-                    note(waiter));
+
+        private String note() {
+            int priority = ticket().priority();
+            return Stream.of(
+                            Optional.of("priority " + priority).filter(_ -> priority != 0),
+                            waiter.obstacle().map(why -> "others are served first: " + why))
+                    .flatMap(Optional::stream)
+                    .collect(Collectors.joining("; "));
         }
-        return table.lines(screen);
     }
 
-    private static String note(Leases.Waiter waiter) {
-        int priority = waiter.ticket().priority();
-        return Stream.of(
-                        Optional.of("priority " + priority).filter(_ -> priority != 0),
-                        waiter.obstacle().map(why -> "others are served first: " + why))
-                .flatMap(Optional::stream)
-                .collect(Collectors.joining("; "));
+    static Listing<Placed> listing(List<Leases.Waiter> waiting, Instant now) {
+        return new Listing<>(
+                placed(waiting),
+                List.of(
+                        Column.of("PLACE", Placed::place),
+                        Column.of("USER", it -> Quote.shown(it.ticket().owner().name())),
+                        new Column<>(
+                                "REQUEST",
+                                Column.Cut.NEXT,
+                                it -> Quote.shown(LeaseText.requested(it.ticket().request()))),
+                        new Column<>("FOR", Column.Cut.LAST, it -> LeaseText.purpose(it.ticket())),
+                        Column.of("SINCE", it -> LeaseText.time(it.ticket().since())),
+                        Column.of("AGE", it -> Span.between(it.ticket().since(), now)),
+                        Column.of("PID", it -> it.ticket().client().pid()),
+                        Column.note("NOTE", Placed::note)),
+                () -> entries(waiting),
+                "nobody waits for GPUs");
+    }
+
+    private static List<Placed> placed(List<Leases.Waiter> waiting) {
+        return IntStream.range(0, waiting.size())
+                .mapToObj(i -> new Placed(i + 1, waiting.get(i)))
+                .toList();
     }
 
     /** A waiting client, as {@code --json} prints it. */
@@ -121,14 +102,14 @@ final class GpuQueue implements Callable<Integer> {
             String obstacle,
             int priority) {
 
-        private static Entry of(int place, Leases.Waiter waiter) {
-            Ticket ticket = waiter.ticket();
+        private static Entry of(Placed placed) {
+            Ticket ticket = placed.ticket();
             GpuRequest request = ticket.request();
             GpuFilter filter =
                     request instanceof GpuRequest.Count(_, GpuFilter its) ? its : GpuFilter.ANY;
             Purpose purpose = Purpose.of(ticket.origin());
             return new Entry(
-                    place,
+                    placed.place(),
                     ticket.owner().name(),
                     HolderJson.uid(ticket.owner()).orElse(null),
                     LeaseText.requested(request),
@@ -142,14 +123,11 @@ final class GpuQueue implements Callable<Integer> {
                     purpose.task().orElse(null),
                     ticket.since().toString(),
                     ticket.client().pid(),
-                    waiter.obstacle().orElse(null),
-                    ticket.priority());
+                    placed.waiter().obstacle().orElse(null));
         }
     }
 
     static List<Entry> entries(List<Leases.Waiter> waiting) {
-        return IntStream.range(0, waiting.size())
-                .mapToObj(i -> Entry.of(i + 1, waiting.get(i)))
-                .toList();
+        return placed(waiting).stream().map(Entry::of).toList();
     }
 }

@@ -2,35 +2,39 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.core.Leases;
 import jnvdocker.core.Leases.GpuProcess;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+
+import jnvdocker.core.Leases;
+import jnvdocker.core.Leases.GpuProcess;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.Callable;
 import java.util.function.Function;
 
 @Command(
@@ -41,30 +45,20 @@ import java.util.function.Function;
             "UTIL and MEM of a process are the driver's figures for it; AGE is how long it has been"
                     + " running. Without a terminal, and without --watch, print once."
         })
-final class GpuTop implements Callable<Integer>, Watch.Repeated {
+final class GpuTop extends WatchedCommand implements Watch.Repeated {
     static final String NAME = "top";
     static final String ALIAS = "usage";
 
     private static final Duration USUAL = Duration.ofSeconds(2);
 
     private final GpuView view;
-    private final Leases leases;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
-
-    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
-    private boolean json;
 
     @Option(names = "--no-stream", description = "Print once, even on a terminal.")
     private boolean once;
 
-    @Mixin private final Watch watch = new Watch();
-
     GpuTop(GpuView view, Screen screen) {
+        super(screen);
         this.view = view;
-        this.leases = view.leases();
-        this.screen = screen;
     }
 
     @Override
@@ -72,28 +66,56 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
         if (once) {
             return Optional.empty();
         }
-        return watch.interval()
-                .or(() -> screen.isTerminal() && !json ? Optional.of(USUAL) : Optional.empty());
+        return super.interval()
+                .or(() ->
+                        screen().isTerminal() && !isJson() ? Optional.of(USUAL) : Optional.empty());
     }
 
     @Override
-    public Integer call() throws IOException {
-        Leases.Activity activity = leases.activity(view.gpus());
+    protected Shown show() throws IOException {
+        Leases.Activity activity = view.leases().activity(view.gpus());
         GpuNotes notes = view.notes();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(watch.json(TopJson.of(activity, notes)));
-        } else {
-            Shares shares = new Shares(activity.processes(), it -> memory(it, notes));
-            List<GpuStatus> gpus =
-                    notes.on(activity.gpus()).stream().map(shares::noteExcess).toList();
-            GpuLs.table(gpus, leases.tenures(GpuLs.held(gpus)), notes, shares::text)
-                    .lines(screen)
-                    .forEach(out::println);
-            out.println();
-            lines(activity.processes(), notes, screen).forEach(out::println);
+        List<GpuStatus> gpus = notes.on(activity.gpus());
+        Map<Long, Tenure> tenures = view.leases().tenures(GpuLs.held(gpus));
+        return new Activity(gpus, activity.processes(), tenures, notes);
+    }
+
+    /** The GPUs, and the processes that have them open. */
+    private record Activity(
+            List<GpuStatus> gpus,
+            List<GpuProcess> processes,
+            Map<Long, Tenure> tenures,
+            GpuNotes notes)
+            implements Shown {
+        @Override
+        public Object document() {
+            return gpus.stream().map(this::json).toList();
         }
-        return ExitCode.OK.code();
+
+        private Used json(GpuStatus gpu) {
+            List<ProcessJson> its =
+                    processes.stream()
+                            .filter(it -> it.use().gpu().equals(gpu.gpu()))
+                            .map(it -> ProcessJson.of(it, notes))
+                            .toList();
+            return new Used(GpuJson.of(gpu, notes), its);
+        }
+
+        @Override
+        public List<String> lines(Screen screen) {
+            Shares shares = new Shares(processes, it -> memory(it, notes));
+            List<String> lines =
+                    new ArrayList<>(
+                            GpuLs.table(
+                                    gpus.stream().map(shares::noteExcess).toList(),
+                                    tenures,
+                                    notes,
+                                    shares::text,
+                                    screen));
+            lines.add("");
+            lines.addAll(GpuTop.lines(processes, notes, screen));
+            return lines;
+        }
     }
 
     private static OptionalLong memory(GpuProcess process, GpuNotes notes) {
@@ -140,37 +162,37 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
         }
     }
 
-    static List<String> lines(List<GpuProcess> processes, GpuNotes notes, Screen screen) {
-        if (processes.isEmpty()) {
-            return List.of("no process uses a GPU");
-        }
-        TextTable table =
-                new TextTable(
-                        Column.of("GPU"),
-                        Column.of("PID"),
-                        Column.of("USER"),
-                        new Column("CONTAINER", Column.Cut.LAST),
-                        new Column("COMMAND", Column.Cut.NEXT),
-                        Column.of("UTIL"),
-                        Column.of("MEM"),
-                        Column.of("AGE"));
+    private static List<String> lines(List<GpuProcess> processes, GpuNotes notes, Screen screen) {
+        List<Column<GpuProcess>> columns =
+                List.of(
+                        Column.of("GPU", it -> it.use().gpu().number()),
+                        Column.of("PID", it -> user(it).id().pid()),
+                        Column.of(
+                                "USER",
+                                it ->
+                                        it.lease()
+                                                .map(Holding::user)
+                                                .orElseGet(() -> Holding.user(it.use()))),
+                        new Column<>(
+                                "CONTAINER",
+                                Column.Cut.LAST,
+                                it ->
+                                        it.lease()
+                                                .map(Holding::container)
+                                                .orElseGet(() -> container(it.use()))),
+                        new Column<>(
+                                "COMMAND", Column.Cut.NEXT, it -> Quote.shown(user(it).name())),
+                        Column.of("UTIL", it -> FigureText.utilization(notes.process(it))),
+                        Column.of("MEM", it -> FigureText.memory(notes.process(it))),
+                        Column.of("AGE", it -> Span.between(since(user(it).id()), Instant.now())));
         Comparator<GpuProcess> byGpu = Comparator.comparing(it -> it.use().gpu(), Gpu.ORDER);
-        for (GpuProcess process : processes.stream().sorted(byGpu).toList()) {
-            GpuUse.User user = process.use().process().orElseThrow();
-            Optional<GpuFigures.GpuProcess> figures = notes.process(process);
-            table.row(
-                    process.use().gpu().number(),
-                    user.id().pid(),
-                    process.lease().map(Holding::user).orElseGet(() -> Holding.user(process.use())),
-                    process.lease()
-                            .map(Holding::container)
-                            .orElseGet(() -> container(process.use())),
-                    Quote.shown(user.name()),
-                    FigureText.utilization(figures),
-                    FigureText.memory(figures),
-                    Span.between(since(user.id()), Instant.now()));
-        }
-        return table.lines(screen);
+        return processes.isEmpty()
+                ? List.of("no process uses a GPU")
+                : new TextTable<>(columns).lines(processes.stream().sorted(byGpu).toList(), screen);
+    }
+
+    private static GpuUse.User user(GpuProcess process) {
+        return process.use().process().orElseThrow();
     }
 
     private static String container(GpuUse use) {
@@ -179,5 +201,42 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
 
     static Instant since(ProcessId process) {
         return process.since(Instant.now().minus(Posix.timeSinceBoot()));
+    }
+
+    /** A GPU and the processes that have it open, as {@code --json} prints them. */
+    private record Used(@JsonUnwrapped GpuJson gpu, List<ProcessJson> processes) {}
+
+    /** In percent and bytes; null for what the driver does not report. */
+    private record ProcessJson(
+            int pid,
+            String command,
+            String user,
+            Long uid,
+            Long lease,
+            String containerId,
+            String containerName,
+            Integer utilization,
+            Long memory,
+            String since) {
+
+        private static ProcessJson of(GpuProcess process, GpuNotes notes) {
+            GpuUse.User user = GpuTop.user(process);
+            Optional<GpuFigures.GpuProcess> figures = notes.process(process);
+            HolderJson holder =
+                    process.lease()
+                            .map(HolderJson::of)
+                            .orElseGet(() -> HolderJson.of(process.use()));
+            return new ProcessJson(
+                    user.id().pid(),
+                    user.name(),
+                    holder.user(),
+                    holder.uid(),
+                    process.lease().map(Lease::id).orElse(null),
+                    holder.containerId(),
+                    holder.containerName(),
+                    figures.map(it -> GpuJson.boxed(it.utilization())).orElse(null),
+                    figures.map(it -> GpuJson.boxed(it.memory())).orElse(null),
+                    GpuTop.since(user.id()).truncatedTo(ChronoUnit.SECONDS).toString());
+        }
     }
 }

@@ -2,30 +2,28 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.gpu.ConnectionWord.Shown;
 import jnvdocker.core.Leases;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+
 import jnvdocker.host.Gpu;
 import jnvdocker.host.PciPlace;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuPair;
 import jnvdocker.nvml.Topology;
-import jnvdocker.protocol.ExitCode;
-import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "topology",
@@ -34,22 +32,12 @@ import java.util.concurrent.Callable;
             "A number of GPUs (--gpus 2) gets the best connected ones that are free. CPUS and NUMA"
                     + " are the processors and the memory that are nearest to a GPU."
         })
-final class GpuTopology implements Callable<Integer> {
+final class GpuTopology extends WatchedCommand {
     private final GpuView view;
-    private final Leases leases;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
-
-    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
-    private boolean json;
-
-    @Mixin private final Watch watch = new Watch();
 
     GpuTopology(GpuView view, Screen screen) {
+        super(screen);
         this.view = view;
-        this.leases = view.leases();
-        this.screen = screen;
     }
 
     /** A GPU, its holder, and the nearest processors. */
@@ -60,84 +48,111 @@ final class GpuTopology implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException {
-        List<Gpu> gpus = view.gpus();
+    protected Shown show() throws IOException {
         List<Member> members =
-                leases.status(gpus).stream()
+                view.status().stream()
                         .filter(status -> status.state() != GpuStatus.State.MISSING)
                         .map(status ->
                                 new Member(
                                         status,
                                         PciPlace.of(view.host(), status.gpu().pciAddress())))
                         .toList();
-        Map<GpuPair, Topology> known = view.topologies().get();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(watch.json(TopologyJson.of(members, known)));
-        } else {
-            lines(members, known, screen).forEach(out::println);
-        }
-        return ExitCode.OK.code();
+        return new Connections(members, view.topologies().get());
     }
 
-    static List<String> lines(List<Member> members, Map<GpuPair, Topology> known, Screen screen) {
-        boolean isKnown = members.size() < 2 || !known.isEmpty();
-        List<List<Shown>> matrix =
-                members.stream()
-                        .map(member -> isKnown ? row(member, members, known) : List.<Shown>of())
-                        .toList();
-        List<String> lines = new ArrayList<>(table(members, matrix).lines(screen));
-        lines.add("");
-        if (isKnown) {
-            matrix.stream()
-                    .flatMap(List::stream)
-                    .map(Shown::word)
+    /** The GPUs, and what NVML reports of each pair. */
+    record Connections(List<Member> members, Map<GpuPair, Topology> known) implements Shown {
+        @Override
+        public List<GpuConnections> document() {
+            return members.stream().map(this::json).toList();
+        }
+
+        @Override
+        public List<String> lines(Screen screen) {
+            boolean isKnown = members.size() < 2 || !known.isEmpty();
+            List<Member> others = isKnown ? members : List.of();
+            List<Column<Member>> columns = new ArrayList<>();
+            columns.add(Column.of("GPU", it -> it.status().gpu().number()));
+            for (Member other : others) {
+                columns.add(Column.of(other.status().gpu().number(), it -> between(it, other)));
+            }
+            columns.addAll(PLACE_AND_HOLDER);
+            List<String> lines = new ArrayList<>(new TextTable<>(columns).lines(members, screen));
+            lines.add("");
+            if (!isKnown) {
+                lines.add("NVML does not report how the GPUs are connected");
+            }
+            others.stream()
+                    .flatMap(it -> others.stream().map(other -> between(it, other).word()))
                     .distinct()
                     .sorted()
                     .forEach(word -> lines.add(word.legend()));
-        } else {
-            lines.add("NVML does not report how the GPUs are connected");
+            return lines;
         }
-        return lines;
+
+        private ConnectionWord.Shown between(Member one, Member other) {
+            return ConnectionWord.between(one.address(), other.address(), known);
+        }
+
+        private GpuConnections json(Member member) {
+            GpuStatus status = member.status();
+            Gpu gpu = status.gpu();
+            return new GpuConnections(
+                    gpu.index(),
+                    gpu.isIdentified() ? gpu.uuid() : null,
+                    gpu.isIdentified() ? gpu.model() : null,
+                    gpu.pciAddress(),
+                    GpuJson.word(status.state()),
+                    status.lease().map(Lease::id).orElse(null),
+                    GpuJson.holder(status),
+                    GpuJson.boxed(member.place().numaNode()),
+                    member.place().cpus().orElse(null),
+                    members.stream()
+                            .filter(other -> !other.address().equals(member.address()))
+                            .map(other -> connection(member, other))
+                            .toList());
+        }
+
+        private Connection connection(Member member, Member other) {
+            Optional<Topology> topology =
+                    Optional.ofNullable(known.get(new GpuPair(member.address(), other.address())));
+            return new Connection(
+                    other.status().gpu().index(),
+                    other.address(),
+                    topology.map(Topology::links).orElse(null),
+                    topology.map(Topology::ancestor)
+                            .filter(it -> it != Topology.Ancestor.UNKNOWN)
+                            .map(it -> it.name().toLowerCase(Locale.ROOT))
+                            .orElse(null));
+        }
     }
 
-    private static List<Shown> row(
-            Member member, List<Member> members, Map<GpuPair, Topology> known) {
-        return members.stream()
-                .map(other -> ConnectionWord.between(member.address(), other.address(), known))
-                .toList();
+    private static final List<Column<Member>> PLACE_AND_HOLDER =
+            List.of(
+                    Column.of("CPUS", it -> it.place().cpus().orElse("-")),
+                    Column.of("NUMA", it -> numaNode(it.place())),
+                    Column.state(it -> it.status().state().toString()),
+                    Column.of("USER", it -> GpuLs.user(it.status())),
+                    new Column<>("CONTAINER", Column.Cut.LAST, it -> GpuLs.container(it.status())));
+
+    private static String numaNode(PciPlace place) {
+        OptionalInt node = place.numaNode();
+        return node.isPresent() ? String.valueOf(node.getAsInt()) : "-";
     }
 
-    /**
-     * @param matrix a row for each GPU, all of the same length
-     */
-    private static TextTable table(List<Member> members, List<List<Shown>> matrix) {
-        List<Column> columns = new ArrayList<>(List.of(Column.of("GPU")));
-        if (!matrix.isEmpty() && !matrix.getFirst().isEmpty()) {
-            members.forEach(it -> columns.add(Column.of(it.status().gpu().number())));
-        }
-        columns.addAll(
-                List.of(
-                        Column.of("CPUS"),
-                        Column.of("NUMA"),
-                        Column.of("STATE"),
-                        Column.of("USER"),
-                        new Column("CONTAINER", Column.Cut.LAST)));
-        TextTable table = new TextTable(columns.toArray(Column[]::new));
-        for (int i = 0; i < members.size(); i++) {
-            GpuStatus status = members.get(i).status();
-            PciPlace place = members.get(i).place();
-            String state = status.state().toString();
-            OptionalInt node = place.numaNode();
-            List<Object> cells = new ArrayList<>(List.of(status.gpu().number()));
-            cells.addAll(matrix.get(i));
-            cells.add(place.cpus().orElse("-"));
-            cells.add(node.isPresent() ? node.getAsInt() : "-");
-            cells.add(new TextTable.Cell(state, Colour.ofState(state)));
-            cells.add(GpuLs.user(status));
-            cells.add(GpuLs.container(status));
-            table.row(cells.toArray());
-        }
-        return table;
-    }
+    /** A GPU and how it is connected to the others, as {@code --json} prints them. */
+    record GpuConnections(
+            int index,
+            String uuid,
+            String model,
+            String pciAddress,
+            String state,
+            Long lease,
+            @JsonUnwrapped HolderJson holder,
+            Integer numaNode,
+            String cpus,
+            List<Connection> connections) {}
+
+    /** To another GPU; null for what NVML does not report. */
+    record Connection(int index, String pciAddress, Integer nvlinks, String nearest) {}
 }

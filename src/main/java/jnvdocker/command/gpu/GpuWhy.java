@@ -4,6 +4,9 @@ import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.core.Leases;
 import jnvdocker.core.WithheldGpus;
+import jnvdocker.command.caller.ShowCommand;
+import jnvdocker.core.Leases;
+import jnvdocker.core.WithheldGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -14,28 +17,22 @@ import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Share;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.MemorySize;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.function.Predicate;
 
 @Command(
@@ -44,7 +41,7 @@ import java.util.function.Predicate;
             "Explain why a GPU is free or not, who had it before, and what to do.",
             "Of a container: explain its GPUs, or why it has none."
         })
-final class GpuWhy implements Callable<Integer> {
+final class GpuWhy extends ShowCommand {
     private static final int PAST = 5;
 
     /** How many of the latest leases are searched for those of a container. */
@@ -53,9 +50,6 @@ final class GpuWhy implements Callable<Integer> {
     private final GpuView view;
     private final Leases leases;
     private final Predicate<Owner> mayEnd;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
 
     @Parameters(
             paramLabel = "GPU|CONTAINER",
@@ -66,56 +60,73 @@ final class GpuWhy implements Callable<Integer> {
             })
     private String id;
 
-    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
-    private boolean json;
-
     /**
      * @param mayEnd whether the reader may end the uses of an owner
      */
     GpuWhy(GpuView view, Predicate<Owner> mayEnd, Screen screen) {
+        super(screen);
         this.mayEnd = mayEnd;
         this.view = view;
         this.leases = view.leases();
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    protected Shown show() throws IOException, RefusedException {
         List<GpuStatus> all = view.status();
-        if (GpuResolver.ids(id).stream().allMatch(GpuResolver::isId)) {
-            explain(find(all));
-        } else {
-            explainContainer(all);
-        }
-        return ExitCode.OK.code();
+        return GpuResolver.ids(id).stream().allMatch(GpuResolver::isId)
+                ? explain(find(all))
+                : explainContainer(all);
     }
 
-    private void explain(List<GpuStatus> gpus) throws IOException {
-        PrintWriter out = spec.commandLine().getOut();
-        if (json && gpus.size() > 1) {
-            throw new ParameterException(
-                    spec.commandLine(), "--json explains one GPU, and " + id + " names several");
+    /** What is known of a GPU. */
+    private record Known(GpuStatus status, List<String> sentences, List<Lease> past) {}
+
+    /** Explanations, one below the other; a document explains the first. */
+    private record Explained(List<Known> gpus, GpuNotes notes, Optional<String> remark)
+            implements Shown {
+        @Override
+        public Object document() {
+            return GpuWhy.document(gpus.getFirst(), notes);
+        }
+
+        @Override
+        public List<String> lines(Screen screen) {
+            List<String> lines = new ArrayList<>();
+            for (Known gpu : gpus) {
+                lines.addAll(lines.isEmpty() ? List.of() : List.of(""));
+                lines.addAll(gpu.sentences());
+                lines.addAll(table(gpu.past(), screen));
+            }
+            return lines;
+        }
+    }
+
+    private Shown explain(List<GpuStatus> gpus) throws IOException {
+        if (isJson() && gpus.size() > 1) {
+            throw usage("--json explains one GPU, and " + id + " names several");
         }
         GpuNotes notes = view.notes();
-        for (int i = 0; i < gpus.size(); i++) {
-            if (i > 0) {
-                out.println();
-            }
-            explain(gpus.get(i), notes, out);
+        List<Known> known = new ArrayList<>();
+        for (GpuStatus status : gpus) {
+            known.add(known(status, notes));
         }
+        return new Explained(known, notes, leases.unwrittenEnd());
     }
 
     /** Returns the document of the GPU with that UUID; empty when there is none. */
     Optional<String> document(String uuid) throws IOException {
         GpuNotes notes = view.notes();
-        Optional<GpuStatus> status =
-                view.status().stream().filter(it -> it.gpu().uuid().equals(uuid)).findFirst();
-        if (status.isEmpty()) {
-            return Optional.empty();
+        for (GpuStatus status : view.status()) {
+            if (status.gpu().uuid().equals(uuid)) {
+                return Optional.of(Json.text(document(known(status, notes), notes)));
+            }
         }
-        List<Lease> past = leases.pastOf(status.get().gpu(), PAST);
-        List<String> sentences = all(status.get(), past, notes);
-        return Optional.of(Json.text(document(status.get(), sentences, past, notes)));
+        return Optional.empty();
+    }
+
+    private Known known(GpuStatus status, GpuNotes notes) throws IOException {
+        List<Lease> past = leases.pastOf(status.gpu(), PAST);
+        return new Known(status, all(status, past, notes), past);
     }
 
     private List<String> all(GpuStatus status, List<Lease> past, GpuNotes notes)
@@ -128,58 +139,37 @@ final class GpuWhy implements Callable<Integer> {
         return sentences;
     }
 
-    private void explain(GpuStatus status, GpuNotes notes, PrintWriter out) throws IOException {
-        List<Lease> past = leases.pastOf(status.gpu(), PAST);
-        List<String> sentences = all(status, past, notes);
-        if (json) {
-            out.println(Json.text(document(status, sentences, past, notes)));
-            leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
-            return;
-        }
-        sentences.forEach(out::println);
-        leases.unwrittenEnd().ifPresent(out::println);
-        print(past, out);
-    }
-
-    private void print(List<Lease> past, PrintWriter out) throws IOException {
+    /** Returns an empty line and a table of leases that have ended; nothing without one. */
+    private static List<String> table(List<Lease> past, Screen screen) {
         if (past.isEmpty()) {
-            return;
+            return List.of();
         }
-        out.println();
-        LeaseTable.withEnds(Instant.now())
-                .print(
-                        visitor -> {
-                            for (Lease lease : past) {
-                                visitor.visit(lease);
-                            }
-                        },
-                        screen,
-                        out::println);
+        List<String> lines = new ArrayList<>(List.of(""));
+        List<LeaseRow> rows = past.stream().map(LeaseRow::past).toList();
+        lines.addAll(LeaseTable.withEnds(Instant.now()).lines(rows, screen));
+        return lines;
     }
 
     /** A container's GPUs have one explanation, which names all of them. */
-    private void explainContainer(List<GpuStatus> all) throws IOException, RefusedException {
+    private Shown explainContainer(List<GpuStatus> all) throws IOException, RefusedException {
         List<Lease> live = leases.live();
         if (!LiveClaim.meant(id, live).isEmpty()) {
             Lease lease = LiveClaim.find(id, live);
-            explain(
+            return explain(
                     all.stream()
                             .filter(it -> lease.excludes(ClaimedGpu.of(it.gpu())))
                             .limit(1)
                             .map(it -> it.under(lease))
                             .toList());
-            return;
         }
         Optional<WithheldGpus.Withheld> withheld = leases.withheld().of(id);
-        if (!json && withheld.isPresent()) {
-            spec.commandLine()
-                    .getOut()
-                    .println(
+        if (!isJson() && withheld.isPresent()) {
+            return Shown.sentences(
+                    List.of(
                             "Container "
                                     + Quote.shown(withheld.get().name())
                                     + " runs without a GPU: "
-                                    + withheld.get().reason().message());
-            return;
+                                    + withheld.get().reason().message()));
         }
         List<Lease> past = new ArrayList<>();
         leases.past(SEARCHED)
@@ -192,28 +182,29 @@ final class GpuWhy implements Callable<Integer> {
                 leases.claimsWithVolume().stream()
                         .filter(it -> LiveClaim.isItsContainer(id, it))
                         .findFirst();
-        if (json || past.isEmpty() && claim.isEmpty()) {
+        if (isJson() || past.isEmpty() && claim.isEmpty()) {
             throw new RefusedException(
                     "no GPU, and no container that has "
-                            + (json ? "one now" : "had one")
+                            + (isJson() ? "one now" : "had one")
                             + ", is called "
                             + Quote.quoted(id),
                     "a container gets GPUs from 'jnvdocker run' or 'jnvdocker gpu remake'"
                             + " ('jnvdocker gpu ls' shows the GPUs)");
         }
-        PrintWriter out = spec.commandLine().getOut();
+        List<String> lines = new ArrayList<>();
         String name = claim.map(Claim::displayName).orElse(id);
-        out.println("Container " + Quote.shown(name) + " has no GPU now: it does not run.");
+        lines.add("Container " + Quote.shown(name) + " has no GPU now: it does not run.");
         if (claim.isPresent()) {
-            explainStart(claim.get(), all, out);
+            lines.addAll(start(claim.get(), all));
         }
-        print(past, out);
+        lines.addAll(table(past, screen()));
+        return Shown.sentences(lines);
     }
 
     /** A container that was given the nodes of its GPUs can be started with these alone. */
-    private void explainStart(Claim claim, List<GpuStatus> all, PrintWriter out)
-            throws IOException {
-        out.println(
+    private List<String> start(Claim claim, List<GpuStatus> all) throws IOException {
+        List<String> lines = new ArrayList<>();
+        lines.add(
                 "When it is started, it gets "
                         + Holding.gpus(claim)
                         + ", or is refused if another has "
@@ -221,12 +212,13 @@ final class GpuWhy implements Callable<Integer> {
         GpuNotes notes = view.notes();
         for (GpuStatus status : all) {
             if (claim.gpus().stream().anyMatch(it -> it.uuid().equals(status.gpu().uuid()))) {
-                out.println(sentences(status, List.of(), notes).getFirst());
+                lines.add(sentences(status, List.of(), notes).getFirst());
             }
         }
-        out.println(
+        lines.add(
                 "To make it again on other GPUs: jnvdocker gpu remake "
                         + Quote.shown(claim.displayName()));
+        return lines;
     }
 
     private static boolean isOf(RefusedStart refused, Gpu gpu) {
@@ -284,11 +276,10 @@ final class GpuWhy implements Callable<Integer> {
     private record Document(
             @JsonUnwrapped GpuJson gpu, String explanation, List<LeaseJson> pastLeases) {}
 
-    private Document document(
-            GpuStatus status, List<String> sentences, List<Lease> past, GpuNotes notes) {
+    private static Document document(Known gpu, GpuNotes notes) {
         return new Document(
-                GpuJson.of(notes.on(List.of(status)).getFirst(), notes),
-                String.join(" ", sentences),
-                past.stream().map(LeaseJson::past).toList());
+                GpuJson.of(notes.on(List.of(gpu.status())).getFirst(), notes),
+                String.join(" ", gpu.sentences()),
+                gpu.past().stream().map(LeaseJson::past).toList());
     }
 }

@@ -103,33 +103,24 @@ record HistoryReport(
             lines.addAll(missingHosts());
             return lines;
         }
-        TextTable table =
-                new TextTable(
-                        Column.of(by.name()),
-                        Column.of("GPU-HOURS"),
-                        Column.of("SHARE"),
-                        Column.of("IDLE"),
-                        Column.of("LEASES"),
-                        Column.of("CONTAINERS"),
-                        Column.of("NOW"),
-                        Column.of("LAST"));
-        for (GpuTime.Use use : users()) {
-            table.row(
-                    Quote.shown(use.owner().name()),
-                    hours(use.time()),
-                    percent(share(use.time())),
-                    percent(share(use.idle(), use.time())),
-                    use.leases(),
-                    use.containers(),
-                    use.held(),
-                    use.held() > 0 ? "now" : LeaseText.time(use.last()));
-        }
-        lines.addAll(table.lines(screen));
+        lines.addAll(new TextTable<>(columns()).lines(users(), screen));
         String idle =
                 idle().isZero() ? "" : ", " + percent(share(idle(), total())) + " of them idle,";
         lines.add(hours(total()) + " GPU-hours" + idle + " " + window());
         lines.addAll(missingHosts());
         return lines;
+    }
+
+    private List<Column<GpuTime.Use>> columns() {
+        return List.of(
+                Column.of(by.name(), it -> Quote.shown(it.owner().name())),
+                Column.of("GPU-HOURS", it -> hours(it.time())),
+                Column.of("SHARE", it -> percent(share(it.time()))),
+                Column.of("IDLE", it -> percent(share(it.idle(), it.time()))),
+                Column.of("LEASES", GpuTime.Use::leases),
+                Column.of("CONTAINERS", GpuTime.Use::containers),
+                Column.of("NOW", GpuTime.Use::held),
+                Column.of("LAST", it -> it.held() > 0 ? "now" : LeaseText.time(it.last())));
     }
 
     private List<String> missingHosts() {

@@ -47,13 +47,6 @@ record LeaseJson(
         }
     }
 
-    /**
-     * @param tenure of the lease's container
-     */
-    static LeaseJson live(Lease lease, GpuStatus.State state, Tenure tenure) {
-        return of(lease, GpuJson.word(state), Optional.of(tenure));
-    }
-
     /** Returns a lease of which the container's tenure is not known yet. */
     static LeaseJson begun(Lease lease, GpuStatus.State state) {
         return of(lease, GpuJson.word(state), Optional.empty());
@@ -90,16 +83,17 @@ record LeaseJson(
         };
     }
 
-    /** The live leases, then those that have ended, which may be many and are not kept. */
-    record All(List<LeaseJson> live, LeaseTable.Ended past) implements JsonSerializable {
+    static LeaseJson of(LeaseRow row) {
+        return of(row.lease(), row.state().map(GpuJson::word).orElse("ended"), row.tenure());
+    }
+
+    /** Leases that may be many and are not kept. */
+    record All(LeaseRows rows) implements JsonSerializable {
         @Override
         public void serialize(JsonGenerator json, SerializerProvider serializers)
                 throws IOException {
             json.writeStartArray();
-            for (LeaseJson lease : live) {
-                serializers.defaultSerializeValue(lease, json);
-            }
-            past.each(lease -> serializers.defaultSerializeValue(LeaseJson.past(lease), json));
+            rows.each(row -> serializers.defaultSerializeValue(LeaseJson.of(row), json));
             json.writeEndArray();
         }
 

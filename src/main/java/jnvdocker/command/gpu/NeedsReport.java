@@ -11,19 +11,22 @@ import jnvdocker.labels.Outcome;
 import jnvdocker.labels.RawNeeds;
 import jnvdocker.labels.Requirement;
 import jnvdocker.labels.Unchecked;
+import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 import jnvdocker.words.Quote;
 
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** The needs of an image, and whether this host meets them, for people and for programs. */
-final class NeedsReport {
+final class NeedsReport implements Shown {
     /** The maximum number of alternatives of a variable in a table; an image may have thousands. */
     private static final int ALTERNATIVES = 100;
 
@@ -110,12 +113,18 @@ final class NeedsReport {
         }
     }
 
+    @Override
+    public ExitCode exitCode() {
+        return isMet() ? ExitCode.OK : ExitCode.WRONG;
+    }
+
     /** Whether {@code jnvdocker run} would start it here, as far as its needs go. */
     boolean isMet() {
         return reasons.isEmpty();
     }
 
-    List<String> lines(Screen screen) {
+    @Override
+    public List<String> lines(Screen screen) {
         List<String> lines = new ArrayList<>();
         lines.add("Image:         " + name());
         lines.add("GPUs:          " + (gpus ? "yes (" + shown(requested.by()) + ")" : no()));
@@ -181,31 +190,37 @@ final class NeedsReport {
                 + facts.brand().map(brand -> ", brand " + Quote.shown(brand)).orElse("");
     }
 
+    private record Row(String variable, String alternative, String here) {}
+
+    private static final List<Column<Row>> COLUMNS =
+            List.of(
+                    Column.of("VARIABLE", Row::variable),
+                    new Column<>("ONE OF", Column.Cut.NEXT, Row::alternative),
+                    new Column<>("HERE", Column.Cut.NEXT, Row::here));
+
     private List<String> table(Screen screen) {
         if (requirements.isEmpty()) {
             return List.of();
         }
-        TextTable table =
-                new TextTable(
-                        Column.of("VARIABLE"),
-                        new Column("ONE OF", Column.Cut.NEXT),
-                        new Column("HERE", Column.Cut.NEXT));
+        List<Row> rows = new ArrayList<>();
         for (NamedRequirement named : requirements) {
             String variable = Quote.shown(named.name());
             List<Alternative> all = named.requirement().alternatives();
             for (Alternative alternative : all.subList(0, Math.min(all.size(), ALTERNATIVES))) {
-                table.row(
-                        variable,
-                        Quote.shown(alternative.whole()),
-                        here(alternative, named.requirement()));
+                rows.add(
+                        new Row(
+                                variable,
+                                Quote.shown(alternative.whole()),
+                                here(alternative, named.requirement())));
                 variable = "";
             }
             if (all.size() > ALTERNATIVES) {
-                table.row("", "and " + (all.size() - ALTERNATIVES) + " more", "--json has them");
+                String more = "and " + (all.size() - ALTERNATIVES) + " more";
+                rows.add(new Row("", more, "--json has them"));
             }
         }
         List<String> lines = new ArrayList<>(List.of(""));
-        lines.addAll(table.lines(screen));
+        lines.addAll(new TextTable<>(COLUMNS).lines(rows, screen));
         return lines;
     }
 
@@ -237,8 +252,9 @@ final class NeedsReport {
                 .orElse(", if CUDA libraries of the image's own come first");
     }
 
-    NeedsJson json() {
-        return new NeedsJson(
+    @Override
+    public Document document() {
+        return new Document(
                 image.name(),
                 image.file().orElse(null),
                 image.platform().map(Object::toString).orElse(null),
@@ -247,12 +263,60 @@ final class NeedsReport {
                 requested.cuda().orElse(null),
                 requested.capabilities().orElse(null),
                 checkDisabled,
-                requirements.stream().map(named -> NeedsJson.Variable.of(named, driver)).toList(),
+                requirements.stream().map(named -> Variable.of(named, driver)).toList(),
                 driver.map(facts -> facts.driver().text()).orElse(null),
                 driver.flatMap(DriverFacts::cuda).map(CudaVersion::toString).orElse(null),
                 driver.flatMap(DriverFacts::compat).orElse(null),
                 isMet(),
                 reasons,
                 unchecked);
+    }
+
+    /** The needs as {@code --json} prints them. */
+    record Document(
+            String image,
+            String file,
+            String platform,
+            boolean gpus,
+            List<String> askedBy,
+            String cudaLabel,
+            String driverCapabilities,
+            boolean requireDisabled,
+            List<Variable> requirements,
+            String driver,
+            String driverCuda,
+            Boolean compatFirst,
+            boolean met,
+            List<String> reasons,
+            List<String> unchecked) {}
+
+    /** A variable; one of its alternatives must be met. */
+    record Variable(String variable, Boolean met, List<Conditions> alternatives) {
+        static Variable of(NamedRequirement named, Optional<DriverFacts> driver) {
+            return new Variable(
+                    named.name(),
+                    driver.map(named.requirement()::isMetBy).orElse(null),
+                    named.requirement().alternatives().stream()
+                            .map(alternative -> Conditions.of(alternative, driver))
+                            .toList());
+        }
+    }
+
+    /** An alternative; all of its conditions must be met. */
+    record Conditions(String conditions, String outcome, String unmet, String values) {
+        static Conditions of(Alternative alternative, Optional<DriverFacts> driver) {
+            return new Conditions(
+                    alternative.whole(),
+                    driver.map(facts -> word(alternative.test(facts))).orElse(null),
+                    driver.map(facts -> alternative.only(Outcome.UNMET, facts))
+                            .filter(unmet -> !unmet.conditions().isEmpty())
+                            .map(Alternative::whole)
+                            .orElse(null),
+                    driver.map(alternative::values).orElse(null));
+        }
+    }
+
+    private static String word(Outcome outcome) {
+        return outcome.name().toLowerCase(Locale.ROOT);
     }
 }

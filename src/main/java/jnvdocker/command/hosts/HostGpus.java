@@ -2,14 +2,16 @@ package jnvdocker.command.hosts;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-import jnvdocker.screen.Colour;
+import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 import jnvdocker.words.Span;
 
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -19,8 +21,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
-/** The GPUs of several hosts, as {@code gpu ls --on} shows them. */
-public final class HostGpus {
+/**
+ * The GPUs of several hosts, as {@code gpu ls --on} shows them.
+ *
+ * @param isRepeated whether a host that has not answered may still answer
+ */
+public record HostGpus(List<HostAnswer> answers, Instant now, boolean isRepeated) implements Shown {
     /** The command whose answers these are. */
     public static final String COMMAND = "jnvdocker gpu ls --json";
 
@@ -31,8 +37,6 @@ public final class HostGpus {
     private static final String NONE = "-";
     private static final Pattern WORD = Pattern.compile("[a-z]+");
 
-    private HostGpus() {}
-
     /**
      * A host, as {@code --json} prints it.
      *
@@ -42,7 +46,8 @@ public final class HostGpus {
     public record Document(String host, String error, List<JsonNode> gpus) {}
 
     /** Returns one element for each host, with its GPUs as {@code gpu ls --json} has them. */
-    public static List<Document> documents(List<HostAnswer> answers) {
+    @Override
+    public List<Document> document() {
         return answers.stream()
                 .map(it ->
                         new Document(
@@ -52,28 +57,56 @@ public final class HostGpus {
                 .toList();
     }
 
+    @Override
+    public ExitCode exitCode() {
+        return isRepeated || answers.stream().allMatch(answer -> answer.failure().isEmpty())
+                ? ExitCode.OK
+                : ExitCode.WRONG;
+    }
+
+    /**
+     * A GPU of a host.
+     *
+     * @param gpu empty for a host that has none or did not answer
+     */
+    private record Row(HostAnswer host, Optional<JsonNode> gpu) {
+        String of(Function<JsonNode, String> value) {
+            return gpu.map(value).orElse(NONE);
+        }
+
+        String note() {
+            return gpu.map(it -> HostAnswer.note(it, "note").orElse(""))
+                    .orElseGet(() -> host.failure().orElse("it has no GPU"));
+        }
+    }
+
     /** Returns one row for each GPU, and one for each host that has none or did not answer. */
-    public static List<String> lines(List<HostAnswer> answers, Instant now, Screen screen) {
-        TextTable table =
-                new TextTable(
-                        Column.of("HOST"),
-                        Column.of("GPU"),
-                        new Column("MODEL", Column.Cut.FIRST),
-                        Column.of("STATE"),
-                        Column.of("USER"),
-                        new Column("CONTAINER", Column.Cut.LAST),
-                        Column.of("AGE"),
-                        Column.figure("UTIL"),
-                        Column.figure("MEM"),
-                        Column.note("NOTE"));
+    @Override
+    public List<String> lines(Screen screen) {
+        List<Row> rows = new ArrayList<>();
         for (HostAnswer answer : answers) {
-            answer.entries().forEach(gpu -> row(table, answer.host(), gpu, now));
+            answer.entries().forEach(gpu -> rows.add(new Row(answer, Optional.of(gpu))));
             if (answer.entries().isEmpty()) {
-                String note = answer.failure().orElse("it has no GPU");
-                table.row(answer.host(), NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, note);
+                rows.add(new Row(answer, Optional.empty()));
             }
         }
-        return table.lines(screen);
+        return new TextTable<>(
+                        List.of(
+                                Column.<Row>of("HOST", it -> it.host().host()),
+                                Column.of("GPU", it -> it.of(HostGpus::number)),
+                                new Column<>(
+                                        "MODEL", Column.Cut.FIRST, it -> it.of(HostGpus::modelOf)),
+                                Column.state(it -> it.of(HostGpus::state)),
+                                Column.of("USER", it -> it.of(HostGpus::user)),
+                                new Column<>(
+                                        "CONTAINER",
+                                        Column.Cut.LAST,
+                                        it -> it.of(gpu -> each(gpu, HostGpus::holder))),
+                                Column.of("AGE", it -> it.of(gpu -> age(gpu, now))),
+                                Column.figure("UTIL", it -> it.of(HostGpus::utilization)),
+                                Column.figure("MEM", it -> it.of(HostGpus::memory)),
+                                Column.note("NOTE", Row::note)))
+                .lines(rows, screen);
     }
 
     /** Returns a model as tables show it: all are NVIDIA's. */
@@ -81,20 +114,23 @@ public final class HostGpus {
         return model.replaceFirst("^NVIDIA ", "");
     }
 
-    private static void row(TextTable table, String host, JsonNode gpu, Instant now) {
-        String word = HostAnswer.name(gpu, "state").orElse(NONE);
-        String state = WORD.matcher(word).matches() ? word.toUpperCase(Locale.ROOT) : NONE;
-        table.row(
-                host,
-                number(gpu),
-                HostAnswer.name(gpu, "model").map(HostGpus::model).orElse(NONE),
-                new TextTable.Cell(state, Colour.ofState(state)),
-                each(gpu, holder -> HostAnswer.name(holder, "user").orElse(NONE)),
-                each(gpu, HostGpus::holder),
-                age(gpu, now),
-                figure(gpu, "utilization").map(it -> it + "%").orElse(NONE),
-                memory(gpu),
-                HostAnswer.note(gpu, "note").orElse(""));
+    private static String modelOf(JsonNode gpu) {
+        return HostAnswer.name(gpu, "model").map(HostGpus::model).orElse(NONE);
+    }
+
+    private static String state(JsonNode gpu) {
+        return HostAnswer.name(gpu, "state")
+                .filter(WORD.asMatchPredicate())
+                .map(word -> word.toUpperCase(Locale.ROOT))
+                .orElse(NONE);
+    }
+
+    private static String user(JsonNode gpu) {
+        return each(gpu, holder -> HostAnswer.name(holder, "user").orElse(NONE));
+    }
+
+    private static String utilization(JsonNode gpu) {
+        return figure(gpu, "utilization").map(it -> it + "%").orElse(NONE);
     }
 
     private static String holder(JsonNode lease) {

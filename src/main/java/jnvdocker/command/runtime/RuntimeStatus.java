@@ -1,24 +1,20 @@
 package jnvdocker.command.runtime;
 
+import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
-import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "status",
@@ -26,59 +22,50 @@ import java.util.concurrent.Callable;
             "List the engines that have jnvdocker's OCI runtime, and check whether it works.",
             "Exit with 1 if it does not, for one of them."
         })
-final class RuntimeStatus implements Callable<Integer> {
+final class RuntimeStatus extends ShowCommand {
     private final RuntimeHost host;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
-
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
 
     RuntimeStatus(RuntimeHost host, Screen screen) {
+        super(screen);
         this.host = host;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
-        List<RuntimeHealth> all = host.health();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(Json.text(all.stream().map(Entry::of).toList()));
-        } else {
-            lines(all, screen).forEach(out::println);
-        }
-        boolean works = all.stream().allMatch(each -> each.wrong().isEmpty());
-        return (works ? ExitCode.OK : ExitCode.WRONG).code();
+    protected Report show() throws IOException, RefusedException {
+        return new Report(host.health());
     }
 
-    static List<String> lines(List<RuntimeHealth> all, Screen screen) {
-        if (all.isEmpty()) {
-            return List.of(
-                    "the OCI runtime is not installed for any engine: jnvdocker runtime install");
+    record Report(List<RuntimeHealth> all) implements Shown {
+        @Override
+        public Object document() {
+            return all.stream().map(Entry::of).toList();
         }
-        TextTable table =
-                new TextTable(
-                        Column.of("ENGINE"),
-                        Column.of("NAME"),
-                        Column.of("DEFAULT"),
-                        Column.of("CONFIG"),
-                        Column.of("PROGRAM"),
-                        Column.of("BECOMES"),
-                        Column.note("STATUS"));
-        for (RuntimeHealth each : all) {
-            table.row(
-                    each.registration().engine().word(),
-                    each.registration().name(),
-                    each.standard() ? "yes" : "no",
-                    each.registration().config(),
-                    each.registration().program(),
-                    each.real().map(Path::toString).orElse("-"),
-                    each.wrong().map(Refusal::message).orElse("works"));
+
+        @Override
+        public List<String> lines(Screen screen) {
+            return all.isEmpty()
+                    ? List.of(
+                            "the OCI runtime is not installed for any engine: jnvdocker runtime"
+                                    + " install")
+                    : new TextTable<>(COLUMNS).lines(all, screen);
         }
-        return table.lines(screen);
+
+        @Override
+        public ExitCode exitCode() {
+            boolean works = all.stream().allMatch(each -> each.wrong().isEmpty());
+            return works ? ExitCode.OK : ExitCode.WRONG;
+        }
     }
+
+    private static final List<Column<RuntimeHealth>> COLUMNS =
+            List.of(
+                    Column.of("ENGINE", it -> it.registration().engine().word()),
+                    Column.of("NAME", it -> it.registration().name()),
+                    Column.of("DEFAULT", it -> it.standard() ? "yes" : "no"),
+                    Column.of("CONFIG", it -> it.registration().config()),
+                    Column.of("PROGRAM", it -> it.registration().program()),
+                    Column.of("BECOMES", it -> it.real().map(Path::toString).orElse("-")),
+                    Column.note("STATUS", it -> it.wrong().map(Refusal::message).orElse("works")));
 
     /** An entry as {@code --json} prints it. */
     record Entry(

@@ -43,7 +43,7 @@ class GpuIdleTest {
     }
 
     private static List<String> lines(Screen screen, IdleHolder... idle) {
-        return GpuIdle.lines(List.of(idle), Duration.ofMinutes(5), Samples.NOW, screen);
+        return GpuIdle.listing(List.of(idle), Duration.ofMinutes(5), Samples.NOW).lines(screen);
     }
 
     @Test
@@ -132,8 +132,12 @@ class GpuIdleTest {
     void listOfGpusHasTheNote() {
         List<GpuStatus> noted = NOTES.on(List.of(status(2, TRAIN, GpuStatus.State.HELD, "")));
         String line =
-                GpuLs.table(noted, Map.of(1L, new Tenure(Samples.AT_NINE, 0)), NOTES, GpuLs::share)
-                        .lines(Screen.NONE)
+                GpuLs.table(
+                                noted,
+                                Map.of(1L, new Tenure(Samples.AT_NINE, 0)),
+                                NOTES,
+                                GpuLs::share,
+                                Screen.NONE)
                         .getLast();
         assertTrue(line.endsWith("   3h    no process has had it open for 3h"), line);
     }

@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Tenure;
-import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.screen.Screen;
-import jnvdocker.screen.TextTable;
 
 import org.junit.jupiter.api.Test;
 
@@ -29,14 +27,15 @@ class GpuLsTest {
     /**
      * The tenures are those of the leases, except for train-7's, which began after three restarts.
      */
-    private static TextTable table(List<GpuStatus> gpus, Map<String, Reading> readings) {
+    private static List<String> lines(List<GpuStatus> gpus, Screen screen) {
         return GpuLs.table(
                 gpus,
                 Map.of(
                         1L, new Tenure(Samples.AT_NINE.minus(Duration.ofDays(2)), 3),
                         2L, new Tenure(Samples.AT_NINE, 0)),
-                new GpuNotes(List.of(), readings, Samples.NOW),
-                GpuLs::share);
+                new GpuNotes(List.of(), Map.of(), Samples.NOW),
+                GpuLs::share,
+                screen);
     }
 
     @Test
@@ -53,13 +52,13 @@ class GpuLsTest {
                                 + "           2d        restarted 3 times, starting",
                         "3     GPU-5c1a3003   A100-SXM4-40GB   RESERVED   alice  "
                                 + " (nvidia/cuda:12.2)   3h"),
-                table(GPUS, Map.of()).lines(Screen.NONE));
+                lines(GPUS, Screen.NONE));
     }
 
     @Test
     void modelIsShortenedForANarrowTerminal() {
         Screen narrow = new Screen(80, 0, true, true, false);
-        List<String> lines = table(GPUS, Map.of()).lines(narrow);
+        List<String> lines = lines(GPUS, narrow);
         assertTrue(lines.stream().allMatch(line -> Screen.width(line) <= 80), lines::toString);
         assertTrue(lines.get(1).contains("   A100-SXM…   "), lines::toString);
         assertEquals("      restarted 3 times, starting", lines.get(4));
@@ -77,7 +76,7 @@ class GpuLsTest {
     void nameDoesNothingToATerminal() {
         GpuStatus gpu =
                 Samples.taken(0, GpuStatus.State.HELD, Samples.held(1, "\u001b[2Jx", 0), "");
-        String line = table(List.of(gpu), Map.of()).lines(Screen.NONE).get(1);
+        String line = lines(List.of(gpu), Screen.NONE).get(1);
         assertFalse(line.contains("\u001b"), line);
         assertTrue(line.contains("\\u{1b}[2Jx"), line);
     }

@@ -53,7 +53,7 @@ class GpuQueueTest {
     @Test
     void lineIsInItsOrder() {
         String nine = LeaseText.time(Samples.AT_NINE);
-        List<String> lines = GpuQueue.lines(WAITING, Samples.NOW, Screen.NONE);
+        List<String> lines = GpuQueue.listing(WAITING, Samples.NOW).lines(Screen.NONE);
         assertEquals(
                 List.of(
                         List.of("PLACE", "USER", "REQUEST", "FOR", "SINCE", "AGE", "PID", "NOTE"),
@@ -90,7 +90,7 @@ class GpuQueueTest {
     void nobodyIsSaidInWords() {
         assertEquals(
                 List.of("nobody waits for GPUs"),
-                GpuQueue.lines(List.of(), Samples.NOW, Screen.NONE));
+                GpuQueue.listing(List.of(), Samples.NOW).lines(Screen.NONE));
         assertEquals("[]", Json.line(GpuQueue.entries(List.of())));
     }
 
@@ -120,7 +120,7 @@ class GpuQueueTest {
                                 "alice",
                                 GpuRequest.parseOption("2,memory=40G,model=A100"),
                                 CUDA));
-        String line = GpuQueue.lines(waiting, Samples.NOW, Screen.NONE).getLast();
+        String line = GpuQueue.listing(waiting, Samples.NOW).lines(Screen.NONE).getLast();
         assertTrue(
                 line.startsWith(
                         "1       alice   2 GPUs of model A100 with at least 40 GB of memory"),

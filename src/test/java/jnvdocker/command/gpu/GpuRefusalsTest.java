@@ -31,12 +31,12 @@ class GpuRefusalsTest {
                         List.of("AT", "USER", "FOR", "WHY"),
                         List.of(nine, "alice", "container train-7", "no GPU is free"),
                         List.of(nine, "somebody", "container x\\u{1b}[2J", "1 requested")),
-                GpuRefusals.lines(REFUSED, Screen.NONE).stream()
+                GpuRefusals.listing(REFUSED).lines(Screen.NONE).stream()
                         .map(line -> List.of(line.split(" {3,}")))
                         .toList());
         assertEquals(
                 List.of("no request for GPUs was refused since the daemon started"),
-                GpuRefusals.lines(List.of(), Screen.NONE));
+                GpuRefusals.listing(List.of()).lines(Screen.NONE));
     }
 
     @Test

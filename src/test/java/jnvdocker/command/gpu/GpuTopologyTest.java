@@ -3,6 +3,7 @@ package jnvdocker.command.gpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.command.gpu.GpuTopology.Connections;
 import jnvdocker.command.gpu.GpuTopology.Member;
 import jnvdocker.host.PciPlace;
 import jnvdocker.lease.GpuStatus;
@@ -70,12 +71,12 @@ class GpuTopologyTest {
                         "PHB    through a PCIe host bridge",
                         "SYS    from one NUMA node to another",
                         "?      not known"),
-                GpuTopology.lines(MEMBERS, known(), Screen.NONE));
+                new Connections(MEMBERS, known()).lines(Screen.NONE));
     }
 
     @Test
     void withoutNvmlTheRestIsShown() {
-        List<String> lines = GpuTopology.lines(MEMBERS, Map.of(), Screen.NONE);
+        List<String> lines = new Connections(MEMBERS, Map.of()).lines(Screen.NONE);
         assertEquals("GPU   CPUS         NUMA   STATE   USER    CONTAINER", lines.getFirst());
         assertEquals("2     24-47        1      FREE    -       -", lines.get(3));
         assertEquals("NVML does not report how the GPUs are connected", lines.getLast());
@@ -83,7 +84,7 @@ class GpuTopologyTest {
 
     @Test
     void oneGpuIsConnectedToNone() {
-        List<String> lines = GpuTopology.lines(MEMBERS.subList(0, 1), Map.of(), Screen.NONE);
+        List<String> lines = new Connections(MEMBERS.subList(0, 1), Map.of()).lines(Screen.NONE);
         assertTrue(lines.get(1).startsWith("0     X   0-23"), lines::toString);
         assertEquals("X      the GPU itself", lines.getLast());
     }

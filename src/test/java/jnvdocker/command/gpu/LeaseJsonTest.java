@@ -116,7 +116,10 @@ class LeaseJsonTest {
         String name = "\u001b[2J\u009b1m\u202e…";
         Tenure tenure = new Tenure(Samples.AT_NINE.minusSeconds(3600), 2);
         String text =
-                Json.text(LeaseJson.live(Samples.held(7, name, 0), GpuStatus.State.HELD, tenure));
+                Json.text(
+                        LeaseJson.of(
+                                LeaseRow.live(
+                                        Samples.held(7, name, 0), GpuStatus.State.HELD, tenure)));
         assertTrue(text.chars().allMatch(it -> it == '\n' || it >= ' ' && it < 127), text);
         JsonNode lease = new ObjectMapper().readTree(text);
         assertEquals(name, lease.path("container_name").asText());

@@ -7,6 +7,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
 
 import org.junit.jupiter.api.Test;
 
@@ -21,30 +22,31 @@ class LeaseTableTest {
 
     @Test
     void lineSaysWhoHoldsWhatSinceWhen() throws IOException {
-        LeaseTable table = LeaseTable.ofLive(Samples.NOW);
-        table.live(Samples.held(12, "train-7", 0, 2), GpuStatus.State.HELD, ONCE);
+        TextTable<LeaseRow> table = LeaseTable.ofLive(Samples.NOW);
+        LeaseRow live =
+                LeaseRow.live(Samples.held(12, "train-7", 0, 2), GpuStatus.State.HELD, ONCE);
         assertEquals(
                 List.of("12", "000000000ccc", "alice", "train-7", "0,2", "HELD", NINE, "3h"),
-                cells(lines(table, _ -> {}).get(1)));
+                cells(lines(table, visitor -> visitor.visit(live)).get(1)));
     }
 
     @Test
     void ageIsThatOfAContainerThatWasRestarted() throws IOException {
-        LeaseTable table = LeaseTable.ofLive(Samples.NOW);
+        TextTable<LeaseRow> table = LeaseTable.ofLive(Samples.NOW);
         Tenure tenure = new Tenure(Samples.NOW.minus(Duration.ofDays(2)), 3);
-        table.live(Samples.held(12, "train-7", 0), GpuStatus.State.HELD, tenure);
+        LeaseRow live = LeaseRow.live(Samples.held(12, "train-7", 0), GpuStatus.State.HELD, tenure);
         assertEquals(
                 List.of("HELD", NINE, "2d", "restarted 3 times"),
-                cells(lines(table, _ -> {}).get(1)).subList(5, 9));
+                cells(lines(table, visitor -> visitor.visit(live)).get(1)).subList(5, 9));
     }
 
     @Test
     void endHasItsEvidence() throws IOException {
-        LeaseTable table = LeaseTable.withEnds(Samples.NOW);
-        table.live(Samples.held(12, "train-8", 1), GpuStatus.State.STUCK, ONCE);
+        TextTable<LeaseRow> table = LeaseTable.withEnds(Samples.NOW);
+        LeaseRow live = LeaseRow.live(Samples.held(12, "train-8", 1), GpuStatus.State.STUCK, ONCE);
         var end = Samples.AT_NINE.plusSeconds(90);
         Lease past = Samples.ended(11, "train-7", end, "it is gone", 0);
-        List<String> lines = lines(table, visitor -> visitor.visit(past));
+        List<String> lines = table.lines(List.of(live, LeaseRow.past(past)), Screen.NONE);
         assertEquals(List.of("3h", "-", "-"), cells(lines.get(1)).subList(7, 10));
         assertEquals(
                 List.of("ENDED", NINE, "1m", LeaseText.time(end), "it is gone"),
@@ -60,7 +62,9 @@ class LeaseTableTest {
                         visitor -> {
                             for (int i = 0; i < 3000; i++) {
                                 String name = i == 2999 ? "a-long-name" : "x";
-                                visitor.visit(Samples.ended(i + 1, name, Samples.NOW, "", 0));
+                                visitor.visit(
+                                        LeaseRow.past(
+                                                Samples.ended(i + 1, name, Samples.NOW, "", 0)));
                             }
                         });
         assertEquals(3001, lines.size());
@@ -68,9 +72,10 @@ class LeaseTableTest {
         lines.forEach(line -> assertEquals("   ", line.substring(gpus - 3, gpus), line));
     }
 
-    private static List<String> lines(LeaseTable table, LeaseTable.Ended past) throws IOException {
+    private static List<String> lines(TextTable<LeaseRow> table, TextTable.Rows<LeaseRow> rows)
+            throws IOException {
         List<String> lines = new ArrayList<>();
-        table.print(past, Screen.NONE, lines::add);
+        table.print(rows, Screen.NONE, lines::add);
         return lines;
     }
 

@@ -247,7 +247,7 @@ class NeedsReportTest {
     }
 
     private static JsonNode json(NeedsReport report) throws IOException {
-        String text = Json.text(report.json());
+        String text = Json.text(report.document());
         JsonSchemas.check("gpu-needs", text);
         return new ObjectMapper().readTree(text);
     }

@@ -66,8 +66,12 @@ class SharedGpuTest {
                 new GpuTop.Shares(
                         List.of(new GpuProcess(use, Optional.of(BOBS))),
                         _ -> OptionalLong.of(memory));
-        return GpuLs.table(List.of(shares.noteExcess(SHARED)), TENURES, GpuNotes.NONE, shares::text)
-                .lines(Screen.NONE);
+        return GpuLs.table(
+                List.of(shares.noteExcess(SHARED)),
+                TENURES,
+                GpuNotes.NONE,
+                shares::text,
+                Screen.NONE);
     }
 
     @Test
@@ -75,11 +79,11 @@ class SharedGpuTest {
         GpuNotes notes = new GpuNotes(List.of(), Map.of(), Samples.NOW);
         List<String> lines =
                 GpuLs.table(
-                                List.of(SHARED, Samples.free(2, Optional.empty())),
-                                TENURES,
-                                notes,
-                                GpuLs::share)
-                        .lines(new Screen(80, 0, false, false, false));
+                        List.of(SHARED, Samples.free(2, Optional.empty())),
+                        TENURES,
+                        notes,
+                        GpuLs::share,
+                        new Screen(80, 0, false, false, false));
         assertEquals(
                 List.of(
                         "GPU   UUID           MODEL            STATE   USER    CONTAINER   AGE  "

@@ -1,0 +1,31 @@
+package jnvdocker.command.caller;
+
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.util.concurrent.Callable;
+
+/** A command of our own: its result is its exit code. */
+public abstract class OwnCommand implements Callable<Integer> {
+    @Spec private CommandSpec spec;
+
+    /** Whether an option was typed, be it with its default value. */
+    protected final boolean isTyped(String option) {
+        return spec.commandLine().getParseResult().hasMatchedOption(option);
+    }
+
+    protected final void print(String line) {
+        spec.commandLine().getOut().println(line);
+    }
+
+    /** Prints a line on standard error. */
+    protected final void warn(String line) {
+        spec.commandLine().getErr().println(line);
+    }
+
+    /** Returns the exception for words that do not go together. */
+    protected final ParameterException usage(String what) {
+        return new ParameterException(spec.commandLine(), what);
+    }
+}
