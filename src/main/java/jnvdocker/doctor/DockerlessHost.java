@@ -30,19 +30,13 @@ final class DockerlessHost {
     private final KubernetesFacts kubernetes;
     private final DaemonFacts daemon;
 
-    DockerlessHost(
-            Host host,
-            DockerEngine engine,
-            Leases leases,
-            RuntimeInstaller runtimes,
-            KubernetesFacts kubernetes,
-            DaemonFacts daemon) {
-        this.host = host;
-        this.engine = engine;
-        this.leases = leases;
-        this.runtimes = runtimes;
-        this.kubernetes = kubernetes;
-        this.daemon = daemon;
+    DockerlessHost(Doctor.Surroundings around) {
+        this.host = around.host();
+        this.engine = around.engine();
+        this.leases = around.leases();
+        this.runtimes = around.runtimes();
+        this.kubernetes = around.kubernetes();
+        this.daemon = around.daemon();
     }
 
     /** An engine that is merely stopped has left containers with claims, or a socket. */
@@ -58,7 +52,7 @@ final class DockerlessHost {
     }
 
     /** Names what is there instead. */
-    Finding engine() throws IOException {
+    void describe(Findings found) throws IOException {
         Optional<EngineFacts> podman = podman();
         String what =
                 podman.map(it ->
@@ -73,18 +67,19 @@ final class DockerlessHost {
                                         + engine.socket()
                                         + " does not exist), and those who get this host's"
                                         + " GPUs need none");
-        return (podman.isPresent() || hasPodmanAlone()) && !isFor(EngineKind.PODMAN)
-                ? Finding.hint(
-                        what,
-                        "have podman's containers get GPUs: jnvdocker runtime install --engine"
-                                + " podman")
-                : Finding.ok(what);
+        if ((podman.isPresent() || hasPodmanAlone()) && !isFor(EngineKind.PODMAN)) {
+            found.hint(
+                    what,
+                    "have podman's containers get GPUs: jnvdocker runtime install --engine podman");
+        } else {
+            found.ok(what);
+        }
     }
 
     /** The facts of podman, where it answers in Docker's place. */
     private Optional<EngineFacts> podman() {
         try {
-            return Optional.of(engine.facts(EngineCheck.LIMIT))
+            return Optional.of(engine.facts(EngineChecks.LIMIT))
                     .filter(it -> it.product().isPodman());
         } catch (EngineException e) {
             return Optional.empty();

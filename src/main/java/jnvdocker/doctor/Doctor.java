@@ -3,7 +3,6 @@ package jnvdocker.doctor;
 import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
@@ -11,6 +10,7 @@ import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.posix.HostNames;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.GpuHost;
 
 import java.time.Duration;
@@ -45,6 +45,10 @@ public final class Doctor {
         Host host() {
             return gpuHost.host();
         }
+
+        DriverVolumeStore volumes() {
+            return gpuHost.store();
+        }
     }
 
     public Doctor(Surroundings around) {
@@ -57,59 +61,37 @@ public final class Doctor {
     }
 
     private static List<Check> checks(Surroundings around) {
-        DockerlessHost dockerless =
-                new DockerlessHost(
-                        around.host(),
-                        around.engine(),
-                        around.leases(),
-                        around.runtimes(),
-                        around.kubernetes(),
-                        around.daemon());
-        GpuCheck.Board board = () -> around.leases().status(HostDriver.read(around.host()).gpus());
+        DriverChecks driver = new DriverChecks(around);
+        GpuChecks gpus = new GpuChecks(around);
+        EngineChecks engine = new EngineChecks(around);
+        ContainerChecks containers = new ContainerChecks(around);
+        ConfigurationChecks configuration = new ConfigurationChecks(around);
+        StateChecks state = new StateChecks(around);
+        UnitCheck units = new UnitCheck(around.daemon(), around.kubernetes()::enabled);
+        MesosCheck mesos = new MesosCheck(around.host(), around.mesos(), around.daemon());
+        KubernetesCheck kubernetes =
+                new KubernetesCheck(around.host(), around.kubernetes(), around.daemon());
         return List.of(
-                new DriverCheck(around.host(), around.cuda()),
-                new GpuCheck(board, around.health()::all),
-                new NodeCheck(around.host(), around.gpuHost().nodes(), around.daemon()),
-                new PersistenceCheck(around.host(), around.gpuHost().store()),
-                new EngineCheck(
-                        around.engine(), around.gpuHost().nodes(), around.daemon(), dockerless),
-                new PluginCheck(
-                        around.engine(),
-                        around.host(),
-                        around.gpuHost().store(),
-                        around.daemon(),
-                        dockerless),
-                new UnitCheck(around.daemon(), around.kubernetes()::enabled),
-                new OldPluginCheck(
-                        around.host(),
-                        around.engine(),
-                        around.gpuHost().store(),
-                        around.daemon(),
-                        dockerless),
-                new UnmanagedCheck(board, around.leases()),
-                new DescriptorCheck(around.leases(), board),
-                new RuntimeCheck(
-                        around.runtimes(),
-                        around.engine(),
-                        around.host(),
-                        around.leases(),
-                        around.cdiNvidia(),
-                        around.edited()::has),
-                new MesosCheck(around.host(), around.mesos(), around.daemon()),
-                new KubernetesCheck(around.host(), around.kubernetes(), around.daemon()),
-                new SharingCheck(around.host(), around.leases(), around.defaultGpus()),
-                new CordonCheck(around.host(), around.leases(), around.daemon()),
-                new LimitsCheck(around.leases(), HostNames.ofThisHost()),
-                new ClaimCheck(
-                        around.host(),
-                        around.engine(),
-                        around.leases(),
-                        around.daemon(),
-                        dockerless),
-                new StateCheck(around.host(), around.gpuHost().store(), around.daemon()),
-                new VolumeFilesCheck(
-                        around.host(), around.gpuHost().store(), around.gpuHost().served()),
-                new RegistryCheck(around.leases(), around.daemon()));
+                new Check("driver", driver::driver),
+                new Check("gpus", gpus::gpus),
+                new Check("nodes", driver::nodes),
+                new Check("persistence", driver::persistence),
+                new Check("engine", engine::engine),
+                new Check("plugin", engine::plugin),
+                new Check("units", units::findings),
+                new Check("leftovers", containers::leftovers),
+                new Check("others", gpus::others),
+                new Check("files", gpus::files),
+                new Check("runtime", new RuntimeCheck(around)::findings),
+                new Check("mesos", mesos::findings),
+                new Check("kubernetes", kubernetes::findings),
+                new Check("sharing", configuration::sharing),
+                new Check("cordon", configuration::cordon),
+                new Check("limits", configuration::limits),
+                new Check("claims", containers::claims),
+                new Check("state", state::state),
+                new Check("volume", driver::volume),
+                new Check("registry", state::registry));
     }
 
     /** Returns the findings of all checks, in their order. */

@@ -52,25 +52,31 @@ final class Examination {
         try {
             return future.get(Math.max(0, limit.toMillis()), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            return List.of(Finding.unknown("this check did not end in time"));
+            return List.of(unknown("this check did not end in time"));
         } catch (ExecutionException e) {
             LOG.warn("a check of 'gpu doctor' failed", e.getCause());
-            return List.of(Finding.unknown("this check failed, and the daemon's log says why"));
+            return List.of(unknown("this check failed, and the daemon's log says why"));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return List.of(Finding.unknown("this check was interrupted"));
+            return List.of(unknown("this check was interrupted"));
         }
     }
 
     private List<Finding> findings() {
+        Findings found = new Findings();
         try {
-            return check.findings();
+            check.query().examine(found);
+            return found.all();
         } catch (NoDriverException e) {
-            return List.of(Finding.unknown("no NVIDIA driver is loaded"));
+            return List.of(unknown("no NVIDIA driver is loaded"));
         } catch (EngineException e) {
-            return List.of(Finding.unknown(Finding.failure(e)));
+            return List.of(unknown(Finding.failure(e)));
         } catch (IOException | UncheckedIOException e) {
-            return List.of(Finding.unknown("it cannot be checked: " + Finding.failure(e)));
+            return List.of(unknown("it cannot be checked: " + Finding.failure(e)));
         }
+    }
+
+    private static Finding unknown(String why) {
+        return new Finding(Finding.State.UNKNOWN, why, "");
     }
 }

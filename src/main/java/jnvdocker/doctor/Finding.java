@@ -32,35 +32,6 @@ public record Finding(State state, String what, String remedy) {
         remedy = plain(remedy);
     }
 
-    static Finding ok(String what) {
-        return new Finding(State.OK, what, "");
-    }
-
-    static Finding wrong(String what, String remedy) {
-        return new Finding(State.WRONG, what, remedy);
-    }
-
-    static Finding wrong(Refusal why) {
-        return new Finding(State.WRONG, why.what(), why.remedy().orElse(""));
-    }
-
-    /** Returns the failure, and what to do if the exception says that. */
-    static Finding wrong(Exception e) {
-        return wrong(refusal(e));
-    }
-
-    static Finding hint(String what, String remedy) {
-        return new Finding(State.HINT, what, remedy);
-    }
-
-    static Finding hint(Refusal why) {
-        return new Finding(State.HINT, why.what(), why.remedy().orElse(""));
-    }
-
-    static Finding unknown(String why) {
-        return new Finding(State.UNKNOWN, why, "");
-    }
-
     /** Returns the failure, without what to do. */
     static String failure(Exception e) {
         return plain(refusal(e).what());
@@ -71,7 +42,8 @@ public record Finding(State state, String what, String remedy) {
         return remedy.isEmpty() ? what : new Refusal(what, remedy).message();
     }
 
-    private static Refusal refusal(Exception e) {
+    /** Returns the failure, and what to do if the exception says that. */
+    static Refusal refusal(Exception e) {
         return switch (e) {
             case Refused ours -> ours.refusal();
             case IOException failed -> FileErrors.refusal(failed);

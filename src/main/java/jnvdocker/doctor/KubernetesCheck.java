@@ -8,11 +8,10 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 
 /** Checks whether this host's kubelet gives its pods GPUs from us, and what that needs. */
-final class KubernetesCheck implements Check {
+final class KubernetesCheck {
     private final Host host;
     private final KubernetesFacts facts;
     private final DaemonFacts daemon;
@@ -23,35 +22,30 @@ final class KubernetesCheck implements Check {
         this.daemon = daemon;
     }
 
-    @Override
-    public String name() {
-        return "kubernetes";
-    }
-
     /** Finds nothing on a host without a kubelet, unless the configuration enables Kubernetes. */
-    @Override
-    public List<Finding> findings() throws IOException {
+    void findings(Findings found) throws IOException {
         boolean kubelet = facts.isKubeletThere();
         if (!facts.enabled()) {
-            return kubelet ? List.of(notEnabled()) : List.of();
+            if (kubelet) {
+                notEnabled(found);
+            }
+            return;
         }
-        List<Finding> found = new ArrayList<>();
         List<Registration> registrations = facts.registrations();
-        registrations.forEach(each -> found.add(finding(each)));
+        registrations.forEach(each -> add(each, found));
         if (registrations.isEmpty()) {
-            found.add(Finding.unknown("the kubelet has not been offered the GPUs yet"));
+            found.unknown("the kubelet has not been offered the GPUs yet");
         }
-        facts.fault().ifPresent(why -> found.add(Finding.wrong(why)));
-        found.addAll(ConfiguredGpus.check(host, facts::givesNothing, "kubernetes_gpus", daemon));
-        found.add(files());
+        facts.fault().ifPresent(found::wrong);
+        ConfigurationChecks.unknown("kubernetes_gpus", host, facts::givesNothing, daemon, found);
+        files(found);
         if (kubelet) {
-            found.add(checkpoint());
+            checkpoint(found);
         }
-        return found;
     }
 
-    private Finding notEnabled() {
-        return Finding.hint(
+    private void notEnabled(Findings found) {
+        found.hint(
                 "a kubelet runs here ("
                         + facts.kubeletFolder()
                         + "), and its pods get no GPUs from jnvdocker",
@@ -60,15 +54,15 @@ final class KubernetesCheck implements Check {
                         + ", then run 'jnvdocker gpu reload'");
     }
 
-    private Finding finding(Registration registration) {
+    private void add(Registration registration, Findings found) {
         String resource = registration.resource();
-        return switch (registration.state()) {
+        switch (registration.state()) {
             case Registration.Trying _ ->
-                    Finding.unknown("the kubelet has not been offered " + resource + " yet");
+                    found.unknown("the kubelet has not been offered " + resource + " yet");
             case Registration.Registered _ ->
-                    Finding.ok("the kubelet gives pods that request " + resource + " our GPUs");
+                    found.ok("the kubelet gives pods that request " + resource + " our GPUs");
             case Registration.NoKubelet _ ->
-                    Finding.wrong(
+                    found.wrong(
                             "no kubelet answers in "
                                     + facts.kubeletFolder()
                                     + ", so no pod gets "
@@ -76,7 +70,7 @@ final class KubernetesCheck implements Check {
                             "start the kubelet, or set kubelet_dir below [kubernetes] in "
                                     + facts.config());
             case Registration.Competitor(String socket) ->
-                    Finding.wrong(
+                    found.wrong(
                             "another device plugin ("
                                     + Quote.shown(socket)
                                     + ") gives pods "
@@ -84,50 +78,50 @@ final class KubernetesCheck implements Check {
                                     + ", whoever holds the GPUs",
                             "remove it from this node; jnvdocker then registers by itself");
             case Registration.Failed(var reason) ->
-                    Finding.wrong(
-                            reason.precededBy("the kubelet does not have " + resource + ": "));
-        };
+                    found.wrong(reason.precededBy("the kubelet does not have " + resource + ": "));
+        }
     }
 
     /** Checks the driver's files and the nodes. */
-    private Finding files() {
+    private void files(Findings found) {
         if (facts.obstacle().isPresent()) {
-            return Finding.wrong(facts.obstacle().get().precededBy("pods get no driver's files: "));
+            found.wrong(facts.obstacle().get().precededBy("pods get no driver's files: "));
+        } else if (facts.cdiFault().isPresent()) {
+            found.hint(
+                    facts.cdiFault().get().precededBy("pods get their GPUs without CDI devices: "));
+        } else {
+            found.ok(
+                    facts.cdiFile()
+                            .map(file -> file + " has a device for each GPU")
+                            .orElse("pods get device nodes and no CDI devices (cdi = false)"));
         }
-        return facts.cdiFault()
-                .map(fault ->
-                        Finding.hint(fault.precededBy("pods get their GPUs without CDI devices: ")))
-                .orElseGet(() ->
-                        Finding.ok(
-                                facts.cdiFile()
-                                        .map(file -> file + " has a device for each GPU")
-                                        .orElse(
-                                                "pods get device nodes and no CDI devices (cdi ="
-                                                        + " false)")));
     }
 
     /** Without it a pod's uid is not known, and the kubelet's list has its name alone. */
-    private Finding checkpoint() throws IOException {
+    private void checkpoint(Findings found) {
         try {
             if (CheckpointFile.isReadable(facts.kubeletFolder())) {
-                return Finding.ok("the kubelet's checkpoint can be read");
+                found.ok("the kubelet's checkpoint can be read");
+                return;
             }
             int held = facts.gpusOfPods();
-            return held == 0
-                    ? Finding.ok("the kubelet has given no device to a pod yet")
-                    : Finding.wrong(
-                            "the kubelet's checkpoint is gone while pods hold "
-                                    + held
-                                    + (held == 1 ? " GPU" : " GPUs")
-                                    + ": a kubelet that starts again does not know that",
-                            "start a pod with a GPU, at which the kubelet writes its checkpoint"
-                                    + " again, before you restart it");
+            if (held == 0) {
+                found.ok("the kubelet has given no device to a pod yet");
+            } else {
+                found.wrong(
+                        "the kubelet's checkpoint is gone while pods hold "
+                                + held
+                                + (held == 1 ? " GPU" : " GPUs")
+                                + ": a kubelet that starts again does not know that",
+                        "start a pod with a GPU, at which the kubelet writes its checkpoint"
+                                + " again, before you restart it");
+            }
         } catch (MalformedCheckpointException e) {
-            return Finding.wrong(
+            found.wrong(
                     e.getMessage() + ", so that pods are not known",
                     "restart the kubelet, which rewrites it");
         } catch (IOException e) {
-            return Finding.unknown("which pods have GPUs: " + FileErrors.describe(e));
+            found.unknown("which pods have GPUs: " + FileErrors.describe(e));
         }
     }
 }

@@ -6,12 +6,11 @@ import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
 /** Checks the Mesos agents of this host, and whether their tasks get GPUs from us. */
-final class MesosCheck implements Check {
+final class MesosCheck {
     private static final String FLAGS =
             "start it with the flags that 'jnvdocker mesos flags' prints";
 
@@ -25,41 +24,43 @@ final class MesosCheck implements Check {
         this.daemon = daemon;
     }
 
-    @Override
-    public String name() {
-        return "mesos";
-    }
-
     /** Without an agent, only the configuration is checked. */
-    @Override
-    public List<Finding> findings() throws IOException {
-        List<Finding> found = new ArrayList<>();
+    void findings(Findings found) throws IOException {
         for (RunningAgent agent : RunningAgent.all()) {
-            List<Finding> its = new ArrayList<>(List.of(finding(agent)));
+            Findings its = new Findings();
+            describe(agent, its);
             if (agent.usesDocker()) {
-                its.add(withDocker(agent));
+                its.wrong(
+                        name(agent)
+                                + " has the docker containerizer: with jnvdocker's flags it exits"
+                                + " at its next start on a host with NVML",
+                        "leave docker out of its --containerizers");
             }
             if (!agent.isGone()) {
-                found.addAll(its);
+                its.all().forEach(found::add);
             }
         }
         if (policy.get().isRestricted()) {
-            found.addAll(
-                    ConfiguredGpus.check(host, policy.get()::givesNothing, "mesos_gpus", daemon));
+            ConfigurationChecks.unknown(
+                    "mesos_gpus", host, policy.get()::givesNothing, daemon, found);
         }
-        return found;
     }
 
-    private static Finding finding(RunningAgent agent) {
+    private static void describe(RunningAgent agent, Findings found) {
         String name = name(agent);
         if (agent.givesGpus()) {
-            return Finding.wrong(
+            found.wrong(
                     name + " gives GPUs to tasks itself (gpu/nvidia in its --isolation)", FLAGS);
+            return;
         }
         try {
-            return agent.callsUs() ? withHook(agent, name) : withoutHook(agent, name);
+            if (agent.callsUs()) {
+                withHook(agent, name, found);
+            } else {
+                withoutHook(agent, name, found);
+            }
         } catch (IOException e) {
-            return Finding.unknown(
+            found.unknown(
                     name + " has a --launcher_dir that cannot be read: " + Finding.failure(e));
         }
     }
@@ -68,41 +69,35 @@ final class MesosCheck implements Check {
         return "the Mesos agent (pid " + agent.pid() + ")";
     }
 
-    private static Finding withDocker(RunningAgent agent) {
-        return Finding.wrong(
-                name(agent)
-                        + " has the docker containerizer: with jnvdocker's flags it exits at its"
-                        + " next start on a host with NVML",
-                "leave docker out of its --containerizers");
-    }
-
-    private static Finding withoutHook(RunningAgent agent, String name) {
+    private static void withoutHook(RunningAgent agent, String name, Findings found) {
         String instead =
                 " does not query jnvdocker (its --launcher_dir is "
                         + Quote.shown(agent.launcherDir())
                         + ")";
         if (agent.hasResourcesInFile()) {
-            return Finding.unknown(
+            found.unknown(
                     name + instead + ", and its --resources is a file, which is not read here");
+        } else if (agent.offersGpus()) {
+            found.wrong(
+                    name + " offers GPUs, and its tasks get none: it" + instead,
+                    "create a directory for it with 'jnvdocker mesos install', and " + FLAGS);
+        } else {
+            found.ok(name + " offers no GPUs");
         }
-        return agent.offersGpus()
-                ? Finding.wrong(
-                        name + " offers GPUs, and its tasks get none: it" + instead,
-                        "create a directory for it with 'jnvdocker mesos install', and " + FLAGS)
-                : Finding.ok(name + " offers no GPUs");
     }
 
-    private static Finding withHook(RunningAgent agent, String name) {
+    private static void withHook(RunningAgent agent, String name, Findings found) {
         List<String> missing = agent.missing();
         if (!missing.isEmpty()) {
-            return Finding.wrong(
+            found.wrong(
                     name
                             + " launches no task with GPUs: it was started without "
                             + String.join(" and ", missing),
                     FLAGS);
+        } else if (agent.offersGpus() || agent.hasResourcesInFile()) {
+            found.ok(name + " gets its tasks' GPUs from jnvdocker");
+        } else {
+            found.hint(name + " queries jnvdocker, and offers no GPUs", FLAGS);
         }
-        return agent.offersGpus() || agent.hasResourcesInFile()
-                ? Finding.ok(name + " gets its tasks' GPUs from jnvdocker")
-                : Finding.hint(name + " queries jnvdocker, and offers no GPUs", FLAGS);
     }
 }

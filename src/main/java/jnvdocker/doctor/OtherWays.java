@@ -7,7 +7,6 @@ import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -30,56 +29,51 @@ final class OtherWays {
      * @param docker the runtimes that docker has; empty when it does not answer
      * @param ours our CDI file with NVIDIA's names; empty if it is not installed
      */
-    List<Finding> findings(Optional<EngineRuntimes> docker, Optional<Path> ours)
+    void findings(Optional<EngineRuntimes> docker, Optional<Path> ours, Findings found)
             throws IOException {
-        List<Finding> found = new ArrayList<>();
         if (docker.isPresent()) {
             addDockers(docker.get(), found);
             addHook(docker.get(), found);
         }
         for (ForeignRuntimes.Named named : foreign.named()) {
             if (isPastUs(named.program())) {
-                found.add(
-                        runtime(
-                                named.engine().word(),
-                                named.name(),
-                                named.program(),
-                                "take it out of "
-                                        + named.file()
-                                        + ", and run 'jnvdocker runtime install --engine "
-                                        + named.engine().word()
-                                        + "'"));
+                runtime(
+                        named.engine().word(),
+                        named.name(),
+                        named.program(),
+                        "take it out of "
+                                + named.file()
+                                + ", and run 'jnvdocker runtime install --engine "
+                                + named.engine().word()
+                                + "'",
+                        found);
             }
         }
         for (Path file : foreign.nvidiasHooks()) {
-            found.add(
-                    Finding.hint(
-                            file
-                                    + " has podman and CRI-O give containers GPUs without"
-                                    + " jnvdocker",
-                            "remove NVIDIA's hook, and run 'jnvdocker runtime install --engine"
-                                    + " podman'"));
+            found.hint(
+                    file + " has podman and CRI-O give containers GPUs without jnvdocker",
+                    "remove NVIDIA's hook, and run 'jnvdocker runtime install --engine podman'");
         }
         List<Path> folders = foreign.cdiFolders();
         for (Path file : foreign.nvidiasCdiFiles()) {
-            found.add(
-                    ours.isPresent()
-                            ? besideOurs(file, ours.get(), folders)
-                            : Finding.hint(
-                                    file
-                                            + " lets '--device "
-                                            + RuntimeInstaller.NVIDIAS_CDI_KIND
-                                            + "=…' give containers GPUs without jnvdocker, but for"
-                                            + " those of its runtime",
-                                    "replace it by jnvdocker's, of the same names: rm "
-                                            + file
-                                            + " && jnvdocker runtime install --engine cdi"));
+            if (ours.isPresent()) {
+                besideOurs(file, ours.get(), folders, found);
+                continue;
+            }
+            found.hint(
+                    file
+                            + " lets '--device "
+                            + RuntimeInstaller.NVIDIAS_CDI_KIND
+                            + "=…' give containers GPUs without jnvdocker, but for"
+                            + " those of its runtime",
+                    "replace it by jnvdocker's, of the same names: rm "
+                            + file
+                            + " && jnvdocker runtime install --engine cdi");
         }
-        return found;
     }
 
     /** Engines take the file in the later directory, and neither of two in one directory. */
-    private static Finding besideOurs(Path file, Path ours, List<Path> folders) {
+    private static void besideOurs(Path file, Path ours, List<Path> folders, Findings found) {
         int order = folders.indexOf(file.getParent()) - folders.indexOf(ours.getParent());
         String result =
                 order == 0
@@ -88,7 +82,7 @@ final class OtherWays {
                                 ? "and engines take the former, which gives containers GPUs without"
                                         + " jnvdocker"
                                 : "and engines take the latter";
-        return Finding.hint(
+        found.hint(
                 file
                         + " and "
                         + ours
@@ -105,23 +99,23 @@ final class OtherWays {
         return foreign.isNvidias(program) && !guarded.test(program);
     }
 
-    private void addDockers(EngineRuntimes runtimes, List<Finding> to) {
+    private void addDockers(EngineRuntimes runtimes, Findings found) {
         for (String name : new TreeSet<>(runtimes.paths().keySet())) {
             String program = runtimes.paths().get(name);
             if (isPastUs(program)) {
-                to.add(
-                        runtime(
-                                "docker",
-                                name,
-                                program,
-                                "take it out of docker's daemon.json, and run 'jnvdocker runtime"
-                                        + " install'"));
+                runtime(
+                        "docker",
+                        name,
+                        program,
+                        "take it out of docker's daemon.json, and run 'jnvdocker runtime install'",
+                        found);
             }
         }
     }
 
-    private static Finding runtime(String engine, String name, String program, String remedy) {
-        return Finding.hint(
+    private static void runtime(
+            String engine, String name, String program, String remedy, Findings found) {
+        found.hint(
                 engine
                         + "'s runtime '"
                         + Quote.shown(name)
@@ -132,18 +126,17 @@ final class OtherWays {
     }
 
     /** Containers of our runtime do not run it. */
-    private void addHook(EngineRuntimes runtimes, List<Finding> to) throws IOException {
+    private void addHook(EngineRuntimes runtimes, Findings found) throws IOException {
         boolean ours = guarded.test(runtimes.paths().getOrDefault(runtimes.standard(), ""));
         foreign.hook()
                 .filter(_ -> !ours)
                 .ifPresent(hook ->
-                        to.add(
-                                Finding.hint(
-                                        hook
-                                                + " lets 'docker run --gpus' give containers of"
-                                                + " docker's default runtime GPUs without"
-                                                + " jnvdocker",
-                                        "run 'jnvdocker runtime install --default', or remove"
-                                                + " NVIDIA's container toolkit")));
+                        found.hint(
+                                hook
+                                        + " lets 'docker run --gpus' give containers of"
+                                        + " docker's default runtime GPUs without"
+                                        + " jnvdocker",
+                                "run 'jnvdocker runtime install --default', or remove"
+                                        + " NVIDIA's container toolkit"));
     }
 }

@@ -5,6 +5,8 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.host.Host;
+import jnvdocker.docker.engine.EngineException;
+import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -21,86 +23,58 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** Checks our OCI runtime, and the ways by which containers get GPUs past it. */
-final class RuntimeCheck implements Check {
+final class RuntimeCheck {
     private static final String NVIDIAS = RuntimeInstaller.NVIDIAS_CDI_KIND;
 
-    private final RuntimeInstaller installer;
-    private final DockerEngine engine;
+    private final Doctor.Surroundings around;
     private final ForeignRuntimes foreign;
     private final OtherWays others;
-    private final Leases leases;
-    private final BooleanSupplier wantsNvidias;
-    private final Predicate<String> created;
 
-    /**
-     * @param wantsNvidias whether our CDI devices are to have NVIDIA's names as well
-     * @param created tests by its id whether our runtime has created a container
-     */
-    RuntimeCheck(
-            RuntimeInstaller installer,
-            DockerEngine engine,
-            Host host,
-            Leases leases,
-            BooleanSupplier wantsNvidias,
-            Predicate<String> created) {
-        this.installer = installer;
-        this.engine = engine;
-        this.foreign = new ForeignRuntimes(host);
-        this.others = new OtherWays(foreign, engine::isGuarded);
-        this.leases = leases;
-        this.wantsNvidias = wantsNvidias;
-        this.created = created;
+    RuntimeCheck(Doctor.Surroundings around) {
+        this.around = around;
+        this.foreign = new ForeignRuntimes(around.host());
+        this.others = new OtherWays(foreign, around.engine()::isGuarded);
     }
 
-    @Override
-    public String name() {
-        return "runtime";
-    }
-
-    @Override
-    public List<Finding> findings() throws IOException {
+    void findings(Findings found) throws IOException {
         Optional<EngineRuntimes> now = runtimes();
-        List<Finding> found = new ArrayList<>();
         try {
-            List<RuntimeHealth> all = installer.health(() -> now);
-            found.addAll(registered(all));
+            List<RuntimeHealth> all = around.runtimes().health(() -> now);
+            registered(all, found);
             Optional<Path> ours = cdiFile(all, NVIDIAS);
-            found.addAll(others.findings(now, ours));
+            others.findings(now, ours, found);
             if (cdiFile(all, RuntimeInstaller.CDI_KIND).isPresent()
                     && ours.isEmpty()
                     && foreign.nvidiasCdiFiles().isEmpty()) {
-                found.add(withoutNvidias(wantsNvidias.getAsBoolean()));
+                withoutNvidias(around.cdiNvidia().getAsBoolean(), found);
             }
         } catch (RefusedException e) {
-            found.add(Finding.wrong(e));
-            found.addAll(others.findings(now, Optional.empty()));
+            found.wrong(e);
+            others.findings(now, Optional.empty(), found);
         }
-        found.addAll(paths(leases.live(), created));
-        return found;
+        paths(around.leases().live(), around.edited()::has, found);
     }
 
     /** The engine's own check reports an engine that does not answer. */
     private Optional<EngineRuntimes> runtimes() {
         try {
-            return Optional.of(engine.facts(EngineCheck.LIMIT).runtimes());
+            return Optional.of(around.engine().facts(EngineChecks.LIMIT).runtimes());
         } catch (EngineException e) {
             return Optional.empty();
         }
     }
 
-    private static List<Finding> registered(List<RuntimeHealth> all) {
-        return all.isEmpty()
-                ? List.of(
-                        Finding.ok(
-                                "our OCI runtime is not installed: 'jnvdocker runtime install'"
-                                        + " lets docker compose and plain docker have GPUs,"
-                                        + " too"))
-                : all.stream().map(RuntimeCheck::finding).toList();
+    private static void registered(List<RuntimeHealth> all, Findings found) {
+        if (all.isEmpty()) {
+            found.ok(
+                    "our OCI runtime is not installed: 'jnvdocker runtime install' lets docker"
+                            + " compose and plain docker have GPUs, too");
+        }
+        all.forEach(health -> describe(health, found));
     }
 
     private static Optional<Path> cdiFile(List<RuntimeHealth> all, String kind) {
@@ -112,42 +86,42 @@ final class RuntimeCheck implements Check {
     }
 
     /** Our CDI devices are installed by our names alone. */
-    static Finding withoutNvidias(boolean wanted) {
+    static void withoutNvidias(boolean wanted, Findings found) {
         String what = "no file of jnvdocker's offers '--device " + NVIDIAS + "=…'";
-        return wanted
-                ? Finding.hint(
-                        what + ", as cdi_nvidia has it",
-                        "run 'jnvdocker runtime install --engine cdi' again")
-                : Finding.ok(what + ": cdi_nvidia is false");
+        if (wanted) {
+            found.hint(
+                    what + ", as cdi_nvidia has it",
+                    "run 'jnvdocker runtime install --engine cdi' again");
+        } else {
+            found.ok(what + ": cdi_nvidia is false");
+        }
     }
 
-    static Finding finding(RuntimeHealth health) {
-        String name = health.registration().engine().word();
-        return health.wrong()
-                .map(why -> Finding.wrong(why.precededBy(name + "'s jnvdocker runtime: ")))
-                .orElseGet(() ->
-                        Finding.ok(
-                                health.registration().engine() == EngineKind.CDI
-                                        ? "'--device "
-                                                + health.registration().name()
-                                                + "=…' gives containers of any runtime exactly"
-                                                + " these GPUs"
-                                        : name
-                                                + "'s "
-                                                + (health.standard() ? "default " : "")
-                                                + "runtime '"
-                                                + health.registration().name()
-                                                + "' is jnvdocker's, and runs "
-                                                + health.real().map(Path::toString).orElse("-")));
+    static void describe(RuntimeHealth health, Findings found) {
+        String engine = health.registration().engine().word();
+        String name = health.registration().name();
+        if (health.wrong().isPresent()) {
+            found.wrong(health.wrong().get().precededBy(engine + "'s jnvdocker runtime: "));
+        } else if (health.registration().engine() == EngineKind.CDI) {
+            found.ok(
+                    "'--device " + name + "=…' gives containers of any runtime exactly these GPUs");
+        } else {
+            found.ok(
+                    engine
+                            + (health.standard() ? "'s default runtime '" : "'s runtime '")
+                            + name
+                            + "' is jnvdocker's, and runs "
+                            + health.real().map(Path::toString).orElse("-"));
+        }
     }
 
     /**
-     * Returns by which way each container has its GPUs.
+     * Finds by which way each container has its GPUs.
      *
      * @param created tests by its id whether our runtime has created a container, not the hook of
      *     our CDI devices
      */
-    static List<Finding> paths(List<Lease> live, Predicate<String> created) {
+    static void paths(List<Lease> live, Predicate<String> created, Findings found) {
         List<String> runtime = new ArrayList<>();
         List<String> cdi = new ArrayList<>();
         List<String> plugin = new ArrayList<>();
@@ -166,25 +140,22 @@ final class RuntimeCheck implements Check {
                 }
             }
         }
-        List<Finding> found = new ArrayList<>();
-        line("the OCI runtime", runtime).ifPresent(found::add);
-        line("jnvdocker's CDI devices", cdi).ifPresent(found::add);
-        line("'jnvdocker run' and the volume plugin", plugin).ifPresent(found::add);
-        return found;
+        line("the OCI runtime", runtime, found);
+        line("jnvdocker's CDI devices", cdi, found);
+        line("'jnvdocker run' and the volume plugin", plugin, found);
     }
 
-    private static Optional<Finding> line(String path, List<String> containers) {
-        return containers.isEmpty()
-                ? Optional.empty()
-                : Optional.of(
-                        Finding.ok(
-                                "GPUs by "
-                                        + path
-                                        + ": "
-                                        + containers.stream()
-                                                .map(Quote::shown)
-                                                .distinct()
-                                                .sorted()
-                                                .collect(Collectors.joining(", "))));
+    private static void line(String path, List<String> containers, Findings found) {
+        if (!containers.isEmpty()) {
+            found.ok(
+                    "GPUs by "
+                            + path
+                            + ": "
+                            + containers.stream()
+                                    .map(Quote::shown)
+                                    .distinct()
+                                    .sorted()
+                                    .collect(Collectors.joining(", ")));
+        }
     }
 }

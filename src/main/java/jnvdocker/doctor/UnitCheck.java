@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 
 /** Checks the units, without which GPU containers do not come back after a boot. */
-final class UnitCheck implements Check {
+final class UnitCheck {
     private static final Duration LIMIT = Duration.ofSeconds(3);
 
     /** The directory of the tree in the Debian package and the RPM. */
@@ -40,19 +40,14 @@ final class UnitCheck implements Check {
         this.kubernetes = kubernetes;
     }
 
-    @Override
-    public String name() {
-        return "units";
-    }
-
-    @Override
-    public List<Finding> findings() {
+    void findings(Findings found) {
         if (!Files.isDirectory(BOOTED)) {
-            return List.of(Finding.ok("systemd does not run here"));
+            found.ok("systemd does not run here");
+            return;
         }
         if (daemon.isElsewhere()) {
-            return List.of(
-                    Finding.ok("the units are not for this daemon, which serves " + daemon.run()));
+            found.ok("the units are not for this daemon, which serves " + daemon.run());
+            return;
         }
         List<String> words =
                 new ArrayList<>(
@@ -62,16 +57,18 @@ final class UnitCheck implements Check {
         words.add(KUBELET);
         try {
             ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
-            return result.exitCode() == 0
-                    ? judge(parse(result.output()))
-                    : unanswered(Quote.quoted(result.output().strip()));
+            if (result.exitCode() == 0) {
+                judge(parse(result.output()), found);
+            } else {
+                unanswered(Quote.quoted(result.output().strip()), found);
+            }
         } catch (IOException e) {
-            return unanswered(Finding.failure(e));
+            unanswered(Finding.failure(e), found);
         }
     }
 
-    private static List<Finding> unanswered(String why) {
-        return List.of(Finding.unknown("systemctl show does not report it: " + why));
+    private static void unanswered(String why, Findings found) {
+        found.unknown("systemctl show does not report it: " + why);
     }
 
     /**
@@ -93,27 +90,25 @@ final class UnitCheck implements Check {
         return units;
     }
 
-    List<Finding> judge(Map<String, Map<String, String>> units) {
+    void judge(Map<String, Map<String, String>> units, Findings found) {
         List<String> absent =
                 OURS.stream()
                         .filter(name -> !property(units, name, "LoadState", "loaded"))
                         .toList();
         if (!absent.isEmpty()) {
-            return List.of(
-                    Finding.wrong(
-                            "not installed: "
-                                    + String.join(", ", absent)
-                                    + ", so that GPU containers do not come back after a boot",
-                            install()));
+            found.wrong(
+                    "not installed: "
+                            + String.join(", ", absent)
+                            + ", so that GPU containers do not come back after a boot",
+                    install());
+            return;
         }
-        List<Finding> found = new ArrayList<>();
         OURS.stream()
                 .filter(name -> !property(units, name, "UnitFileState", "enabled"))
                 .forEach(name ->
-                        found.add(
-                                Finding.wrong(
-                                        name + " is not enabled, so it does not start at boot",
-                                        "systemctl enable --now " + name)));
+                        found.wrong(
+                                name + " is not enabled, so it does not start at boot",
+                                "systemctl enable --now " + name));
         order(units, found, DOCKER, OURS, "at boot Docker starts GPU containers too early");
         if (kubernetes.getAsBoolean()) {
             order(
@@ -124,16 +119,13 @@ final class UnitCheck implements Check {
                     "at boot the kubelet rejects pods that request GPUs");
         }
         if (!daemon.service()) {
-            found.add(
-                    Finding.wrong(
-                            "this daemon was not started by "
-                                    + SERVICE
-                                    + ", and nothing restarts it when it ends",
-                            daemon.stop() + " && systemctl start " + DaemonFacts.UNITS));
+            found.wrong(
+                    "this daemon was not started by "
+                            + SERVICE
+                            + ", and nothing restarts it when it ends",
+                    daemon.stop() + " && systemctl start " + DaemonFacts.UNITS);
         }
-        return found.isEmpty()
-                ? List.of(Finding.ok("all are enabled, and start before Docker"))
-                : found;
+        found.okIfNothingElse("all are enabled, and start before Docker");
     }
 
     /**
@@ -142,7 +134,7 @@ final class UnitCheck implements Check {
      */
     private void order(
             Map<String, Map<String, String>> units,
-            List<Finding> found,
+            Findings found,
             String later,
             List<String> ours,
             String otherwise) {
@@ -152,14 +144,9 @@ final class UnitCheck implements Check {
         List<String> earlier = List.of(units.get(later).getOrDefault("After", "").split(" "));
         List<String> late = ours.stream().filter(name -> !earlier.contains(name)).toList();
         if (!late.isEmpty()) {
-            found.add(
-                    Finding.wrong(
-                            later
-                                    + " does not wait for "
-                                    + String.join(", ", late)
-                                    + ": "
-                                    + otherwise,
-                            "restore our units: " + install()));
+            found.wrong(
+                    later + " does not wait for " + String.join(", ", late) + ": " + otherwise,
+                    "restore our units: " + install());
         }
     }
 

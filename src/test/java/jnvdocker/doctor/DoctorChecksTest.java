@@ -16,8 +16,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
 
 class DoctorChecksTest {
     private static final DaemonFacts SERVICE =
@@ -51,22 +51,11 @@ class DoctorChecksTest {
             After=jnvdocker.socket containerd.service jnvdocker-nodes.service jnvdocker.service
             """;
 
-    private interface Query {
-        List<Finding> findings() throws IOException;
-    }
-
-    private static Check check(String name, Query query) {
-        return new Check() {
-            @Override
-            public String name() {
-                return name;
-            }
-
-            @Override
-            public List<Finding> findings() throws IOException {
-                return query.findings();
-            }
-        };
+    /** Returns what is found. */
+    private static List<Finding> found(Consumer<Findings> check) {
+        Findings found = new Findings();
+        check.accept(found);
+        return found.all();
     }
 
     private static void await(CountDownLatch latch) throws IOException {
@@ -83,23 +72,18 @@ class DoctorChecksTest {
         Doctor doctor =
                 new Doctor(
                         List.of(
-                                check(
-                                        "hangs",
-                                        () -> {
-                                            await(end);
-                                            return List.of();
-                                        }),
-                                check(
+                                new Check("hangs", _ -> await(end)),
+                                new Check(
                                         "fails",
-                                        () -> {
+                                        _ -> {
                                             throw new FileNotFoundException("no such disk");
                                         }),
-                                check(
+                                new Check(
                                         "breaks",
-                                        () -> {
+                                        _ -> {
                                             throw new IllegalStateException("a mistake");
                                         }),
-                                check("works", () -> List.of(Finding.ok("well")))),
+                                new Check("works", found -> found.ok("well"))),
                         Duration.ofSeconds(1));
         assertEquals(
                 List.of(
@@ -115,9 +99,10 @@ class DoctorChecksTest {
 
     @Test
     void remedyIsWhatAnExceptionOfOursSaysItIs() {
-        Finding finding = Finding.wrong(new FailedException("a: b; c is so", "mend it; or not"));
+        FailedException ours = new FailedException("a: b; c is so", "mend it; or not");
+        Finding finding = found(it -> it.wrong(ours)).getFirst();
         assertEquals(new Finding(State.WRONG, "a: b; c is so", "mend it; or not"), finding);
-        Finding foreign = Finding.wrong(new IOException("a: b; c is so"));
+        Finding foreign = found(it -> it.wrong(new IOException("a: b; c is so"))).getFirst();
         assertEquals(new Finding(State.WRONG, "a: b; c is so", ""), foreign);
         assertEquals("a: b; c is so; mend it; or not", finding.line());
         assertEquals("a: b; c is so", foreign.line());
@@ -126,7 +111,7 @@ class DoctorChecksTest {
 
     @Test
     void foreignTextHarmsNoTerminal() {
-        Finding finding = Finding.wrong("a\n\u001b[31mb" + "c".repeat(9999), "d\te");
+        Finding finding = new Finding(State.WRONG, "a\n\u001b[31mb" + "c".repeat(9999), "d\te");
         assertTrue(finding.line().startsWith("a [31mbccc"), finding::line);
         assertTrue(finding.line().endsWith("…; d e"), finding::line);
         assertEquals(1001, finding.what().length());
@@ -134,11 +119,17 @@ class DoctorChecksTest {
 
     @Test
     void unitsThatAreAllThereAreFine() {
-        assertEquals(List.of(Finding.ok("all are enabled, and start before Docker")), units(WELL));
+        assertEquals(
+                List.of(new Finding(State.OK, "all are enabled, and start before Docker", "")),
+                units(WELL));
     }
 
     private static List<Finding> units(String shown) {
-        return new UnitCheck(SERVICE, () -> true).judge(UnitCheck.parse(shown));
+        return units(SERVICE, shown);
+    }
+
+    private static List<Finding> units(DaemonFacts daemon, String shown) {
+        return found(it -> new UnitCheck(daemon, () -> true).judge(UnitCheck.parse(shown), it));
     }
 
     private static String only(List<Finding> findings) {
@@ -193,14 +184,18 @@ class DoctorChecksTest {
                 "this daemon was not started by jnvdocker.service, and nothing restarts it when"
                         + " it ends; kill $(cat /run/jnvdocker/jnvdockerd.pid) && systemctl start"
                         + " jnvdocker.socket jnvdocker.service",
-                only(new UnitCheck(byHand, () -> true).judge(UnitCheck.parse(WELL))));
+                only(units(byHand, WELL)));
         assertFalse(byHand.isElsewhere());
+    }
+
+    private static Finding persistence(int exitCode, String output) {
+        return found(it -> DriverChecks.judge(exitCode, output, it)).getFirst();
     }
 
     @Test
     void persistenceModeIsQueriedOfEachGpu() {
-        assertEquals(State.OK, PersistenceCheck.judge(0, "0, Enabled\n1, Enabled\n").state());
-        Finding hint = PersistenceCheck.judge(0, "0, Enabled\n1, Disabled\n2, Disabled\n");
+        assertEquals(State.OK, persistence(0, "0, Enabled\n1, Enabled\n").state());
+        Finding hint = persistence(0, "0, Enabled\n1, Disabled\n2, Disabled\n");
         assertEquals(State.HINT, hint.state());
         assertTrue(hint.what().startsWith("GPUs 1,2 without persistence mode: "), hint::what);
     }
@@ -209,9 +204,9 @@ class DoctorChecksTest {
     void persistenceModeThatIsNotReportedIsNoAlarm() {
         for (String output :
                 List.of("", "0, [N/A]\n", "?, Disabled\n", "0, Enabled\n1, [Unknown Error]\n")) {
-            assertEquals(State.UNKNOWN, PersistenceCheck.judge(0, output).state(), output);
+            assertEquals(State.UNKNOWN, persistence(0, output).state(), output);
         }
-        assertEquals(State.UNKNOWN, PersistenceCheck.judge(9, "0, Disabled\n").state());
+        assertEquals(State.UNKNOWN, persistence(9, "0, Disabled\n").state());
     }
 
     @ParameterizedTest
@@ -226,38 +221,43 @@ class DoctorChecksTest {
         "2.0.0, false",
     })
     void linksAreMissedByARuncThatNeedsThem(String runc, boolean missed) {
-        assertTrue(EngineCheck.links(runc, List.of(), SERVICE).isEmpty());
-        Optional<Finding> finding = EngineCheck.links(runc, List.of("195:0", "195:255"), SERVICE);
-        assertEquals(missed, finding.isPresent());
+        assertTrue(found(it -> EngineChecks.links(runc, List.of(), SERVICE, it)).isEmpty());
+        List<String> missing = List.of("195:0", "195:255");
+        List<Finding> findings = found(it -> EngineChecks.links(runc, missing, SERVICE, it));
+        assertEquals(missed, !findings.isEmpty());
         if (missed) {
-            assertEquals(State.WRONG, finding.get().state());
-            assertTrue(finding.get().what().endsWith(" 195:0, 195:255"), finding::toString);
+            assertEquals(State.WRONG, findings.getFirst().state());
+            assertTrue(findings.getFirst().what().endsWith(" 195:0, 195:255"), findings::toString);
             assertTrue(
-                    finding.get()
+                    findings.getFirst()
                             .remedy()
                             .contains(SERVICE.tree() + "/bin/jnvdockerd --make-nodes"),
-                    finding::toString);
+                    findings::toString);
         }
+    }
+
+    private static Finding space(long free, boolean copied) {
+        return found(it -> StateChecks.space(Path.of("/s"), free, copied, it)).getFirst();
     }
 
     @Test
     void littleSpaceIsWrongWhereAVolumeTakesSome() {
         Path state = Path.of("/s");
-        assertTrue(StateCheck.space(state, 1L << 30, true).isEmpty());
-        assertEquals(State.WRONG, StateCheck.space(state, 1L << 29, true).orElseThrow().state());
-        Finding hint = StateCheck.space(state, 1L << 29, false).orElseThrow();
+        assertTrue(found(it -> StateChecks.space(state, 1L << 30, true, it)).isEmpty());
+        assertEquals(State.WRONG, space(1L << 29, true).state());
+        Finding hint = space(1L << 29, false);
         assertEquals(State.HINT, hint.state());
         assertTrue(hint.what().startsWith("/s has 0.5 GiB free"), hint::toString);
-        Finding full = StateCheck.space(state, 1L << 20, false).orElseThrow();
+        Finding full = space(1L << 20, false);
         assertEquals(State.WRONG, full.state());
     }
 
     @Test
     void fileSystemOfANetworkIsWrong() {
-        assertTrue(StateCheck.network(Path.of("/s"), "ext4").isEmpty());
+        assertTrue(found(it -> StateChecks.network(Path.of("/s"), "ext4", it)).isEmpty());
         assertTrue(
-                StateCheck.network(Path.of("/s"), "lustre")
-                        .orElseThrow()
+                found(it -> StateChecks.network(Path.of("/s"), "lustre", it))
+                        .getFirst()
                         .what()
                         .contains("(lustre)"));
     }

@@ -62,8 +62,9 @@ class KubernetesCheckTest {
     }
 
     private List<String> findings(KubernetesFacts facts) throws IOException {
-        return new KubernetesCheck(Host.at(folder), facts, DAEMON)
-                .findings().stream().map(it -> it.state() + ": " + it.line()).toList();
+        Findings found = new Findings();
+        new KubernetesCheck(Host.at(folder), facts, DAEMON).findings(found);
+        return found.all().stream().map(it -> it.state() + ": " + it.line()).toList();
     }
 
     @Test

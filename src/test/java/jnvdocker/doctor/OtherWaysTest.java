@@ -27,6 +27,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /** By which ways containers get GPUs, ours and others. */
 class OtherWaysTest {
@@ -47,14 +48,20 @@ class OtherWaysTest {
         return Files.writeString(file, text);
     }
 
+    private List<String> found(Optional<EngineRuntimes> docker, Optional<Path> ours)
+            throws IOException {
+        Findings found = new Findings();
+        new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
+                .findings(docker, ours, found);
+        return lines(found);
+    }
+
+    private static List<String> lines(Findings found) {
+        return found.all().stream().map(Finding::line).toList();
+    }
+
     private List<String> found(Map<String, String> runtimes, String standard) throws IOException {
-        return new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
-                        .findings(
-                                Optional.of(new EngineRuntimes(standard, runtimes)),
-                                Optional.empty())
-                        .stream()
-                        .map(Finding::line)
-                        .toList();
+        return found(Optional.of(new EngineRuntimes(standard, runtimes)), Optional.empty());
     }
 
     private List<String> found() throws IOException {
@@ -217,8 +224,7 @@ class OtherWaysTest {
     }
 
     private List<String> beside(Path ours) throws IOException {
-        return new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
-                .findings(Optional.empty(), Optional.of(ours)).stream().map(Finding::line).toList();
+        return found(Optional.empty(), Optional.of(ours));
     }
 
     private static String both(Path file, Path ours, String result) {
@@ -232,6 +238,12 @@ class OtherWaysTest {
                 + file;
     }
 
+    private static String withoutNvidias(boolean wanted) {
+        Findings found = new Findings();
+        RuntimeCheck.withoutNvidias(wanted, found);
+        return lines(found).getFirst();
+    }
+
     @Test
     void namesOfNvidiasThatNoFileOfOursOffersAreReported() {
         String what = "no file of jnvdocker's offers '--device nvidia.com/gpu=…'";
@@ -239,8 +251,8 @@ class OtherWaysTest {
                 what
                         + ", as cdi_nvidia has it; run 'jnvdocker runtime install --engine cdi'"
                         + " again",
-                RuntimeCheck.withoutNvidias(true).line());
-        assertEquals(what + ": cdi_nvidia is false", RuntimeCheck.withoutNvidias(false).line());
+                withoutNvidias(true));
+        assertEquals(what + ": cdi_nvidia is false", withoutNvidias(false));
     }
 
     @Test
@@ -269,7 +281,9 @@ class OtherWaysTest {
                         Optional.empty());
         Optional<Path> real =
                 Optional.of(Path.of("/usr/bin/runc")).filter(_ -> engine != EngineKind.CDI);
-        return RuntimeCheck.finding(new RuntimeHealth(registration, real, standard, wrong)).line();
+        Findings found = new Findings();
+        RuntimeCheck.describe(new RuntimeHealth(registration, real, standard, wrong), found);
+        return lines(found).getFirst();
     }
 
     @Test
@@ -304,6 +318,12 @@ class OtherWaysTest {
         return new Lease(id, claim, holder, "boot", Instant.EPOCH, 1, Optional.empty());
     }
 
+    private static List<String> paths(List<Lease> live, Predicate<String> created) {
+        Findings found = new Findings();
+        RuntimeCheck.paths(live, created, found);
+        return lines(found);
+    }
+
     @Test
     void containersAreListedByTheWayTheyHaveTheirGpus() {
         Origin oci = new Origin.OciContainer("/run/runc", Optional.empty());
@@ -318,9 +338,7 @@ class OtherWaysTest {
                         "GPUs by the OCI runtime: notebook, train",
                         "GPUs by jnvdocker's CDI devices: by-name",
                         "GPUs by 'jnvdocker run' and the volume plugin: plain"),
-                RuntimeCheck.paths(live, id -> !id.equals("id-of-by-name")).stream()
-                        .map(Finding::line)
-                        .toList());
-        assertEquals(List.of(), RuntimeCheck.paths(List.of(), _ -> true));
+                paths(live, id -> !id.equals("id-of-by-name")));
+        assertEquals(List.of(), paths(List.of(), _ -> true));
     }
 }

@@ -1,0 +1,220 @@
+package jnvdocker.doctor;
+
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Subject;
+import jnvdocker.posix.FileStatus;
+import jnvdocker.posix.HostNames;
+import jnvdocker.posix.NoAnswerException;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Quote;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Checks what the configuration says against what this host has. */
+final class ConfigurationChecks {
+    private static final HostNames NAMES = HostNames.ofThisHost();
+    private static final Duration LATELY = Duration.ofDays(30);
+    private static final int OTHERS_WRITE = 2;
+    private static final String MAIN = "jnvdocker.daemon.Main";
+    private static final String HOST_ROOT = "JNVDOCKER_HOST_ROOT=";
+    private static final int MAX_ENVIRONMENT = 1 << 17;
+
+    private final Doctor.Surroundings around;
+
+    ConfigurationChecks(Doctor.Surroundings around) {
+        this.around = around;
+    }
+
+    /** Cordoned and shareable GPUs in the configuration that this host does not have. */
+    void cordon(Findings found) throws IOException {
+        List<Gpu> gpus = HostDriver.read(around.host()).gpus();
+        unknown("cordon", around.leases().cordonsNothing(gpus), around.daemon(), found);
+        unknown("shareable", around.leases().sharesNothing(gpus), around.daemon(), found);
+        found.okIfNothingElse("every GPU under cordon in the configuration is present");
+    }
+
+    /**
+     * Finds the ids in the configuration that belong to no GPU of this host.
+     *
+     * @param key the key that lists them
+     */
+    static void unknown(String key, List<String> ids, DaemonFacts daemon, Findings found) {
+        if (!ids.isEmpty()) {
+            found.wrong(
+                    key
+                            + " in the configuration lists "
+                            + ids.stream().map(Quote::quoted).collect(Collectors.joining(", "))
+                            + ", which "
+                            + (ids.size() == 1 ? "matches" : "match")
+                            + " no GPU on this host",
+                    "correct that ('jnvdocker gpu ls' shows the GPUs), then " + daemon.restart());
+        }
+    }
+
+    /**
+     * Finds the same. Another check says if there is no driver.
+     *
+     * @param givesNothing picks these ids, given the host's GPUs
+     */
+    static void unknown(
+            String key,
+            Host host,
+            Function<List<Gpu>, List<String>> givesNothing,
+            DaemonFacts daemon,
+            Findings found)
+            throws IOException {
+        try {
+            unknown(key, givesNothing.apply(HostDriver.read(host).gpus()), daemon, found);
+        } catch (NoDriverException _) {
+            return;
+        }
+    }
+
+    /** Limits in the configuration for users or groups that this host does not have. */
+    void limits(Findings found) {
+        List<String> unknown = new ArrayList<>();
+        try {
+            for (Subject subject : around.leases().limited()) {
+                if (!isKnown(subject)) {
+                    unknown.add(Quote.shown(subject.spelled()));
+                }
+            }
+        } catch (NoAnswerException e) {
+            found.unknown("this host does not say which users and groups it has");
+            return;
+        }
+        if (!unknown.isEmpty()) {
+            found.hint(
+                    "limits are for "
+                            + String.join(", ", unknown)
+                            + ", which this host does not have: they limit nobody",
+                    "correct the names in [limits], then run 'jnvdocker gpu reload'");
+        }
+        found.okIfNothingElse("every user and group with limits exists");
+    }
+
+    /** A uid needs no name, and only the API server knows the namespaces of Kubernetes. */
+    private static boolean isKnown(Subject subject) throws NoAnswerException {
+        String name = subject.name();
+        return switch (subject.kind()) {
+            case EVERYBODY, UNKNOWN, NAMESPACES -> true;
+            case GROUP -> NAMES.group(name).isPresent();
+            case USER ->
+                    name.startsWith(Owner.NAMESPACE)
+                            || name.chars().allMatch(Character::isDigit)
+                            || NAMES.user(name).isPresent();
+        };
+    }
+
+    /** Users and daemons that share this host's GPUs and get in each other's way. */
+    void sharing(Findings found) throws IOException {
+        int users = users();
+        defaults(users, found);
+        if (users > 1) {
+            openNode(found);
+        }
+        otherDaemons().forEach(pid -> other(pid, found));
+    }
+
+    /** Unknown users may be the known ones: they count only where none is known. */
+    private int users() throws IOException {
+        Instant since = Instant.now().minus(LATELY);
+        List<GpuTime.Use> uses = around.leases().gpuTime(since, Optional.empty()).users();
+        long known = uses.stream().filter(use -> !use.owner().isUnknown()).count();
+        return (int) Math.max(known, Math.min(1, uses.size()));
+    }
+
+    /** A node that every local user may open, in a container of an engine without root, too. */
+    private void openNode(Findings found) throws IOException {
+        for (Gpu gpu : HostDriver.read(around.host()).gpus()) {
+            Path node = around.host().resolve(DeviceNodes.nameOf(gpu));
+            if (Files.exists(node) && (FileStatus.of(node).mode() & OTHERS_WRITE) != 0) {
+                found.hint(
+                        "every local user may open "
+                                + node
+                                + ", and so use that GPU without a lease",
+                        "if that is not wanted, load the driver with"
+                                + " NVreg_DeviceFileGID=<gid> NVreg_DeviceFileMode=0660:"
+                                + " see the manual's page about limits");
+                return;
+            }
+        }
+    }
+
+    private void defaults(int users, Findings found) {
+        String had =
+                switch (users) {
+                    case 0 -> "nobody has had GPUs";
+                    case 1 -> "one user has had GPUs";
+                    default -> users + " users have had GPUs";
+                };
+        String what = had + " in the last " + LATELY.toDays() + " days";
+        if (users > 1 && around.defaultGpus().get() instanceof GpuRequest.All) {
+            found.hint(
+                    what + ", and without --gpus an image gets all of them",
+                    "set default_gpus = \"1\" in the configuration, then run 'jnvdocker gpu"
+                            + " reload'");
+        } else {
+            found.ok(what);
+        }
+    }
+
+    private Stream<Long> otherDaemons() {
+        long self = ProcessHandle.current().pid();
+        return ProcessHandle.allProcesses()
+                .filter(process -> process.pid() != self && isDaemon(process.info()))
+                .map(ProcessHandle::pid)
+                .filter(this::isOfThisHost)
+                .sorted();
+    }
+
+    /** A daemon that root does not run gives out no GPUs. */
+    private static boolean isDaemon(ProcessHandle.Info process) {
+        return process.user().filter("root"::equals).isPresent()
+                && process.arguments().filter(all -> Arrays.asList(all).contains(MAIN)).isPresent();
+    }
+
+    /** A daemon with another root gives out the GPUs of that root. */
+    private boolean isOfThisHost(long pid) {
+        Path file = Path.of("/proc", Long.toString(pid), "environ");
+        try (var environment = Files.newInputStream(file)) {
+            byte[] bytes = environment.readNBytes(MAX_ENVIRONMENT);
+            String root =
+                    Stream.of(new String(bytes, StandardCharsets.UTF_8).split("\0"))
+                            .filter(variable -> variable.startsWith(HOST_ROOT))
+                            .map(variable -> variable.substring(HOST_ROOT.length()))
+                            .findFirst()
+                            .orElse("/");
+            return around.host().root().equals(Host.at(Path.of(root)).root());
+        } catch (IOException e) {
+            return false; // it has just ended
+        }
+    }
+
+    private static void other(long pid, Findings found) {
+        found.hint(
+                "another jnvdockerd (pid "
+                        + pid
+                        + ") gives out this host's GPUs, too: each daemon learns of the other's"
+                        + " leases only from running containers",
+                "cordon the other's GPUs in each configuration");
+    }
+}

@@ -1,0 +1,237 @@
+package jnvdocker.doctor;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.text.GpuText;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.Owners;
+import jnvdocker.nvml.GpuHealth.Health;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.OpenDevices;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Span;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Checks the GPUs, and those who use them. */
+final class GpuChecks {
+    /** NVML's bits for a GPU that is slowed down by heat, or by its power supply. */
+    private static final long SLOWED_BY_HEAT = 0x20 | 0x40;
+
+    private static final long SLOWED_BY_POWER = 0x80;
+    private static final Duration LATE = Duration.ofMinutes(1);
+
+    private final Doctor.Surroundings around;
+
+    GpuChecks(Doctor.Surroundings around) {
+        this.around = around;
+    }
+
+    private List<GpuStatus> status() throws IOException {
+        return around.leases().status(HostDriver.read(around.host()).gpus());
+    }
+
+    /** GPUs that cannot be given out, though nobody uses them, and those lost while held. */
+    void gpus(Findings found) throws IOException {
+        List<GpuStatus> all = status();
+        if (all.isEmpty()) {
+            found.wrong(
+                    "the driver shows no GPU",
+                    "check lspci, and dmesg | grep -i nvrm for the cause");
+            return;
+        }
+        found.ok(count(all));
+        all.forEach(gpu -> trouble(gpu, found));
+        Map<String, Health> known = around.health().all();
+        for (GpuStatus status : all) {
+            if (status.gpu().isSound() && known.containsKey(status.gpu().uuid())) {
+                hints(status.gpu(), known.get(status.gpu().uuid()), found);
+            }
+        }
+    }
+
+    /** Hints that do not take a GPU out of service. */
+    private static void hints(Gpu gpu, Health health, Findings found) {
+        Instant now = Instant.now();
+        String name = GpuText.name(gpu);
+        long slowed = health.throttling().orElse(0);
+        if ((slowed & SLOWED_BY_HEAT) != 0) {
+            found.hint(
+                    name + " is slowed down, since it is too hot",
+                    "check its fans and its air flow");
+        }
+        if ((slowed & SLOWED_BY_POWER) != 0) {
+            found.hint(
+                    name + " is slowed down by its power supply",
+                    "check its power cables and the host's power supply");
+        }
+        long uncorrected = health.uncorrected().orElse(0);
+        if (uncorrected > 0) {
+            found.hint(
+                    name
+                            + " has had "
+                            + (uncorrected == 1 ? "1 error" : uncorrected + " errors")
+                            + " of its memory that could not be corrected, since the driver"
+                            + " was loaded",
+                    "reset it when it is idle; have it replaced if that goes on");
+        }
+        if (health.otherXid().isPresent()) {
+            found.hint(
+                    "the driver has reported Xid " + health.otherXid().getAsInt() + " of " + name,
+                    "search dmesg and NVIDIA's list of Xids for it");
+        }
+        Optional<Instant> late =
+                health.reportedAt().filter(at -> Duration.between(at, now).compareTo(LATE) > 0);
+        if (late.isPresent()) {
+            found.hint(
+                    "NVML has not answered about " + name + " for " + Span.between(late.get(), now),
+                    "search dmesg for Xid: the driver may wait for the GPU");
+        }
+    }
+
+    private static String count(List<GpuStatus> all) {
+        TreeMap<GpuStatus.State, Long> states =
+                all.stream()
+                        .collect(
+                                Collectors.groupingBy(
+                                        GpuStatus::state, TreeMap::new, Collectors.counting()));
+        return (all.size() == 1 ? "1 GPU: " : all.size() + " GPUs: ")
+                + states.entrySet().stream()
+                        .map(state ->
+                                state.getValue()
+                                        + " "
+                                        + state.getKey().name().toLowerCase(Locale.ROOT))
+                        .collect(Collectors.joining(", "));
+    }
+
+    private static void trouble(GpuStatus status, Findings found) {
+        Gpu gpu = status.gpu();
+        String name = LeaseText.name(gpu.number(), gpu.uuid());
+        String held = status.lease().map(lease -> name + " " + LeaseText.held(lease)).orElse(name);
+        switch (status.state()) {
+            case SICK -> found.wrong(GpuText.sick(gpu));
+            case MISSING ->
+                    found.wrong(
+                            held + ", and the driver does not show it",
+                            "search dmesg for Xid: it may have fallen off the bus, and come back"
+                                    + " with a restart of the host");
+            case STUCK ->
+                    found.wrong(
+                            held + ": " + status.note(),
+                            "end that process (kill -KILL PID); if it does not end, search dmesg"
+                                    + " for Xid: it waits in the kernel, and it may take a restart"
+                                    + " of the host");
+            case HELD, RESERVED ->
+                    gpu.trouble()
+                            .map(why -> why.precededBy(held + ", and has a fault: "))
+                            .ifPresent(found::wrong);
+            case FREE, UNMANAGED, CORDONED -> {
+                if (!gpu.hasUuid()) {
+                    found.wrong(
+                            "GPU "
+                                    + gpu.number()
+                                    + " at "
+                                    + gpu.pciAddress()
+                                    + " has no UUID yet: nothing has opened it since boot",
+                            "run nvidia-smi once as root, and have jnvdocker-nodes.service do it"
+                                    + " at boot");
+                }
+            }
+        }
+    }
+
+    /** Unmanaged use of GPUs. */
+    void others(Findings found) throws IOException {
+        for (GpuStatus gpu : status()) {
+            gpu.unmanaged().forEach(use -> add(gpu, use, found));
+        }
+        around.leases()
+                .claimsOfUnknownGpus()
+                .forEach((folder, process) -> unknown(folder, process, found));
+        found.okIfNothingElse("nobody uses a GPU without a lease");
+    }
+
+    private static void unknown(String folder, ProcessId process, Findings found) {
+        found.wrong(
+                "the container of pid "
+                        + process.pid()
+                        + " has the claim of another jnvdocker mounted ("
+                        + Quote.shown(folder)
+                        + "), and its GPUs cannot be learnt from there",
+                "put both daemons' state directories where each sees the other's, or cordon the"
+                        + " other's GPUs in each configuration");
+    }
+
+    private static void add(GpuStatus gpu, GpuUse use, Findings found) {
+        String used =
+                LeaseText.name(gpu.gpu().number(), gpu.gpu().uuid()) + " " + LeaseText.used(use);
+        if (use.kind() == GpuUse.Kind.OTHER_CLAIM) {
+            found.wrong(
+                    used,
+                    "stop it with its own engine's docker; let two daemons of one host give out"
+                            + " different GPUs: cordon the other's in each configuration");
+            return;
+        }
+        found.wrong(
+                used,
+                use.container()
+                                .map(container -> "docker stop " + Quote.shown(container.name()))
+                                .or(() -> LeaseText.other(use).map(it -> Quote.shown(it.toStop())))
+                                .orElseGet(() -> "have its user end it, or kill" + pid(use))
+                        + (LeaseText.other(use).isPresent()
+                                ? ", and start it with a lease (jnvdocker runtime --help)"
+                                : ", and start it with jnvdocker run")
+                        + "; or add it to ignore in the configuration");
+    }
+
+    private static String pid(GpuUse use) {
+        return use.process().map(process -> " " + process.id().pid()).orElse("");
+    }
+
+    /** Processes with so many open files that the search for a GPU among them takes a while. */
+    void files(Findings found) throws IOException {
+        status(); // so that it is up to date
+        Map<Integer, List<OpenDevices.Partial>> users =
+                around.leases().partiallyScanned().stream()
+                        .collect(
+                                Collectors.groupingBy(
+                                        process -> process.credentials().uid(),
+                                        TreeMap::new,
+                                        Collectors.toList()));
+        users.forEach((uid, processes) -> add(uid, processes, found));
+        found.okIfNothingElse("all open files can be checked in one pass");
+    }
+
+    private static void add(int uid, List<OpenDevices.Partial> processes, Findings found) {
+        long pending = processes.stream().filter(OpenDevices.Partial::pending).count();
+        String what =
+                Quote.shown(Owners.of(uid).name())
+                        + " has more files open than are checked in one pass ("
+                        + (processes.size() == 1 ? "pid " : processes.size() + " processes, pid ")
+                        + processes.getFirst().process().pid()
+                        + "): GPUs among them are seen some seconds late";
+        String remedy =
+                "see what they are (ls -l /proc/PID/fd), and end what is not needed, or limit it"
+                        + " (ulimit -n)";
+        if (pending == 0) {
+            found.hint(what, remedy);
+        } else {
+            found.wrong(
+                    what
+                            + ", and until "
+                            + (pending == 1 ? "one of them is" : pending + " of them are")
+                            + " read, the GPUs that they may open count as used",
+                    remedy);
+        }
+    }
+}
