@@ -45,6 +45,21 @@ public final class Caller {
         }
     }
 
+    /**
+     * @param whose the sentence that says whose it is
+     * @param what the action that is for its owner and root
+     * @throws RefusedException when the caller is neither
+     */
+    public static void refuseUnlessOwner(
+            ClientRequest request, Owner owner, String whose, String what) throws RefusedException {
+        if (!isRoot(request) && owner(request).uid() != owner.uid()) {
+            throw new RefusedException(
+                    whose,
+                    "only %s and root may %s; contact one of them"
+                            .formatted(Quote.shown(owner.name()), what));
+        }
+    }
+
     /** A word as one types it in a shell. */
     private static String typed(String word) {
         return PLAIN.matcher(word).matches() ? word : ShellWord.quoted(Quote.shown(word));

@@ -1,9 +1,12 @@
 package jnvdocker.command.caller;
 
+import jnvdocker.protocol.ClientRequest;
+
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 
 /** A command of our own: its result is its exit code. */
@@ -24,8 +27,20 @@ public abstract class OwnCommand implements Callable<Integer> {
         spec.commandLine().getErr().println(line);
     }
 
+    /**
+     * Returns the absolute path of a directory that the caller names, relative to the caller's own.
+     *
+     * @throws ParameterException when the name is missing
+     */
+    protected final Path directory(String name, ClientRequest request) {
+        if (name.isEmpty()) {
+            throw usage("a directory's name is empty");
+        }
+        return Path.of(request.folder()).resolve(name).normalize();
+    }
+
     /** Returns the exception for words that do not go together. */
-    protected final ParameterException usage(String what) {
+    public final ParameterException usage(String what) {
         return new ParameterException(spec.commandLine(), what);
     }
 }

@@ -149,11 +149,11 @@ final class GpuBook extends ShowCommand {
                                         "there is no booking " + cancelled,
                                         "'jnvdocker gpu book' lists the bookings"));
         String owner = Quote.shown(booking.owner().name());
-        if (!Caller.isRoot(request) && Caller.owner(request).uid() != booking.owner().uid()) {
-            throw new RefusedException(
-                    "booking " + booking.id() + " is " + owner + "'s",
-                    "only " + owner + " and root may cancel it; contact one of them");
-        }
+        Caller.refuseUnlessOwner(
+                request,
+                booking.owner(),
+                "booking " + booking.id() + " is " + owner + "'s",
+                "cancel it");
         leases.bookings().cancel(booking);
         return List.of("cancelled booking " + booking.id() + " of " + gpusOf(booking));
     }

@@ -3,7 +3,10 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
 import jnvdocker.core.Leases;
+import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.grant.Leases;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.protocol.ClientRequest;
@@ -11,14 +14,11 @@ import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "extend",
@@ -26,11 +26,9 @@ import java.util.concurrent.Callable;
             "Extend the time of a lease (its owner and root only), within the limits of its owner.",
             "Root may extend it beyond them."
         })
-final class GpuExtend implements Callable<Integer> {
+final class GpuExtend extends OwnCommand {
     private final Leases leases;
     private final ClientRequest request;
-
-    @Spec private CommandSpec spec;
 
     @Parameters(
             index = "0",
@@ -55,23 +53,19 @@ final class GpuExtend implements Callable<Integer> {
     public Integer call() throws IOException, RefusedException {
         Duration more = HoldTime.of("DURATION", Optional.of(duration)).orElseThrow();
         Lease lease = LiveClaim.find(claim, leases.live());
-        boolean isOwner = Caller.owner(request).uid() == lease.claim().owner().uid();
-        if (!Caller.isRoot(request) && !isOwner) {
-            throw new RefusedException(
-                    "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s",
-                    "only " + Holding.user(lease) + " and root may extend it; contact one of them");
-        }
+        Owner owner = lease.claim().owner();
+        String whose = "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s";
+        Caller.refuseUnlessOwner(request, owner, whose, "extend it");
+        boolean isOwner = Caller.owner(request).uid() == owner.uid();
         // Users remain within their limits for their own leases, even as root by sudo.
         boolean asRoot = Caller.isRoot(request) && Caller.owner(request).uid() == 0;
         Lease longer = leases.extend(lease, more, asRoot || Caller.isRoot(request) && !isOwner);
-        spec.commandLine()
-                .getOut()
-                .println(
-                        Holding.gpus(longer)
-                                + " of "
-                                + LeaseText.holder(longer)
-                                + ": "
-                                + TimeText.due(longer).orElseThrow());
+        print(
+                Holding.gpus(longer)
+                        + " of "
+                        + LeaseText.holder(longer)
+                        + ": "
+                        + TimeText.due(longer).orElseThrow());
         return ExitCode.OK.code();
     }
 }

@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
@@ -10,17 +11,12 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "page",
@@ -29,15 +25,13 @@ import java.util.concurrent.Callable;
             "It is read through the daemon's socket, which ssh can connect to from another"
                     + " computer."
         })
-final class GpuPage implements Callable<Integer>, Successor {
+final class GpuPage extends OwnCommand implements Successor {
     private static final int PORTS = 1 << 16;
 
     private final GpuSettings settings;
     private final ClientRequest request;
     private final ClientConnection client;
     private Optional<String> opened = Optional.empty();
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--port",
@@ -71,8 +65,7 @@ final class GpuPage implements Callable<Integer>, Successor {
     @Override
     public Integer call() throws IOException, RefusedException {
         if (port < 1 || port + hosts.size() > PORTS) {
-            throw new ParameterException(
-                    spec.commandLine(), "--port " + port + " is not between 1 and " + (PORTS - 1));
+            throw usage("--port " + port + " is not between 1 and " + (PORTS - 1));
         }
         Optional<String> here =
                 settings.page().listen().get().map(it -> "http://" + it.text() + "/");
@@ -80,18 +73,17 @@ final class GpuPage implements Callable<Integer>, Successor {
             opened = Optional.of(openable(here));
             return ExitCode.OK.code();
         }
-        PrintWriter out = spec.commandLine().getOut();
         if (!hosts.isEmpty()) {
-            printTabs(HostQuery.named(hosts, settings.hosts().get()), out);
+            printTabs(HostQuery.named(hosts, settings.hosts().get()));
             return ExitCode.OK.code();
         }
-        out.println("On your own computer, run this and leave it running:");
-        out.println();
-        out.println("    " + forward(port, HostName.read()));
-        out.println();
-        out.println("Then open http://localhost:" + port + "/ there.");
+        print("On your own computer, run this and leave it running:");
+        print("");
+        print("    " + forward(port, HostName.read()));
+        print("");
+        print("Then open http://localhost:" + port + "/ there.");
         here.ifPresent(url ->
-                out.println(
+                print(
                         "On this host: "
                                 + url
                                 + (settings.page().labels().getAsBoolean()
@@ -101,17 +93,17 @@ final class GpuPage implements Callable<Integer>, Successor {
     }
 
     /** Each host's page has a port of the reader's computer. */
-    private void printTabs(List<String> named, PrintWriter out) {
-        out.println("On your own computer, run these and leave them running:");
-        out.println();
+    private void printTabs(List<String> named) {
+        print("On your own computer, run these and leave them running:");
+        print("");
         List<String> tabs = new ArrayList<>();
         for (String host : named) {
             int its = port + tabs.size();
-            out.println("    " + forward(its, host));
+            print("    " + forward(its, host));
             tabs.add(host.substring(host.indexOf('@') + 1) + ":" + its);
         }
-        out.println();
-        out.println(
+        print("");
+        print(
                 "Then open http://localhost:"
                         + port
                         + "/?hosts="

@@ -2,6 +2,8 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.core.Leases;
+import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.grant.Leases;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
@@ -14,16 +16,12 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "release",
@@ -35,11 +33,9 @@ import java.util.concurrent.Callable;
                     + " owner and root only). A container that runs keeps its GPUs unless root"
                     + " forces it."
         })
-final class GpuRelease implements Callable<Integer> {
+final class GpuRelease extends OwnCommand {
     private final Leases leases;
     private final ClientRequest request;
-
-    @Spec private CommandSpec spec;
 
     @Parameters(
             paramLabel = "CLAIM",
@@ -81,11 +77,8 @@ final class GpuRelease implements Callable<Integer> {
         if (!force) {
             leases.release(lease.claim().id());
         }
-        spec.commandLine()
-                .getOut()
-                .println("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
-        runs.map(what -> warning(lease.claim(), what))
-                .ifPresent(spec.commandLine().getErr()::println);
+        print("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
+        runs.map(what -> warning(lease.claim(), what)).ifPresent(this::warn);
         return ExitCode.OK.code();
     }
 
@@ -95,25 +88,20 @@ final class GpuRelease implements Callable<Integer> {
 
     private void giveBack(AfterStop kept) throws IOException, RefusedException {
         String owner = Quote.shown(kept.owner().name());
-        if (!Caller.isRoot(request) && Caller.owner(request).uid() != kept.owner().uid()) {
-            throw new RefusedException(
-                    "the GPUs of " + Quote.shown(kept.name()) + " are kept for " + owner,
-                    "only " + owner + " and root may give them back; contact one of them");
-        }
+        String whose = "the GPUs of " + Quote.shown(kept.name()) + " are kept for " + owner;
+        Caller.refuseUnlessOwner(request, kept.owner(), whose, "give them back");
         leases.releaseAfterStop(kept.claim());
-        spec.commandLine()
-                .getOut()
-                .println(
-                        "the GPUs of "
-                                + Quote.shown(kept.name())
-                                + " are no longer kept for "
-                                + owner);
+        print("the GPUs of " + Quote.shown(kept.name()) + " are no longer kept for " + owner);
     }
 
     /** Returns the programs that still run. */
     private Optional<String> byForce(Lease lease) throws IOException, RefusedException {
-        refuseOthers(lease);
         String id = lease.claim().id();
+        Caller.refuseUnlessOwner(
+                request,
+                lease.claim().owner(),
+                "claim " + id + " is " + Holding.user(lease) + "'s",
+                "release it by force");
         String why = who() + ": " + Quote.shown(reason.strip());
         if (Caller.isRoot(request)) {
             return leases.releaseByForce(id, why).runs();
@@ -142,23 +130,10 @@ final class GpuRelease implements Callable<Integer> {
 
     private void checkUsage() {
         if (force != (reason != null && !reason.isBlank())) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--force and --reason go together: say why, in a few words");
+            throw usage("--force and --reason go together: say why, in a few words");
         }
         if (force) {
-            Reason.check(reason, spec);
-        }
-    }
-
-    private void refuseOthers(Lease lease) throws RefusedException {
-        boolean isOwner = Caller.owner(request).uid() == lease.claim().owner().uid();
-        if (!Caller.isRoot(request) && !isOwner) {
-            throw new RefusedException(
-                    "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s",
-                    "only "
-                            + Holding.user(lease)
-                            + " and root may release it by force; contact one of them");
+            Reason.check(reason, this);
         }
     }
 

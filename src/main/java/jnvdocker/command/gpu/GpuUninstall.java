@@ -2,6 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.upkeep.Uninstall;
@@ -10,13 +11,9 @@ import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-import java.io.PrintWriter;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 @Command(
@@ -26,13 +23,11 @@ import java.util.stream.Collectors;
                     + " daemon (root only).",
             "Otherwise the Docker engine would wait for jnvdocker at each start."
         })
-final class GpuUninstall implements Callable<Integer> {
+final class GpuUninstall extends OwnCommand {
     private final Uninstall uninstall;
     private final Installation installation;
     private final ClientRequest request;
     private boolean done;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--remove-containers",
@@ -67,31 +62,30 @@ final class GpuUninstall implements Callable<Integer> {
         Uninstall.Wish wish = new Uninstall.Wish(removeContainers, !withoutEngine);
         Uninstall.Outcome outcome = uninstall.run(wish);
         if (!outcome.obstacles().isEmpty()) {
-            print(outcome.obstacles(), spec.commandLine().getErr());
+            print(outcome.obstacles());
             return ExitCode.REFUSED.code();
         }
         done = true;
-        PrintWriter out = spec.commandLine().getOut();
-        report(out, "containers", outcome.removed().containers());
-        report(out, "volumes", outcome.removed().volumes());
+        report("containers", outcome.removed().containers());
+        report("volumes", outcome.removed().volumes());
         List<String> left = installation.leftByHand(packaged, wish.engine());
-        out.println("the daemon stops" + (left.isEmpty() ? "" : "; do the rest yourself:"));
-        left.forEach(command -> out.println("    " + command));
+        print("the daemon stops" + (left.isEmpty() ? "" : "; do the rest yourself:"));
+        left.forEach(command -> print("    " + command));
         return ExitCode.OK.code();
     }
 
     /** Reports all obstacles at once. */
-    private static void print(List<Refusal> obstacles, PrintWriter err) {
-        err.println("jnvdocker: not uninstalled, since it is needed; do this first:");
+    private void print(List<Refusal> obstacles) {
+        warn("jnvdocker: not uninstalled, since it is needed; do this first:");
         for (Refusal obstacle : obstacles) {
-            err.println("  " + obstacle.what() + ":");
-            err.println("    " + obstacle.remedy().orElseThrow());
+            warn("  " + obstacle.what() + ":");
+            warn("    " + obstacle.remedy().orElseThrow());
         }
     }
 
-    private static void report(PrintWriter out, String what, List<String> names) {
+    private void report(String what, List<String> names) {
         if (!names.isEmpty()) {
-            out.println(
+            print(
                     "removed the "
                             + what
                             + " "

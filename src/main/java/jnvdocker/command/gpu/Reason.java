@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
-import picocli.CommandLine.Model.CommandSpec;
+import jnvdocker.command.caller.OwnCommand;
+
 import picocli.CommandLine.ParameterException;
 
 /** The reason of an administrator's action, in a few words for other users: {@code --reason}. */
@@ -12,10 +13,9 @@ final class Reason {
     /**
      * @throws ParameterException when it is too long
      */
-    static void check(String reason, CommandSpec spec) {
+    static void check(String reason, OwnCommand command) {
         if (reason.strip().codePoints().count() > LONGEST) {
-            throw new ParameterException(
-                    spec.commandLine(), "--reason is longer than " + LONGEST + " characters");
+            throw command.usage("--reason is longer than " + LONGEST + " characters");
         }
     }
 }

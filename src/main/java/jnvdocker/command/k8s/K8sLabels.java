@@ -1,18 +1,15 @@
 package jnvdocker.command.k8s;
 
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.host.HostDriver;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.List;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "labels",
@@ -29,10 +26,8 @@ import java.util.concurrent.Callable;
                 + " Feature Discovery sets them when the output of jnvdocker k8s labels --nfd is a"
                 + " file in /etc/kubernetes/node-feature-discovery/features.d."
         })
-final class K8sLabels implements Callable<Integer> {
+final class K8sLabels extends OwnCommand {
     private final NodeFacts facts;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--nfd",
@@ -50,19 +45,16 @@ final class K8sLabels implements Callable<Integer> {
                 new NodeLabels(driver, facts.cuda().of(driver.version()), facts.readings().get());
         List<String> several = labels.severalModels();
         if (!several.isEmpty()) {
-            spec.commandLine()
-                    .getErr()
-                    .println(
-                            "jnvdocker: this host has several models of GPUs ("
-                                    + Quote.shown(String.join(", ", several))
-                                    + "), and the labels describe the first; set"
-                                    + " resource_per_model to give each a resource of its own");
+            warn(
+                    "jnvdocker: this host has several models of GPUs ("
+                            + Quote.shown(String.join(", ", several))
+                            + "), and the labels describe the first; set"
+                            + " resource_per_model to give each a resource of its own");
         }
-        PrintWriter out = spec.commandLine().getOut();
         if (nfd) {
-            out.println("# The GPUs of this node, as 'jnvdocker k8s labels --nfd' prints them.");
+            print("# The GPUs of this node, as 'jnvdocker k8s labels --nfd' prints them.");
         }
-        labels.all().forEach((key, value) -> out.println(key + "=" + value));
+        labels.all().forEach((key, value) -> print(key + "=" + value));
         return ExitCode.OK.code();
     }
 }

@@ -1,7 +1,7 @@
 package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.CallersFolder;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.InstalledFolders;
 import jnvdocker.mesos.agent.LauncherFolder;
@@ -10,14 +10,11 @@ import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "flags",
@@ -39,12 +36,10 @@ import java.util.concurrent.Callable;
             "Leave docker out of the agent's --containerizers: otherwise an agent with these flags"
                     + " exits at startup on a host with NVML."
         })
-final class MesosFlags implements Callable<Integer> {
+final class MesosFlags extends OwnCommand {
     private final AgentHost host;
     private final Path state;
     private final ClientRequest request;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--resources",
@@ -101,7 +96,7 @@ final class MesosFlags implements Callable<Integer> {
         Path folder =
                 launcherDir == null
                         ? InstalledFolders.read(state).orElse(InstalledFolders.USUAL).launcherDir()
-                        : CallersFolder.of(launcherDir, request, spec);
+                        : directory(launcherDir, request);
         AgentFlags flags =
                 host.flags(
                         new AgentFlags.Wanted(
@@ -121,11 +116,11 @@ final class MesosFlags implements Callable<Integer> {
                             + folder
                             + " --mesos-libexec /usr/libexec/mesos'");
         }
-        flags.lines().forEach(spec.commandLine().getOut()::println);
+        flags.lines().forEach(this::print);
         return ExitCode.OK.code();
     }
 
     private void remark(String text) {
-        spec.commandLine().getErr().println("jnvdocker: " + text);
+        warn("jnvdocker: " + text);
     }
 }

@@ -1,8 +1,8 @@
 package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.InstalledFolders;
 import jnvdocker.mesos.agent.LauncherFolder;
@@ -12,16 +12,12 @@ import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "install",
@@ -31,13 +27,11 @@ import java.util.concurrent.Callable;
             "Run it again after each upgrade of Mesos, even while the agent runs. It"
                     + " remembers both directories."
         })
-final class MesosInstall implements Callable<Integer> {
+final class MesosInstall extends OwnCommand {
     private final AgentHost host;
     private final Installation installation;
     private final Path socket;
     private final ClientRequest request;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = {"--launcher-dir", "--launcher_dir"},
@@ -86,37 +80,33 @@ final class MesosInstall implements Callable<Integer> {
                             + ", which does not exist; if the agent needs it, install that and run"
                             + " this again");
         }
-        PrintWriter out = spec.commandLine().getOut();
-        out.println(
+        print(
                 "created "
                         + folder
                         + " with links to "
                         + laidOut.linked().size()
                         + " programs in "
                         + folders.libexec());
-        out.println("start the agent with:");
-        flags(folder).forEach(line -> out.println("    " + line));
-        out.println(
+        print("start the agent with:");
+        flags(folder).forEach(line -> print("    " + line));
+        print(
                 "restart it with these flags; its tasks go on. If it exits with 'Incompatible agent"
                         + " info', add --reconfiguration_policy=additive; for other causes, see"
                         + " 'jnvdocker mesos flags --help'");
-        out.println(AgentFlags.NO_DOCKER);
+        print(AgentFlags.NO_DOCKER);
         return ExitCode.OK.code();
     }
 
     private InstalledFolders folders() throws RefusedException, IOException {
         if (launcherDir != null && libexec != null) {
             return new InstalledFolders(
-                    CallersFolder.of(launcherDir, request, spec),
-                    CallersFolder.of(libexec, request, spec));
+                    directory(launcherDir, request), directory(libexec, request));
         }
         InstalledFolders last =
                 InstalledFolders.read(installation.state()).orElse(InstalledFolders.USUAL);
         return new InstalledFolders(
-                launcherDir == null
-                        ? last.launcherDir()
-                        : CallersFolder.of(launcherDir, request, spec),
-                libexec == null ? last.libexec() : CallersFolder.of(libexec, request, spec));
+                launcherDir == null ? last.launcherDir() : directory(launcherDir, request),
+                libexec == null ? last.libexec() : directory(libexec, request));
     }
 
     /** The directory is complete, whatever the state of the GPUs. */
@@ -138,6 +128,6 @@ final class MesosInstall implements Callable<Integer> {
     }
 
     private void remark(String text) {
-        spec.commandLine().getErr().println("jnvdocker: " + text);
+        warn("jnvdocker: " + text);
     }
 }

@@ -1,9 +1,9 @@
 package jnvdocker.command.runtime;
 
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.words.Quote;
 
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 import java.util.Arrays;
@@ -16,14 +16,13 @@ final class EngineWord {
     /**
      * @throws ParameterException when there is no such engine
      */
-    static EngineKind parse(String word, CommandSpec spec) {
+    static EngineKind parse(String word, OwnCommand command) {
         for (EngineKind kind : EngineKind.values()) {
             if (kind.word().equals(word)) {
                 return kind;
             }
         }
-        throw new ParameterException(
-                spec.commandLine(),
+        throw command.usage(
                 "unknown engine "
                         + Quote.quoted(word)
                         + "; choose "

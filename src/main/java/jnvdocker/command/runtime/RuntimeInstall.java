@@ -1,7 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.CallersFolder;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
@@ -14,18 +14,14 @@ import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "install",
@@ -34,13 +30,11 @@ import java.util.concurrent.Callable;
             "Docker is reloaded, and not restarted; other engines are left alone. After an upgrade,"
                     + " jnvdocker replaces the runtime by itself."
         })
-final class RuntimeInstall implements Callable<Integer> {
+final class RuntimeInstall extends OwnCommand {
     private static final String NVIDIAS_FILE = "jnvdocker-nvidia.json";
 
     private final RuntimeHost host;
     private final ClientRequest request;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--engine",
@@ -114,7 +108,7 @@ final class RuntimeInstall implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "lay out an OCI runtime");
-        EngineKind kind = EngineWord.parse(engine, spec);
+        EngineKind kind = EngineWord.parse(engine, this);
         Optional<RunningDockerd> running =
                 kind == EngineKind.DOCKER
                         ? RunningDockerd.at(host.engine().socket())
@@ -143,10 +137,9 @@ final class RuntimeInstall implements Callable<Integer> {
                 own.giveImagesNone();
             }
         }
-        PrintWriter out = spec.commandLine().getOut();
         for (Plan each : plans) {
-            report(each, need, dockerd).forEach(out::println);
-            remarks(each, need).forEach(spec.commandLine().getErr()::println);
+            report(each, need, dockerd).forEach(this::print);
+            remarks(each, need).forEach(this::warn);
         }
         if (!dryRun && need.isEmpty()) {
             host.reload().perform();
@@ -155,7 +148,7 @@ final class RuntimeInstall implements Callable<Integer> {
             dockerd.get().reload();
         }
         if (!dryRun) {
-            trial(kind, dockerd.isPresent()).forEach(out::println);
+            trial(kind, dockerd.isPresent()).forEach(this::print);
         }
         return ExitCode.OK.code();
     }
@@ -208,7 +201,7 @@ final class RuntimeInstall implements Callable<Integer> {
     }
 
     private Path path(String text) throws ParameterException {
-        return CallersFolder.of(text, request, spec);
+        return directory(text, request);
     }
 
     private List<String> report(
