@@ -154,10 +154,8 @@ final class Daemon implements AutoCloseable {
                         view,
                         cuda,
                         monitor::known,
-                        config::keepHistory,
-                        folders.socket(),
-                        folders.pluginName(),
-                        config::listenLabels);
+                        config.gpuSettings(folders.socket()),
+                        folders.pluginName());
         started.push(rest);
         MetricsPage metrics = new MetricsPage(view, config::listenLabels);
         web = WebServer.start(List.of(new HealthPage(), metrics, rest));

@@ -1,7 +1,6 @@
 package jnvdocker.daemon;
 
 import jnvdocker.command.gpu.GpuSettings;
-import jnvdocker.command.gpu.PagePlaces;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.kubernetes.KubernetesPolicy;
@@ -121,7 +120,7 @@ final class LiveConfig {
         return new GpuSettings(
                 this::keepHistory,
                 () -> config.hosts(),
-                new PagePlaces(socket, this::listen, this::listenLabels));
+                new GpuSettings.Page(socket, this::listen, this::listenLabels));
     }
 
     Optional<Duration> keepHistory() {

@@ -1,5 +1,6 @@
 package jnvdocker.rest;
 
+import jnvdocker.command.gpu.GpuView;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -23,45 +24,25 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.function.Supplier;
+import java.util.function.LongFunction;
 
 /**
  * Puts together what nvidia-docker 1.0 reported about a host's GPUs: what is known without NVML
  * comes from the kernel module, the rest from NVML's last answers.
  */
 public final class DeviceReport {
+    private final GpuView view;
     private final Host host;
     private final CudaVersions cuda;
-    private final Supplier<Map<String, Reading>> readings;
-    private final Supplier<Map<GpuPair, Topology>> topologies;
-    private final Programs programs;
-
-    /** The programs of processes. */
-    @FunctionalInterface
-    public interface Programs {
-        /** Returns the path; empty when the process has gone. */
-        Optional<String> of(long pid);
-
-        /** Reads the programs of this machine. */
-        static Programs ofThisMachine() {
-            return pid -> ProcessHandle.of(pid).flatMap(process -> process.info().command());
-        }
-    }
+    private final LongFunction<Optional<String>> programs;
 
     /**
-     * @param readings what NVML last reported about each GPU, by PCI address
-     * @param topologies how near GPUs are to each other, as far as it is known
+     * @param programs returns a process's program; empty when the process has gone
      */
-    public DeviceReport(
-            Host host,
-            CudaVersions cuda,
-            Supplier<Map<String, Reading>> readings,
-            Supplier<Map<GpuPair, Topology>> topologies,
-            Programs programs) {
-        this.host = host;
+    public DeviceReport(GpuView view, CudaVersions cuda, LongFunction<Optional<String>> programs) {
+        this.view = view;
+        this.host = view.host();
         this.cuda = cuda;
-        this.readings = readings;
-        this.topologies = topologies;
         this.programs = programs;
     }
 
@@ -83,7 +64,8 @@ public final class DeviceReport {
 
     Seen see() throws IOException {
         try {
-            return new Seen(HostDriver.read(host).gpus(), readings.get(), topologies.get());
+            return new Seen(
+                    HostDriver.read(host).gpus(), view.readings().get(), view.topologies().get());
         } catch (NoDriverException e) {
             return new Seen(List.of(), Map.of(), Map.of());
         }
@@ -232,9 +214,14 @@ public final class DeviceReport {
                         .map(process ->
                                 new DeviceStatus.Process(
                                         process.pid(),
-                                        programs.of(process.pid()).orElse(null),
+                                        programs.apply(process.pid()).orElse(null),
                                         Units.mebibytes(process.memory())))
                         .toList();
         return computing.isEmpty() ? null : computing;
+    }
+
+    /** Returns the path of a process's program on this machine. */
+    static Optional<String> program(long pid) {
+        return ProcessHandle.of(pid).flatMap(process -> process.info().command());
     }
 }

@@ -1,6 +1,5 @@
 package jnvdocker.rest;
 
-import jnvdocker.command.gpu.DecisionDocuments;
 import jnvdocker.command.gpu.GpuDocuments;
 import jnvdocker.command.gpu.GpuDocuments.GpuLine;
 import jnvdocker.command.gpu.GpuDocuments.Snapshot;
@@ -208,17 +207,17 @@ final class EventFeed implements DecisionListener, AutoCloseable {
 
     @Override
     public void granted(Lease lease) {
-        enqueue(() -> log.add(Event.Kind.GRANTED, DecisionDocuments.begun(lease)));
+        enqueue(() -> log.add(Event.Kind.GRANTED, GpuDocuments.begun(lease)));
     }
 
     @Override
     public void recovered(Lease lease) {
-        enqueue(() -> log.add(Event.Kind.RECOVERED, DecisionDocuments.begun(lease)));
+        enqueue(() -> log.add(Event.Kind.RECOVERED, GpuDocuments.begun(lease)));
     }
 
     @Override
     public void released(Lease lease, Instant at, String evidence) {
-        enqueue(() -> log.add(Event.Kind.RELEASED, DecisionDocuments.ended(lease, at, evidence)));
+        enqueue(() -> log.add(Event.Kind.RELEASED, GpuDocuments.ended(lease, at, evidence)));
     }
 
     @Override
@@ -227,7 +226,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
         enqueue(() ->
                 log.add(
                         Event.Kind.REFUSED,
-                        DecisionDocuments.refused(now, owner, purpose, why, reason)));
+                        GpuDocuments.refused(now, owner, purpose, why, reason)));
     }
 
     @Override

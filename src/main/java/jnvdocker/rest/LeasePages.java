@@ -2,8 +2,12 @@ package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
 import jnvdocker.core.Leases;
+import jnvdocker.command.gpu.GpuSettings;
+import jnvdocker.grant.Leases;
+import jnvdocker.host.HostName;
 import jnvdocker.page.Chart;
 import jnvdocker.page.ChartJson;
+import jnvdocker.screen.Json;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebAnswer.Page;
 import jnvdocker.web.WebPages;
@@ -13,13 +17,11 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -43,31 +45,22 @@ final class LeasePages implements WebPages {
     private final EventFeed feed;
     private final Leases leases;
     private final Supplier<Map<String, List<Integer>>> utilization;
-    private final Supplier<Optional<Duration>> kept;
-    private final Path socket;
-    private final BooleanSupplier labels;
+    private final GpuSettings settings;
 
     /**
      * @param utilization of each GPU in the last hour, by UUID
-     * @param kept for how long leases are kept; empty if for ever
-     * @param socket the daemon's own
-     * @param labels whether users and containers are named over TCP, too
      */
     LeasePages(
             GpuDocuments documents,
             EventFeed feed,
             Leases leases,
             Supplier<Map<String, List<Integer>>> utilization,
-            Supplier<Optional<Duration>> kept,
-            Path socket,
-            BooleanSupplier labels) {
+            GpuSettings settings) {
         this.documents = documents;
         this.feed = feed;
         this.leases = leases;
         this.utilization = utilization;
-        this.kept = kept;
-        this.socket = socket;
-        this.labels = labels;
+        this.settings = settings;
     }
 
     @Override
@@ -76,7 +69,7 @@ final class LeasePages implements WebPages {
             return Optional.empty();
         }
         String name = request.path().substring(PREFIX.length());
-        boolean named = request.trusted() || labels.getAsBoolean();
+        boolean named = request.trusted() || settings.page().labels().getAsBoolean();
         try {
             Optional<WebAnswer> nameless = nameless(name, request, named);
             if (nameless.isPresent()) {
@@ -92,9 +85,9 @@ final class LeasePages implements WebPages {
     private Optional<WebAnswer> nameless(String name, WebRequest request, boolean named)
             throws IOException {
         return switch (name) {
-            case "host" -> json(PageDocuments.host(leases.timeline().now(), named));
+            case "host" -> json(host(named));
             case "gpus" -> json(named ? documents.gpus() : Nameless.of(documents.gpus()));
-            case "utilization" -> json(PageDocuments.utilization(utilization.get()));
+            case "utilization" -> json(utilization());
             case "chart" ->
                     json(
                             ChartJson.of(
@@ -103,6 +96,26 @@ final class LeasePages implements WebPages {
                                     named));
             default -> Optional.empty();
         };
+    }
+
+    private record HostDocument(String host, String now, boolean names) {}
+
+    private record Utilization(String uuid, List<Integer> percent) {}
+
+    /**
+     * @param named whether the other documents name users
+     */
+    private String host(boolean named) throws IOException {
+        return Json.text(
+                new HostDocument(HostName.read(), leases.timeline().now().toString(), named));
+    }
+
+    private String utilization() {
+        return Json.line(
+                utilization.get().entrySet().stream()
+                        .sorted(Map.Entry.comparingByKey())
+                        .map(it -> new Utilization(it.getKey(), it.getValue()))
+                        .toList());
     }
 
     private Optional<WebAnswer> naming(String name, WebRequest request) throws IOException {
@@ -115,7 +128,7 @@ final class LeasePages implements WebPages {
                             documents.history(
                                     from(request, "days", 30),
                                     request.parameter("by").orElse("user"),
-                                    kept.get()));
+                                    settings.keepHistory().get()));
             case "why" ->
                     documents
                             .why(request.parameter("gpu").orElse(""), request.uid().orElse(NOBODY))
@@ -156,7 +169,7 @@ final class LeasePages implements WebPages {
                 new Refusal(
                         "users are not named over TCP, which every user of this host can read",
                         "use "
-                                + socket
+                                + settings.page().socket()
                                 + " ('jnvdocker gpu page' shows how), or set listen_labels");
         return new Page(403, WebAnswer.TEXT, why.message() + "\n");
     }

@@ -2,6 +2,7 @@ package jnvdocker.rest;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.web.WebAnswer;
@@ -10,9 +11,14 @@ import jnvdocker.web.WebPages;
 import jnvdocker.web.WebRequest;
 import jnvdocker.words.RefusedException;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import java.util.zip.DeflaterOutputStream;
 
 /** The pages of nvidia-docker 1.0's REST API, for clients that were written for it. */
 public final class NvidiaDockerPages implements WebPages {
@@ -60,9 +66,25 @@ public final class NvidiaDockerPages implements WebPages {
         return request.trusted() || labels.getAsBoolean() ? status : status.withoutProcesses();
     }
 
+    /** Returns the arguments of a Mesos agent that describe the GPUs. */
     private Optional<WebAnswer> mesos() throws IOException {
         DeviceReport.Seen seen = report.see();
-        return text(MesosArguments.line(document(report.info(seen)), seen.gpus()));
+        ByteArrayOutputStream info = new ByteArrayOutputStream();
+        try (var zlib = new DeflaterOutputStream(info)) {
+            zlib.write(document(report.info(seen)).getBytes(StandardCharsets.UTF_8));
+        }
+        String uuids =
+                seen.gpus().stream()
+                        .filter(Gpu::isSound)
+                        .map(Gpu::uuid)
+                        .collect(Collectors.joining(","));
+        return text(
+                "--attributes=gpus:%s --resources=gpus:{%s}"
+                        .formatted(
+                                Base64.getUrlEncoder()
+                                        .withoutPadding()
+                                        .encodeToString(info.toByteArray()),
+                                uuids));
     }
 
     private Optional<WebAnswer> docker(WebRequest request, boolean json) throws IOException {

@@ -1,6 +1,7 @@
 package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
+import jnvdocker.command.gpu.GpuSettings;
 import jnvdocker.command.gpu.GpuView;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor.Reading;
@@ -11,12 +12,9 @@ import jnvdocker.web.WebPages;
 import jnvdocker.web.WebRequest;
 
 import java.io.IOException;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** All of these pages, and what they need. */
@@ -29,39 +27,23 @@ public final class RestPages implements WebPages, AutoCloseable {
 
     /**
      * @param known what NVML reported, without a new reading, by PCI address
-     * @param kept for how long leases are kept; empty if for ever
-     * @param socket the daemon's own
      * @param volumeDriver the name of our volume plugin
-     * @param labels whether users, containers and programs are shown over TCP, too
      */
     public RestPages(
             GpuView view,
             CudaVersions cuda,
             Supplier<Map<String, Reading>> known,
-            Supplier<Optional<Duration>> kept,
-            Path socket,
-            String volumeDriver,
-            BooleanSupplier labels) {
-        DeviceReport report =
-                new DeviceReport(
-                        view.host(),
-                        cuda,
-                        view.readings(),
-                        view.topologies(),
-                        DeviceReport.Programs.ofThisMachine());
+            GpuSettings settings,
+            String volumeDriver) {
         GpuDocuments documents = new GpuDocuments(view);
-        this.old = new NvidiaDockerPages(view.host(), report, volumeDriver, labels);
+        DeviceReport report = new DeviceReport(view, cuda, DeviceReport::program);
+        this.old =
+                new NvidiaDockerPages(view.host(), report, volumeDriver, settings.page().labels());
         this.feed = EventFeed.of(documents);
-        this.recorder = GpuRecorder.start(view.host(), view.leases(), known, kept);
+        this.recorder =
+                GpuRecorder.start(view.host(), view.leases(), known, settings.keepHistory());
         this.leases =
-                new LeasePages(
-                        documents,
-                        feed,
-                        view.leases(),
-                        recorder::utilization,
-                        kept,
-                        socket,
-                        labels);
+                new LeasePages(documents, feed, view.leases(), recorder::utilization, settings);
         view.leases().addListener(feed);
     }
 

@@ -88,15 +88,7 @@ public final class GpuCommand {
 
     /** Returns the commands for inspection only: they must not be run. */
     public CommandLine commands(ClientRequest request, ClientConnection client) {
-        Screen screen = Screen.of(request);
-        return commands(
-                request,
-                client,
-                new Printout(client, false, screen),
-                screen,
-                new GpuUninstall(upkeep.uninstall(), upkeep.installation(), request),
-                successors(List.of(), request, client),
-                Optional.empty());
+        return new Call(List.of(), request, client).commands(Optional.empty());
     }
 
     /** What these commands show to every caller. */
@@ -109,139 +101,130 @@ public final class GpuCommand {
      */
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        Successors successors = successors(arguments, request, client);
-        execute(arguments, successors, request, client);
-        if (successors.ready().isPresent()) {
-            successors.ready().get().start();
+        Optional<Successor> ready = new Call(arguments, request, client).execute();
+        if (ready.isPresent()) {
+            ready.get().start();
         }
     }
 
-    /** The commands after which the client becomes another program. */
-    private record Successors(GpuRun run, GpuRemake remake, GpuPage page) {
-        Optional<Successor> ready() {
-            return Stream.<Successor>of(run, remake, page).filter(Successor::isReady).findFirst();
-        }
-    }
+    /** One call of the client. */
+    private final class Call {
+        private final List<String> arguments;
+        private final ClientRequest request;
+        private final ClientConnection client;
+        private final Screen screen;
+        private final Printout out;
+        private final GpuUninstall departure;
+        private final GpuRun run;
+        private final GpuRemake remake;
+        private final GpuPage page;
 
-    private Successors successors(
-            List<String> arguments, ClientRequest request, ClientConnection client) {
-        return new Successors(
-                new GpuRun(arguments, gpuHost.inventory(), leases, request, client),
-                new GpuRemake(startContainer, leases, request, client),
-                new GpuPage(settings, request, client));
-    }
+        Call(List<String> arguments, ClientRequest request, ClientConnection client) {
+            this.arguments = arguments;
+            this.request = request;
+            this.client = client;
+            this.screen = Screen.of(request);
+            this.out = new Printout(client, Watch.mayBeRequested(arguments), screen);
+            this.departure = new GpuUninstall(upkeep.uninstall(), upkeep.installation(), request);
+            this.run = new GpuRun(arguments, gpuHost.inventory(), leases, request, client);
+            this.remake = new GpuRemake(startContainer, leases, request, client);
+            this.page = new GpuPage(settings, request, client);
+        }
 
-    private void execute(
-            List<String> arguments,
-            Successors successors,
-            ClientRequest request,
-            ClientConnection client)
-            throws IOException {
-        Screen screen = Screen.of(request);
-        boolean mayBeShownAgain = Watch.mayBeRequested(arguments);
-        Printout out = new Printout(client, mayBeShownAgain, screen);
-        StringWriter err = new StringWriter();
-        GpuUninstall departure =
-                new GpuUninstall(upkeep.uninstall(), upkeep.installation(), request);
-        CommandLine gpu =
-                commands(
-                        request,
-                        client,
-                        out,
-                        screen,
-                        departure,
-                        successors,
-                        arguments.stream().findFirst());
-        gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        int code = gpu.execute(arguments.toArray(String[]::new));
-        if (!err.toString().isEmpty()) {
-            client.err(err.toString().stripTrailing());
+        /** Returns the command after which the client becomes another program, if it is one. */
+        Optional<Successor> execute() throws IOException {
+            StringWriter err = new StringWriter();
+            CommandLine gpu = commands(arguments.stream().findFirst());
+            gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+            int code = gpu.execute(arguments.toArray(String[]::new));
+            if (!err.toString().isEmpty()) {
+                client.err(err.toString().stripTrailing());
+            }
+            Optional<Duration> again = Watch.interval(gpu.getParseResult());
+            if (code == ExitCode.OK.code() && again.isPresent()) {
+                new Watch.Round(arguments, gpu.getParseResult(), again.get(), screen)
+                        .show(out.rest(), client);
+                return Optional.empty();
+            }
+            out.end();
+            Optional<Successor> ready =
+                    Stream.<Successor>of(run, remake, page).filter(Successor::isReady).findFirst();
+            if (departure.isDone()) {
+                upkeep.installation().leave(client);
+            } else if (ready.isEmpty()) {
+                client.exit(code);
+            }
+            return ready;
         }
-        Optional<Duration> again = Watch.interval(gpu.getParseResult());
-        if (code == ExitCode.OK.code() && again.isPresent()) {
-            new Watch.Round(arguments, gpu.getParseResult(), again.get(), screen)
-                    .show(out.rest(), client);
-            return;
-        }
-        out.end();
-        if (departure.isDone()) {
-            upkeep.installation().leave(client);
-        } else if (successors.ready().isEmpty()) {
-            client.exit(code);
-        }
-    }
 
-    /**
-     * @param word that comes first: if it is a command's name, no other command is made, since the
-     *     model of all takes some 150 KB
-     */
-    private CommandLine commands(
-            ClientRequest request,
-            ClientConnection client,
-            Printout out,
-            Screen screen,
-            GpuUninstall departure,
-            Successors successors,
-            Optional<String> word) {
-        Map<String, Supplier<?>> all = new LinkedHashMap<>();
-        all.put("ls", () -> new GpuLs(view, hosts(client), screen));
-        all.put("top", () -> new GpuTop(view, screen));
-        all.put("find", () -> new GpuFind(leases, request, hosts(client), screen));
-        all.put("topology", () -> new GpuTopology(view, screen));
-        all.put("why", () -> new GpuWhy(view, mayEnd(request), screen));
-        all.put("idle", () -> new GpuIdle(view.idle(), screen));
-        all.put("run", () -> new CommandLine(successors.run()).setStopAtPositional(true));
-        all.put("remake", successors::remake);
-        all.put("leases", () -> new GpuLeases(leases, screen, out));
-        all.put("queue", () -> new GpuQueue(leases, screen));
-        all.put("book", () -> new GpuBook(view, request, screen));
-        all.put("limits", () -> new GpuLimits(leases, request, screen));
-        all.put("refusals", () -> new GpuRefusals(leases, request, screen));
-        all.put(
-                "history",
-                () ->
-                        new GpuHistory(
-                                view,
-                                settings.keepHistory().get(),
-                                request.variable("TZ"),
-                                hosts(client),
-                                screen,
-                                out));
-        all.put("page", successors::page);
-        all.put("extend", () -> new GpuExtend(leases, request));
-        all.put("release", () -> new GpuRelease(leases, request));
-        all.put("cordon", () -> new GpuCordon(view, request));
-        all.put("uncordon", () -> new GpuUncordon(view, request));
-        all.put(
-                "needs",
-                () ->
-                        new GpuNeedsCommand(
-                                gpuHost.host(),
-                                cuda,
-                                images(request, client),
-                                this::facts,
-                                screen));
-        all.put("volume", () -> new GpuVolume(gpuHost, upkeep.prune(), request));
-        all.put("doctor", () -> new GpuDoctor(upkeep.doctor(), screen));
-        all.put("prune", () -> new GpuPrune(upkeep.prune(), request));
-        all.put("reload", () -> new GpuReload(upkeep.reload(), request));
-        all.put("uninstall", () -> departure);
-        CommandLine gpu = new CommandLine(new Gpu());
-        word.filter(all::containsKey)
-                .map(all::get)
-                .map(List::<Supplier<?>>of)
-                .orElseGet(() -> List.copyOf(all.values()))
-                .forEach(command -> gpu.addSubcommand(command.get()));
-        return CommandGroup.of(gpu, request);
+        /**
+         * @param word that comes first: if it is a command's name, no other command is made, since
+         *     the model of all takes some 150 KB
+         */
+        CommandLine commands(Optional<String> word) {
+            Map<String, Supplier<?>> all = new LinkedHashMap<>();
+            all.put("ls", () -> new GpuLs(view, new HostQuery(client, settings.hosts()), screen));
+            all.put("top", () -> new GpuTop(view, screen));
+            all.put(
+                    "find",
+                    () ->
+                            new GpuFind(
+                                    leases,
+                                    request,
+                                    new HostQuery(client, settings.hosts()),
+                                    screen));
+            all.put("topology", () -> new GpuTopology(view, screen));
+            all.put("why", () -> new GpuWhy(view, mayEnd(request), screen));
+            all.put("idle", () -> new GpuIdle(view.idle(), screen));
+            all.put("run", () -> new CommandLine(run).setStopAtPositional(true));
+            all.put("remake", () -> remake);
+            all.put("leases", () -> new GpuLeases(leases, screen, out));
+            all.put("queue", () -> new GpuQueue(leases, screen));
+            all.put("book", () -> new GpuBook(view, request, screen));
+            all.put("limits", () -> new GpuLimits(leases, request, screen));
+            all.put("refusals", () -> new GpuRefusals(leases, request, screen));
+            all.put(
+                    "history",
+                    () ->
+                            new GpuHistory(
+                                    view,
+                                    settings.keepHistory().get(),
+                                    request.variable("TZ"),
+                                    new HostQuery(client, settings.hosts()),
+                                    screen,
+                                    out));
+            all.put("page", () -> page);
+            all.put("extend", () -> new GpuExtend(leases, request));
+            all.put("release", () -> new GpuRelease(leases, request));
+            all.put("cordon", () -> new GpuCordon(view, request));
+            all.put("uncordon", () -> new GpuUncordon(view, request));
+            all.put(
+                    "needs",
+                    () ->
+                            new GpuNeedsCommand(
+                                    gpuHost.host(),
+                                    cuda,
+                                    images(request, client),
+                                    GpuCommand.this::facts,
+                                    screen));
+            all.put("volume", () -> new GpuVolume(gpuHost, upkeep.prune(), request));
+            all.put("doctor", () -> new GpuDoctor(upkeep.doctor(), screen));
+            all.put("prune", () -> new GpuPrune(upkeep.prune(), request));
+            all.put("reload", () -> new GpuReload(upkeep.reload(), request));
+            all.put("uninstall", () -> departure);
+            CommandLine gpu = new CommandLine(new Gpu());
+            word.filter(all::containsKey)
+                    .map(all::get)
+                    .map(List::<Supplier<?>>of)
+                    .orElseGet(() -> List.copyOf(all.values()))
+                    .forEach(command -> gpu.addSubcommand(command.get()));
+            return CommandGroup.of(gpu, request);
+        }
     }
 
     private ImageSource images(ClientRequest request, ClientConnection client) {
         Semaphore turn = Caller.isRoot(request) ? readingRoots : readingArchives;
         return new ImageSource(engine, request, client, turn);
-    }
-
-    private HostQuery hosts(ClientConnection client) {
-        return new HostQuery(client, settings.hosts());
     }
 
     private Optional<GpuFacts> facts(jnvdocker.host.Gpu gpu) {

@@ -1,18 +1,23 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.core.Leases;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.RefusalReason;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
+import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -153,5 +158,55 @@ public final class GpuDocuments {
 
     private LeaseRows rows(int ended) throws IOException {
         return LeaseRows.of(leases.live().reversed(), leases.past(ended), leases);
+    }
+
+    /** Returns the line of a lease that has just begun. */
+    public static String begun(Lease lease) {
+        return Json.line(
+                LeaseJson.begun(
+                        lease,
+                        lease.isReservation() ? GpuStatus.State.RESERVED : GpuStatus.State.HELD));
+    }
+
+    /** Returns the line of a lease that has just ended. */
+    public static String ended(Lease lease, Instant at, String evidence) {
+        return Json.line(
+                LeaseJson.past(
+                        new Lease(
+                                lease.id(),
+                                lease.claim(),
+                                lease.holder(),
+                                lease.boot(),
+                                lease.since(),
+                                lease.time(),
+                                lease.mounts(),
+                                Optional.of(new Lease.End(at, evidence)))));
+    }
+
+    private record RefusalJson(
+            String at,
+            String user,
+            Long uid,
+            String purpose,
+            String reason,
+            String message,
+            String remedy) {}
+
+    /**
+     * Returns the line of a refusal.
+     *
+     * @param purpose for people: {@code container train-7}
+     */
+    public static String refused(
+            Instant at, Owner owner, String purpose, Refusal why, RefusalReason reason) {
+        return Json.line(
+                new RefusalJson(
+                        at.toString(),
+                        owner.name(),
+                        HolderJson.uid(owner).orElse(null),
+                        purpose,
+                        reason.name().toLowerCase(Locale.ROOT),
+                        why.what(),
+                        why.remedy().orElse(null)));
     }
 }

@@ -7,8 +7,10 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.page.Chart;
 import jnvdocker.page.ChartText;
+import jnvdocker.posix.HostNames;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
@@ -181,7 +183,7 @@ final class GpuHistory extends OwnCommand {
             print(report, uuid, listed.map(LeaseJson.All::new));
             if (!csv && !json && listed.isPresent() && !listed.get().isEmpty()) {
                 out.println("");
-                LeaseTable.withEnds(Instant.now()).print(listed.get(), screen, out::println);
+                LeaseRow.withEnds(Instant.now()).print(listed.get(), screen, out::println);
             }
         }
         return ExitCode.OK.code();
@@ -259,9 +261,18 @@ final class GpuHistory extends OwnCommand {
             throws IOException {
         return switch (by) {
             case USER -> leases.gpuTime(from, end, uuid, GpuTime.By.USER);
-            case GROUP -> GroupTime.of(leases.gpuTime(from, end, uuid, GpuTime.By.USER));
+            case GROUP ->
+                    leases.gpuTime(from, end, uuid, GpuTime.By.USER)
+                            .by(owner -> new Owner(Owner.UNKNOWN.uid(), group(owner)));
             case IMAGE -> leases.gpuTime(from, end, uuid, GpuTime.By.IMAGE);
         };
+    }
+
+    /** Returns the group that a user is in first; {@code -} for a user without one. */
+    private static String group(Owner owner) {
+        return owner.uid() == Owner.UNKNOWN.uid()
+                ? "-"
+                : HostNames.ofThisHost().groupOf(owner.uid()).orElse("-");
     }
 
     private ZoneId zone() {

@@ -72,7 +72,7 @@ final class GpuLeases extends OwnCommand {
                 leases.unwrittenEnd().ifPresent(this::warn);
             } else {
                 Instant now = Instant.now();
-                (all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now))
+                (all ? LeaseRow.withEnds(now) : LeaseRow.ofLive(now))
                         .print(rows, screen, out::println);
                 leases.unwrittenEnd().ifPresent(this::print);
             }

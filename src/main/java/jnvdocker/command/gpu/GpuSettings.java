@@ -1,8 +1,12 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.web.ListenAddress;
+
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -13,4 +17,14 @@ import java.util.function.Supplier;
  * @param page where the page is
  */
 public record GpuSettings(
-        Supplier<Optional<Duration>> keepHistory, Supplier<List<String>> hosts, PagePlaces page) {}
+        Supplier<Optional<Duration>> keepHistory, Supplier<List<String>> hosts, Page page) {
+    /**
+     * Where browsers find the page.
+     *
+     * @param socket the daemon's own
+     * @param listen the address over TCP, if there is one
+     * @param labels whether users are named there
+     */
+    public record Page(
+            Path socket, Supplier<Optional<ListenAddress>> listen, BooleanSupplier labels) {}
+}

@@ -12,11 +12,13 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Share;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.MemorySize;
 import jnvdocker.screen.Json;
@@ -135,8 +137,31 @@ final class GpuWhy extends ShowCommand {
         leases.refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
-        status.lease().flatMap(AbsentAgent::sentence).ifPresent(sentences::add);
+        status.lease().flatMap(GpuWhy::absentAgent).ifPresent(sentences::add);
         return sentences;
+    }
+
+    /**
+     * Returns the reason why a Mesos task keeps its GPUs while its agent is down: even if the task
+     * has ended, its executor runs until it has notified the agent. Empty for other leases, and as
+     * long as any agent runs on this host.
+     */
+    private static Optional<String> absentAgent(Lease lease) {
+        return switch (lease.claim().origin()) {
+            case Origin.MesosTask _ when RunningAgent.all().isEmpty() ->
+                    Optional.of(
+                            "No Mesos agent runs on this host. Even if the task has ended, its"
+                                    + " executor keeps the GPUs until the agent is back, or for the"
+                                    + " agent's --recovery_timeout (15 minutes by default). If the"
+                                    + " agent will not come back, root can end it with: kill "
+                                    + lease.holder().process().pid());
+            case Origin.MesosTask _,
+                    Origin.DockerContainer _,
+                    Origin.HostProcess _,
+                    Origin.OciContainer _,
+                    Origin.Pod _ ->
+                    Optional.empty();
+        };
     }
 
     /** Returns an empty line and a table of leases that have ended; nothing without one. */
@@ -146,7 +171,7 @@ final class GpuWhy extends ShowCommand {
         }
         List<String> lines = new ArrayList<>(List.of(""));
         List<LeaseRow> rows = past.stream().map(LeaseRow::past).toList();
-        lines.addAll(LeaseTable.withEnds(Instant.now()).lines(rows, screen));
+        lines.addAll(LeaseRow.withEnds(Instant.now()).lines(rows, screen));
         return lines;
     }
 

@@ -3,10 +3,15 @@ package jnvdocker.command.gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
+import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.TextTable;
 import jnvdocker.words.Span;
 
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -40,5 +45,37 @@ record LeaseRow(Lease lease, Optional<GpuStatus.State> state, Optional<Tenure> t
         return Stream.of(tenure.map(GpuLs::restarts).orElse(""), TimeText.due(lease).orElse(""))
                 .filter(note -> !note.isEmpty())
                 .collect(Collectors.joining(", "));
+    }
+
+    /** Returns a table for live leases. */
+    static TextTable<LeaseRow> ofLive(Instant now) {
+        return table(now, List.of(Column.note("NOTE", LeaseRow::note)));
+    }
+
+    /** Returns a table that includes ended leases, with the time and reason of their end. */
+    static TextTable<LeaseRow> withEnds(Instant now) {
+        return table(
+                now,
+                List.of(
+                        Column.of(
+                                "UNTIL",
+                                it -> it.end().map(end -> LeaseText.time(end.at())).orElse("-")),
+                        Column.note(
+                                "EVIDENCE", it -> it.end().map(Lease.End::evidence).orElse("-"))));
+    }
+
+    private static TextTable<LeaseRow> table(Instant now, List<Column<LeaseRow>> last) {
+        List<Column<LeaseRow>> columns = new ArrayList<>();
+        columns.add(Column.of("LEASE", it -> it.lease().id()));
+        columns.add(Column.of("CLAIM", it -> it.lease().claim().id()));
+        columns.add(Column.of("USER", it -> Holding.user(it.lease())));
+        columns.add(
+                new Column<>("CONTAINER", Column.Cut.LAST, it -> Holding.container(it.lease())));
+        columns.add(Column.of("GPUS", it -> Holding.indices(it.lease())));
+        columns.add(Column.state(it -> it.state().map(GpuStatus.State::toString).orElse("ENDED")));
+        columns.add(Column.of("SINCE", it -> LeaseText.time(it.lease().since())));
+        columns.add(Column.of("AGE", it -> it.age(now)));
+        columns.addAll(last);
+        return new TextTable<>(columns);
     }
 }

@@ -1,10 +1,12 @@
 package jnvdocker.command.hosts;
 
+import jnvdocker.command.caller.SpanOption;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.Span;
 
 import picocli.CommandLine.Option;
 
@@ -58,6 +60,12 @@ public final class HostQuery {
             converter = Patience.class,
             description = "How long to wait for a host (${DEFAULT-VALUE}).")
     private Duration patience;
+
+    static final class Patience extends SpanOption {
+        Patience() {
+            super(new Span.Limits(Duration.ofSeconds(1), Duration.ofMinutes(1)));
+        }
+    }
 
     /**
      * @param client runs ssh

@@ -370,13 +370,12 @@ class JsonDocumentsTest {
             OpenApi.checkData("Gpu", gpu.document());
         }
         for (Lease lease : leases().live()) {
-            OpenApi.checkData("Lease", DecisionDocuments.begun(lease));
-            OpenApi.checkData(
-                    "Lease", DecisionDocuments.ended(lease, Instant.now(), "init 1 is gone"));
+            OpenApi.checkData("Lease", GpuDocuments.begun(lease));
+            OpenApi.checkData("Lease", GpuDocuments.ended(lease, Instant.now(), "init 1 is gone"));
         }
         OpenApi.checkData(
                 "Refusal",
-                DecisionDocuments.refused(
+                GpuDocuments.refused(
                         Instant.now(),
                         BOB,
                         "container x",

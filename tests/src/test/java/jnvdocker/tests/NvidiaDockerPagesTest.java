@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
+import jnvdocker.command.gpu.GpuView;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
@@ -92,10 +93,13 @@ class NvidiaDockerPagesTest {
         return new NvidiaDockerPages(
                 host,
                 new DeviceReport(
-                        host,
+                        new GpuView(
+                                host,
+                                null,
+                                () -> monitor.map(GpuMonitor::readings).orElse(Map.of()),
+                                () -> monitor.map(GpuMonitor::topologies).orElse(Map.of()),
+                                _ -> List.of()),
                         cuda,
-                        () -> monitor.map(GpuMonitor::readings).orElse(Map.of()),
-                        () -> monitor.map(GpuMonitor::topologies).orElse(Map.of()),
                         pid -> Optional.ofNullable(PROGRAMS.get(pid))),
                 "nvidia-docker",
                 () -> labels);

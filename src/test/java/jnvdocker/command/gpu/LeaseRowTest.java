@@ -16,13 +16,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-class LeaseTableTest {
+class LeaseRowTest {
     private static final String NINE = LeaseText.time(Samples.AT_NINE);
     private static final Tenure ONCE = new Tenure(Samples.AT_NINE, 0);
 
     @Test
     void lineSaysWhoHoldsWhatSinceWhen() throws IOException {
-        TextTable<LeaseRow> table = LeaseTable.ofLive(Samples.NOW);
+        TextTable<LeaseRow> table = LeaseRow.ofLive(Samples.NOW);
         LeaseRow live =
                 LeaseRow.live(Samples.held(12, "train-7", 0, 2), GpuStatus.State.HELD, ONCE);
         assertEquals(
@@ -32,7 +32,7 @@ class LeaseTableTest {
 
     @Test
     void ageIsThatOfAContainerThatWasRestarted() throws IOException {
-        TextTable<LeaseRow> table = LeaseTable.ofLive(Samples.NOW);
+        TextTable<LeaseRow> table = LeaseRow.ofLive(Samples.NOW);
         Tenure tenure = new Tenure(Samples.NOW.minus(Duration.ofDays(2)), 3);
         LeaseRow live = LeaseRow.live(Samples.held(12, "train-7", 0), GpuStatus.State.HELD, tenure);
         assertEquals(
@@ -42,7 +42,7 @@ class LeaseTableTest {
 
     @Test
     void endHasItsEvidence() throws IOException {
-        TextTable<LeaseRow> table = LeaseTable.withEnds(Samples.NOW);
+        TextTable<LeaseRow> table = LeaseRow.withEnds(Samples.NOW);
         LeaseRow live = LeaseRow.live(Samples.held(12, "train-8", 1), GpuStatus.State.STUCK, ONCE);
         var end = Samples.AT_NINE.plusSeconds(90);
         Lease past = Samples.ended(11, "train-7", end, "it is gone", 0);
@@ -58,7 +58,7 @@ class LeaseTableTest {
     void rowsAreAsWideAsTheWidestOfAll() throws IOException {
         List<String> lines =
                 lines(
-                        LeaseTable.withEnds(Samples.NOW),
+                        LeaseRow.withEnds(Samples.NOW),
                         visitor -> {
                             for (int i = 0; i < 3000; i++) {
                                 String name = i == 2999 ? "a-long-name" : "x";
