@@ -125,12 +125,8 @@ final class ContainerChecks {
     private static void add(RefusedStart refused, Findings found) {
         String container = Quote.shown(refused.claim().displayName());
         found.wrong(
-                "container "
-                        + container
-                        + " is down since docker was started ("
-                        + LeaseText.time(refused.since())
-                        + "): "
-                        + refused.what(),
+                "container %s is down since docker was started (%s): %s"
+                        .formatted(container, LeaseText.time(refused.since()), refused.what()),
                 "it is started as soon as its GPUs are free and nobody waits for them; to keep it"
                         + " down: docker update --restart=no "
                         + container);
@@ -138,12 +134,11 @@ final class ContainerChecks {
 
     private static void add(WithheldGpus.Withheld withheld, Findings found) {
         found.hint(
-                "container "
-                        + Quote.shown(withheld.name())
-                        + " runs without a GPU since "
-                        + LeaseText.time(withheld.since())
-                        + ": "
-                        + withheld.reason().what(),
+                "container %s runs without a GPU since %s: %s"
+                        .formatted(
+                                Quote.shown(withheld.name()),
+                                LeaseText.time(withheld.since()),
+                                withheld.reason().what()),
                 withheld.reason().remedy().orElse(""));
     }
 
@@ -204,10 +199,8 @@ final class ContainerChecks {
         List<String> specs = List.of(daemon.pluginName() + ".spec", daemon.pluginName() + ".json");
         for (Path spec : there(SPEC_FOLDERS, specs)) {
             found.wrong(
-                    spec
-                            + " gives Docker another address of plugin "
-                            + daemon.pluginName()
-                            + " than ours",
+                    "%s gives Docker another address of plugin %s than ours"
+                            .formatted(spec, daemon.pluginName()),
                     "rm " + spec);
         }
         Path folder = host.resolve(FOLDER);
@@ -263,9 +256,7 @@ final class ContainerChecks {
                         + " has volume "
                         + shown
                         + ", of which there are no files: it gets those of the loaded driver",
-                "create it again with 'jnvdocker run', and docker rm "
-                        + name
-                        + " && docker volume rm "
-                        + shown);
+                "create it again with 'jnvdocker run', and docker rm %s && docker volume rm %s"
+                        .formatted(name, shown));
     }
 }

@@ -53,11 +53,8 @@ final class DriverChecks {
                             .map(version -> "with CUDA " + version)
                             .orElse("whose CUDA version is not known");
             found.ok(
-                    "driver "
-                            + driver
-                            + " is loaded, "
-                            + supported
-                            + "; its libraries are the same version");
+                    "driver %s is loaded, %s; its libraries are the same version"
+                            .formatted(driver, supported));
         } catch (NoDriverException | DriverVolumeException e) {
             found.wrong(e);
         }
@@ -94,10 +91,8 @@ final class DriverChecks {
             return;
         }
         found.wrong(
-                fault.path()
-                        + " is not the character device "
-                        + device
-                        + " that the driver has now",
+                "%s is not the character device %s that the driver has now"
+                        .formatted(fault.path(), device),
                 "rm " + fault.path() + ", and make it again" + make);
     }
 

@@ -71,21 +71,17 @@ final class EngineChecks {
         }
         if (!facts.product().isDocker() || facts.product().rootless()) {
             found.wrong(
-                    "the server at "
-                            + engine.socket()
-                            + " is "
-                            + facts.product().title()
-                            + ", whose containers get no GPUs",
+                    "the server at %s is %s, whose containers get no GPUs"
+                            .formatted(engine.socket(), facts.product().title()),
                     "let JNVDOCKER_DOCKER_SOCKET name the socket of root's Docker engine");
             return;
         }
         found.ok(
-                "Docker "
-                        + Quote.shown(facts.version())
-                        + " answers at "
-                        + engine.socket()
-                        + ", with cgroups by "
-                        + Quote.shown(facts.cgroupDriver()));
+                "Docker %s answers at %s, with cgroups by %s"
+                        .formatted(
+                                Quote.shown(facts.version()),
+                                engine.socket(),
+                                Quote.shown(facts.cgroupDriver())));
         standardRuntime(facts, found);
         if (facts.cgroupDriver().equals("systemd")) {
             String runtime = engine.runtimeVersion(facts, LIMIT);
@@ -171,11 +167,8 @@ final class EngineChecks {
             }
         } catch (IOException e) {
             found.wrong(
-                    "nobody answers at the plugin's socket "
-                            + socket
-                            + " ("
-                            + Finding.failure(e)
-                            + ")",
+                    "nobody answers at the plugin's socket %s (%s)"
+                            .formatted(socket, Finding.failure(e)),
                     daemon.restart());
         }
     }
@@ -197,17 +190,10 @@ final class EngineChecks {
                 return;
             }
             found.wrong(
-                    "the engine does not get "
-                            + volume
-                            + " from plugin "
-                            + daemon.pluginName()
-                            + " ("
-                            + Finding.failure(e)
-                            + ")",
-                    "see that "
-                            + daemon.pluginSocket()
-                            + " is in its directory of plugins, and "
-                            + daemon.restart());
+                    "the engine does not get %s from plugin %s (%s)"
+                            .formatted(volume, daemon.pluginName(), Finding.failure(e)),
+                    "see that %s is in its directory of plugins, and %s"
+                            .formatted(daemon.pluginSocket(), daemon.restart()));
         }
     }
 

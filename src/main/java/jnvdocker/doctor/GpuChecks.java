@@ -138,11 +138,8 @@ final class GpuChecks {
             case FREE, UNMANAGED, CORDONED -> {
                 if (!gpu.hasUuid()) {
                     found.wrong(
-                            "GPU "
-                                    + gpu.number()
-                                    + " at "
-                                    + gpu.pciAddress()
-                                    + " has no UUID yet: nothing has opened it since boot",
+                            "GPU %s at %s has no UUID yet: nothing has opened it since boot"
+                                    .formatted(gpu.number(), gpu.pciAddress()),
                             "run nvidia-smi once as root, and have jnvdocker-nodes.service do it"
                                     + " at boot");
                 }

@@ -63,19 +63,14 @@ final class KubernetesCheck {
                     found.ok("the kubelet gives pods that request " + resource + " our GPUs");
             case Registration.NoKubelet _ ->
                     found.wrong(
-                            "no kubelet answers in "
-                                    + facts.kubeletFolder()
-                                    + ", so no pod gets "
-                                    + resource,
+                            "no kubelet answers in %s, so no pod gets %s"
+                                    .formatted(facts.kubeletFolder(), resource),
                             "start the kubelet, or set kubelet_dir below [kubernetes] in "
                                     + facts.config());
             case Registration.Competitor(String socket) ->
                     found.wrong(
-                            "another device plugin ("
-                                    + Quote.shown(socket)
-                                    + ") gives pods "
-                                    + resource
-                                    + ", whoever holds the GPUs",
+                            "another device plugin (%s) gives pods %s, whoever holds the GPUs"
+                                    .formatted(Quote.shown(socket), resource),
                             "remove it from this node; jnvdocker then registers by itself");
             case Registration.Failed(var reason) ->
                     found.wrong(reason.precededBy("the kubelet does not have " + resource + ": "));

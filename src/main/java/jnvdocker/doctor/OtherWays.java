@@ -41,11 +41,8 @@ final class OtherWays {
                         named.engine().word(),
                         named.name(),
                         named.program(),
-                        "take it out of "
-                                + named.file()
-                                + ", and run 'jnvdocker runtime install --engine "
-                                + named.engine().word()
-                                + "'",
+                        "take it out of %s, and run 'jnvdocker runtime install --engine %s'"
+                                .formatted(named.file(), named.engine().word()),
                         found);
             }
         }
@@ -83,13 +80,8 @@ final class OtherWays {
                                         + " jnvdocker"
                                 : "and engines take the latter";
         found.hint(
-                file
-                        + " and "
-                        + ours
-                        + " both offer '--device "
-                        + RuntimeInstaller.NVIDIAS_CDI_KIND
-                        + "=…', "
-                        + result,
+                "%s and %s both offer '--device %s=…', %s"
+                        .formatted(file, ours, RuntimeInstaller.NVIDIAS_CDI_KIND, result),
                 "remove NVIDIA's: systemctl disable --now nvidia-cdi-refresh.path"
                         + " nvidia-cdi-refresh.service; rm "
                         + file);
@@ -116,12 +108,8 @@ final class OtherWays {
     private static void runtime(
             String engine, String name, String program, String remedy, Findings found) {
         found.hint(
-                engine
-                        + "'s runtime '"
-                        + Quote.shown(name)
-                        + "' ("
-                        + Quote.shown(program)
-                        + ") gives containers GPUs without jnvdocker",
+                "%s's runtime '%s' (%s) gives containers GPUs without jnvdocker"
+                        .formatted(engine, Quote.shown(name), Quote.shown(program)),
                 remedy);
     }
 

@@ -55,12 +55,11 @@ final class Explanation {
     List<String> held(Lease lease, Tenure tenure, String kept, Optional<String> idle) {
         List<String> sentences = new ArrayList<>();
         sentences.add(
-                subject()
-                        + " "
-                        + LeaseText.held(lease)
-                        + " ("
-                        + Span.between(lease.since(), now)
-                        + ").");
+                "%s %s (%s)."
+                        .formatted(
+                                subject(),
+                                LeaseText.held(lease),
+                                Span.between(lease.since(), now)));
         sentences.add(container(lease) + ".");
         if (tenure.since().isBefore(lease.since())) {
             String restarts = GpuLs.restarts(tenure);
@@ -91,19 +90,14 @@ final class Explanation {
         status.cordon()
                 .ifPresent(cordon ->
                         sentences.add(
-                                "It is "
-                                        + LeaseText.cordoned(cordon)
-                                        + ", and gets no new container after this one. "
-                                        + uncordon(cordon)));
+                                "It is %s, and gets no new container after this one. %s"
+                                        .formatted(LeaseText.cordoned(cordon), uncordon(cordon))));
         return sentences;
     }
 
     private static String sick(Refusal why) {
-        return "It is given to nobody after this holder: "
-                + why.what()
-                + ". What to do then: "
-                + why.remedy().orElseThrow()
-                + ".";
+        return "It is given to nobody after this holder: %s. What to do then: %s."
+                .formatted(why.what(), why.remedy().orElseThrow());
     }
 
     /** Names the users of the GPU other than its holder. */
@@ -171,12 +165,11 @@ final class Explanation {
         use.container()
                 .ifPresent(container ->
                         sentences.add(
-                                "Container "
-                                        + Holding.shortId(container.id())
-                                        + " of image "
-                                        + Quote.shown(container.image())
-                                        + given(use)
-                                        + "."));
+                                "Container %s of image %s%s."
+                                        .formatted(
+                                                Holding.shortId(container.id()),
+                                                Quote.shown(container.image()),
+                                                given(use))));
         use.process().ifPresent(process -> sentences.add(seen(use, process) + "."));
         List<GpuUse> others = status.unmanaged().stream().skip(1).toList();
         if (!others.isEmpty()) {
@@ -257,11 +250,8 @@ final class Explanation {
     private String idle() {
         return status.idleSince()
                 .map(since ->
-                        ", idle since "
-                                + LeaseText.time(since)
-                                + " ("
-                                + Span.between(since, now)
-                                + ")")
+                        ", idle since %s (%s)"
+                                .formatted(LeaseText.time(since), Span.between(since, now)))
                 .orElse("; no earlier holder is known");
     }
 
@@ -343,11 +333,9 @@ final class Explanation {
     private String toFree(Lease lease) {
         Claim claim = lease.claim();
         if (!mayEnd.test(claim.owner())) {
-            return "To get it: contact "
-                    + requested(claim.owner())
-                    + ", or wait for it: jnvdocker run --gpu-wait --gpus device="
-                    + status.gpu().number()
-                    + " …";
+            return "To get it: contact %s, or wait for it: ".formatted(requested(claim.owner()))
+                    + "jnvdocker run --gpu-wait --gpus device=%s …"
+                            .formatted(status.gpu().number());
         }
         return switch (claim.origin()) {
             case Origin.DockerContainer _ ->
@@ -365,10 +353,9 @@ final class Explanation {
                     pod.name().isEmpty()
                             ? "It becomes free when the pod has ended and the kubelet no longer"
                                     + " lists it."
-                            : "To free it: kubectl delete pod --namespace "
-                                    + Quote.shown(pod.namespace())
-                                    + " "
-                                    + Quote.shown(pod.name());
+                            : "To free it: kubectl delete pod --namespace %s %s"
+                                    .formatted(
+                                            Quote.shown(pod.namespace()), Quote.shown(pod.name()));
             case Origin.OciContainer _ -> toStop(lease);
         };
     }

@@ -40,11 +40,8 @@ final class GpuCordon extends NamedGpus {
         for (Gpu gpu : gpus) {
             if (!gpu.isIdentified() || !gpu.hasUuid()) {
                 throw new RefusedException(
-                        "GPU "
-                                + gpu.number()
-                                + " at "
-                                + gpu.pciAddress()
-                                + " has no UUID by which to remember the cordon",
+                        "GPU %s at %s has no UUID by which to remember the cordon"
+                                .formatted(gpu.number(), gpu.pciAddress()),
                         "cordon it in the configuration by its PCI address");
             }
         }

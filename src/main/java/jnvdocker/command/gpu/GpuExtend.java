@@ -61,11 +61,11 @@ final class GpuExtend extends OwnCommand {
         boolean asRoot = Caller.isRoot(request) && Caller.owner(request).uid() == 0;
         Lease longer = leases.extend(lease, more, asRoot || Caller.isRoot(request) && !isOwner);
         print(
-                Holding.gpus(longer)
-                        + " of "
-                        + LeaseText.holder(longer)
-                        + ": "
-                        + TimeText.due(longer).orElseThrow());
+                "%s of %s: %s"
+                        .formatted(
+                                Holding.gpus(longer),
+                                LeaseText.holder(longer),
+                                TimeText.due(longer).orElseThrow()));
         return ExitCode.OK.code();
     }
 }

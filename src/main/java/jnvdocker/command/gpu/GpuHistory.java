@@ -217,11 +217,9 @@ final class GpuHistory extends OwnCommand {
         Instant now = Instant.now();
         Optional<Instant> over = end.filter(now::isAfter);
         String command =
-                "jnvdocker gpu history --json --by "
-                        + by.word()
-                        + " --since "
-                        + from
-                        + over.map(until -> " --until " + until).orElse("");
+                "jnvdocker gpu history --json --by %s --since %s%s"
+                        .formatted(
+                                by.word(), from, over.map(until -> " --until " + until).orElse(""));
         HostsHistory history = HostsHistory.of(hosts.run(command), from, over.orElse(now));
         HistoryReport report =
                 new HistoryReport(

@@ -104,21 +104,14 @@ final class GpuPage extends OwnCommand implements Successor {
         }
         print("");
         print(
-                "Then open http://localhost:"
-                        + port
-                        + "/?hosts="
-                        + String.join(",", tabs)
-                        + " there.");
+                "Then open http://localhost:%s/?hosts=%s there."
+                        .formatted(port, String.join(",", tabs)));
     }
 
     private String forward(int local, String host) {
         String user = host.contains("@") ? "" : Caller.owner(request).name() + "@";
-        return "ssh -N -L "
-                + local
-                + ":"
-                + settings.page().socket()
-                + " "
-                + Quote.shown(user + host);
+        return "ssh -N -L %s:%s %s"
+                .formatted(local, settings.page().socket(), Quote.shown(user + host));
     }
 
     private String openable(Optional<String> here) throws RefusedException {

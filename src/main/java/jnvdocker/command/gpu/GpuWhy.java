@@ -191,10 +191,10 @@ final class GpuWhy extends ShowCommand {
         if (!isJson() && withheld.isPresent()) {
             return Shown.sentences(
                     List.of(
-                            "Container "
-                                    + Quote.shown(withheld.get().name())
-                                    + " runs without a GPU: "
-                                    + withheld.get().reason().message()));
+                            "Container %s runs without a GPU: %s"
+                                    .formatted(
+                                            Quote.shown(withheld.get().name()),
+                                            withheld.get().reason().message())));
         }
         List<Lease> past = new ArrayList<>();
         leases.past(SEARCHED)

@@ -180,10 +180,8 @@ final class ImageSource {
             int exitCode = bytes.end();
             if (exitCode != 0) {
                 throw new RefusedException(
-                        Quote.shown(file)
-                                + ": cannot be read (cat, run as you, ended with exit code "
-                                + exitCode
-                                + ", see above)",
+                        "%s: cannot be read (cat, run as you, ended with exit code %s, see above)"
+                                .formatted(Quote.shown(file), exitCode),
                         "name a file that you may read");
             }
             if (bad != null) {
