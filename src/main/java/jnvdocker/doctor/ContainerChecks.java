@@ -1,12 +1,12 @@
 package jnvdocker.doctor;
 
+import jnvdocker.claim.ClaimedNodes;
+import jnvdocker.core.Leases;
+import jnvdocker.core.WithheldGpus;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
-import jnvdocker.grant.ClaimedNodes;
-import jnvdocker.grant.ContainerEngine;
-import jnvdocker.grant.ContainerEngine.Listed;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.WithheldGpus;
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;

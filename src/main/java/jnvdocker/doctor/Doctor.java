@@ -8,7 +8,6 @@ import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.lease.EditedContainers;
-import jnvdocker.posix.HostNames;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.GpuHost;

@@ -1,10 +1,5 @@
 package jnvdocker.doctor;
 
-import jnvdocker.core.Leases;
-import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.docker.engine.EngineException;
-import jnvdocker.docker.engine.EngineRuntimes;
-import jnvdocker.host.Host;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.lease.Claim;

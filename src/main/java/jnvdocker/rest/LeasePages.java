@@ -1,9 +1,8 @@
 package jnvdocker.rest;
 
 import jnvdocker.command.gpu.GpuDocuments;
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.GpuSettings;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.HostName;
 import jnvdocker.page.Chart;
 import jnvdocker.page.ChartJson;

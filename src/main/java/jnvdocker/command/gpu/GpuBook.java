@@ -2,9 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
-import jnvdocker.core.Leases;
 import jnvdocker.command.caller.ShowCommand;
-import jnvdocker.supply.Bookings;
 import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
@@ -16,9 +14,8 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Listing;
 import jnvdocker.screen.Screen;
-import jnvdocker.screen.TextTable;
-import jnvdocker.supply.Bookings;
 import jnvdocker.screen.Shown;
+import jnvdocker.supply.Bookings;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 

@@ -1,7 +1,6 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;

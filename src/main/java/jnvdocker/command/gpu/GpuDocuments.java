@@ -1,8 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.core.Leases;
-import jnvdocker.grant.Leases;
-import jnvdocker.grant.RefusalReason;
+import jnvdocker.decision.RefusalReason;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;

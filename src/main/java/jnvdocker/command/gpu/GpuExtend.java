@@ -2,9 +2,8 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
-import jnvdocker.core.Leases;
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;

@@ -1,8 +1,5 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.core.Leases;
-import jnvdocker.lease.Lease;
-import jnvdocker.lease.Tenure;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.core.Leases;
 import jnvdocker.protocol.ExitCode;

@@ -1,10 +1,8 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.core.Leases;
 import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.core.Leases;
-import jnvdocker.supply.Standing;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
@@ -15,7 +13,6 @@ import jnvdocker.protocol.ClientRequest;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Listing;
 import jnvdocker.screen.Screen;
-import jnvdocker.screen.TextTable;
 import jnvdocker.supply.Standing;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
@@ -98,6 +95,10 @@ final class GpuLimits extends ShowCommand {
             return new Limit("allowed", null, rule.limit(), null, null, rule.key());
         }
 
+        private static Limit priority(Rule<Integer> rule) {
+            return new Limit("priority", (long) rule.limit(), null, null, null, rule.key());
+        }
+
         private static Limit hours(String limit, Rule<Duration> rule, Standing.Hours hours) {
             return new Limit(
                     limit,
@@ -147,9 +148,7 @@ final class GpuLimits extends ShowCommand {
                         allowance.waits().map(rule -> Limit.span("max_wait", rule)),
                         allowance.idle().map(rule -> Limit.span("idle_stop", rule)),
                         allowance.allowed().map(Limit::allowed),
-                        allowance
-                                .priority()
-                                .map(rule -> Limit.of("priority", rule, (long) rule.limit())))
+                        allowance.priority().map(Limit::priority))
                 .flatMap(Optional::stream)
                 .toList();
     }

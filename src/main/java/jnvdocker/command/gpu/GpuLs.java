@@ -3,8 +3,6 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.Leases;
-import jnvdocker.host.Gpu;
-import jnvdocker.core.Leases;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;

@@ -3,7 +3,6 @@ package jnvdocker.command.gpu;
 import jnvdocker.claim.Pruned;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.ShowCommand;
-import jnvdocker.claim.Pruned;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;

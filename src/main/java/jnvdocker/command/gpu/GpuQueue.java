@@ -17,7 +17,6 @@ import picocli.CommandLine.Command;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -123,7 +122,8 @@ final class GpuQueue extends WatchedCommand {
                     purpose.task().orElse(null),
                     ticket.since().toString(),
                     ticket.client().pid(),
-                    placed.waiter().obstacle().orElse(null));
+                    placed.waiter().obstacle().orElse(null),
+                    ticket.priority());
         }
     }
 

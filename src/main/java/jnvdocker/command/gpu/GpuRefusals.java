@@ -1,8 +1,6 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.core.Leases;
-import jnvdocker.decision.RecentRefusals.Refused;
 import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.core.Leases;
 import jnvdocker.decision.RecentRefusals.Refused;

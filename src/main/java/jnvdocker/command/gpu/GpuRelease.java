@@ -1,9 +1,8 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.core.Leases;
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;

@@ -1,7 +1,5 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.core.Leases;
-import jnvdocker.core.Leases.GpuProcess;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.core.Leases;

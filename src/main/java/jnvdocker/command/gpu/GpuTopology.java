@@ -1,7 +1,5 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.command.gpu.ConnectionWord.Shown;
-import jnvdocker.core.Leases;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.host.Gpu;

@@ -1,6 +1,5 @@
 package jnvdocker.command.gpu;
 
-import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;

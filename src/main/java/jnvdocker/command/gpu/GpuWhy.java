@@ -2,8 +2,6 @@ package jnvdocker.command.gpu;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
-import jnvdocker.core.Leases;
-import jnvdocker.core.WithheldGpus;
 import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.core.Leases;
 import jnvdocker.core.WithheldGpus;
