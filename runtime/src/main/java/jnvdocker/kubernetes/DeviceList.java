@@ -10,7 +10,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Function;
@@ -97,16 +99,24 @@ final class DeviceList {
     }
 
     private boolean isHealthy(GpuStatus status, GpuChoice choice) {
+        boolean isOfPod = choice.holder(status.gpu()).filter(PodKind::isOfPod).isPresent();
+        return isOfPod || obstacle(status, choice).isEmpty() && gives(status.gpu());
+    }
+
+    /** Why nobody can have a GPU now, in a word, as {@code held}; empty when it is free. */
+    static Optional<String> obstacle(GpuStatus status, GpuChoice choice) {
         Gpu gpu = status.gpu();
-        return choice.holder(gpu)
-                .map(PodKind::isOfPod)
-                .orElseGet(() ->
-                        switch (status.state()) {
-                            case FREE ->
-                                    choice.keptFor(gpu).isEmpty()
-                                            && choice.setAside(gpu).isEmpty()
-                                            && gives(gpu);
-                            case RESERVED, HELD, STUCK, UNMANAGED, CORDONED, SICK, MISSING -> false;
-                        });
+        if (choice.holder(gpu).isPresent()) {
+            return Optional.of("held");
+        }
+        return switch (status.state()) {
+            case FREE ->
+                    choice.keptFor(gpu).isEmpty() && choice.setAside(gpu).isEmpty()
+                            ? Optional.empty()
+                            : Optional.of("kept");
+            case RESERVED, HELD, STUCK -> Optional.of("held");
+            case UNMANAGED, CORDONED, SICK, MISSING ->
+                    Optional.of(status.state().name().toLowerCase(Locale.ROOT));
+        };
     }
 }

@@ -8,6 +8,7 @@ import jnvdocker.words.Quote;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
@@ -20,6 +21,7 @@ import java.util.regex.Pattern;
  * @param kubeletFolder the kubelet's own directory
  * @param cdi whether containers get their GPUs as devices of the Container Device Interface, too
  * @param gpus ids of the only GPUs that pods get; empty for any GPU
+ * @param cluster whose resource claims give pods their GPUs; empty when a device plugin does
  */
 public record KubernetesPolicy(
         boolean enabled,
@@ -27,7 +29,8 @@ public record KubernetesPolicy(
         boolean perModel,
         Path kubeletFolder,
         boolean cdi,
-        List<String> gpus) {
+        List<String> gpus,
+        Optional<Cluster> cluster) {
     public static final String RESOURCE = "nvidia.com/gpu";
     public static final Path KUBELET_FOLDER = Path.of("/var/lib/kubelet");
 
@@ -45,8 +48,27 @@ public record KubernetesPolicy(
 
     private static final int LONGEST_NAME = 63;
 
+    /**
+     * A cluster, as a driver of Dynamic Resource Allocation knows it.
+     *
+     * @param kubeconfig the file that names its API server, and has the credentials
+     * @param node the name of this host there
+     */
+    public record Cluster(Path kubeconfig, String node) {}
+
     public KubernetesPolicy {
         gpus = List.copyOf(gpus);
+    }
+
+    /** GPUs for pods by a device plugin. */
+    public KubernetesPolicy(
+            boolean enabled,
+            String resource,
+            boolean perModel,
+            Path kubeletFolder,
+            boolean cdi,
+            List<String> gpus) {
+        this(enabled, resource, perModel, kubeletFolder, cdi, gpus, Optional.empty());
     }
 
     /**
@@ -67,7 +89,8 @@ public record KubernetesPolicy(
 
     /** Returns a copy of this policy for these GPUs. */
     public KubernetesPolicy giving(List<String> others) {
-        return new KubernetesPolicy(enabled, resource, perModel, kubeletFolder, cdi, others);
+        return new KubernetesPolicy(
+                enabled, resource, perModel, kubeletFolder, cdi, others, cluster);
     }
 
     /** Whether pods may get this GPU. */
@@ -100,6 +123,7 @@ public record KubernetesPolicy(
         return enabled == other.enabled
                 && resource.equals(other.resource)
                 && perModel == other.perModel
-                && kubeletFolder.equals(other.kubeletFolder);
+                && kubeletFolder.equals(other.kubeletFolder)
+                && cluster.equals(other.cluster);
     }
 }

@@ -129,7 +129,7 @@ final class PodDevicePlugin implements DevicePlugin {
     }
 
     /** The GPUs that the driver shows, by their ids. */
-    private static Map<String, Gpu> gpus(Leases.Board board) {
+    static Map<String, Gpu> gpus(Leases.Board board) {
         return board.gpus().stream()
                 .filter(status -> status.state() != GpuStatus.State.MISSING)
                 .map(GpuStatus::gpu)
@@ -155,6 +155,11 @@ final class PodDevicePlugin implements DevicePlugin {
     }
 
     private Leases.Board board() throws RefusedException {
+        return board(watch);
+    }
+
+    /** The last scan, without which nothing can be given. */
+    static Leases.Board board(GpuWatch watch) throws RefusedException {
         Optional<Leases.Board> board = watch.known();
         if (board.isEmpty()) {
             throw new RefusedException(

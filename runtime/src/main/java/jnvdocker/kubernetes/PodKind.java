@@ -35,6 +35,9 @@ public final class PodKind implements HolderKind {
     private static final Pattern GROUP =
             Pattern.compile("(?:[a-z0-9-]{0,64}-)?pod([0-9a-f][0-9a-f_-]{7,63})(?:[.]slice)?");
 
+    /** No name of a container has a colon. */
+    private static final String CLAIM = "claim:";
+
     private static final Refusal NO_CGROUP =
             new Refusal(
                     "the kubelet has made no cgroup for the pod, so that the end of the pod could"
@@ -120,6 +123,19 @@ public final class PodKind implements HolderKind {
         return lease.claim().origin() instanceof Origin.Pod pod
                 ? Optional.of(pod)
                 : Optional.empty();
+    }
+
+    /** What a holder has among its details when its pod has the GPU by a resource claim. */
+    static String byClaim(String uid) {
+        return CLAIM + uid;
+    }
+
+    /** The uid of the resource claim by which a pod has its lease; empty if it has none. */
+    static Optional<String> claim(Lease lease) {
+        return lease.holder().details().stream()
+                .filter(it -> it.startsWith(CLAIM))
+                .map(it -> it.substring(CLAIM.length()))
+                .findFirst();
     }
 
     /** Whether a lease is a pod's, or is reserved for one. */
@@ -213,6 +229,14 @@ public final class PodKind implements HolderKind {
         if (process.isPresent()) {
             return new Life.Running(process.get());
         }
+        Optional<String> claim = claim(lease).filter(_ -> !sights.isStopped());
+        if (claim.isPresent()) {
+            return sights.isGivenBack(claim.get())
+                    ? new Life.Gone(
+                            "the kubelet has given back its resource claim, and nothing of the pod"
+                                    + " runs")
+                    : new Life.Unknown();
+        }
         return sights.listed(lease, pod) == PodSights.Listed.NO
                 ? new Life.Gone(
                         (sights.isStopped()
@@ -236,6 +260,9 @@ public final class PodKind implements HolderKind {
 
     @Override
     public String unknown(Lease lease) {
+        if (claim(lease).isPresent()) {
+            return "nothing of the pod runs, but the kubelet has not given back its resource claim";
+        }
         return isUnknown(lease)
                 ? "the kubelet does not name the pod, so that its processes are not known"
                 : "nothing of the pod runs, but the kubelet lists its GPU, or has not answered"

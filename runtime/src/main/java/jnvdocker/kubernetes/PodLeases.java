@@ -42,14 +42,16 @@ import java.util.function.Supplier;
 
 /**
  * Leases of pods of Kubernetes: one for each pod and GPU, which all containers of the pod share.
- * Any component that starts a container for a kubelet takes them here: a device plugin now, a
- * driver of Dynamic Resource Allocation later.
+ * Both a device plugin and a driver of Dynamic Resource Allocation take them here.
  */
 public final class PodLeases implements PodGrants {
     /** A kubelet does not retry a pod that was refused its devices. */
     public static final String AT_ADMISSION = "make the pod again, which may get others then";
 
     private static final String AT_START = "wait, or delete the pod";
+
+    /** No event reports the end of a pod's last process. */
+    private static final Duration BETWEEN_CHECKS = Duration.ofMillis(200);
 
     private final Grants grants;
     private final Keeper keeper;
@@ -86,6 +88,11 @@ public final class PodLeases implements PodGrants {
             List<Gpu> gpus, Origin.Pod pod, Optional<String> container, ProcessId kubelet) {
         public Start {
             gpus = List.copyOf(gpus);
+        }
+
+        /** All containers of a pod, which have GPUs by a resource claim of this uid. */
+        static Start byClaim(List<Gpu> gpus, Origin.Pod pod, String claim, ProcessId kubelet) {
+            return new Start(gpus, pod, Optional.of(PodKind.byClaim(claim)), kubelet);
         }
     }
 
@@ -227,6 +234,52 @@ public final class PodLeases implements PodGrants {
                         Duration.ZERO,
                         Optional.of(pace.nanos() + patience.toNanos()),
                         by -> by.stream().noneMatch(PodLeases::isFinal)));
+    }
+
+    /** The kubelet has a resource claim of this uid from now on. */
+    void hold(String claim) {
+        pods.sights().forgetGivenBack(claim);
+    }
+
+    /**
+     * Ends the leases by a resource claim that the kubelet has given back. May be repeated.
+     *
+     * @param patience how long it waits for the end of the pod
+     * @throws RefusedException when something of the pod still runs; its leases end after that
+     */
+    void giveBack(String claim, Duration patience) throws RefusedException, IOException {
+        long until = pace.nanos() + patience.toNanos();
+        List<Lease> left = by(claim);
+        while (!left.isEmpty()) {
+            pods.sights().giveBack(claim);
+            long seen = parts.registry().changes().count();
+            keeper.end(left, Keeper.Caller.CLIENT);
+            left = by(claim);
+            if (!left.isEmpty() && pace.nanos() >= until) {
+                throw new RefusedException(
+                        LeaseText.held(left.getFirst().claim().gpus(), left) + keeper.remark(left),
+                        "the GPUs are free when nothing of the pod runs any more");
+            }
+            awaitEnd(left, seen);
+        }
+        pods.sights().forgetGivenBack(claim);
+    }
+
+    private void awaitEnd(List<Lease> left, long seen) throws IOException {
+        try {
+            if (!left.isEmpty()) {
+                parts.registry().changes().await(seen, BETWEEN_CHECKS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while a pod ends", e);
+        }
+    }
+
+    private List<Lease> by(String claim) throws IOException {
+        return live().stream()
+                .filter(lease -> PodKind.claim(lease).filter(claim::equals).isPresent())
+                .toList();
     }
 
     /** Why the last pod that was to start can have no lease from a kubelet like this. */

@@ -123,6 +123,27 @@ public final class PodParts implements AutoCloseable {
         return plugins;
     }
 
+    /**
+     * GPUs for pods by their resource claims, in place of {@link #plugins}.
+     *
+     * @param longest how long it waits for the first scan of the GPUs
+     */
+    public PodClaims claims(Duration longest) throws InterruptedException {
+        watch.await(longest);
+        return new PodClaims(
+                watch,
+                world.policy(),
+                numaNodes,
+                kubelet,
+                world.leases(),
+                world.edits(),
+                refusals());
+    }
+
+    private NewRefusals refusals() {
+        return new NewRefusals(why -> world.parts().leases().refused(Owner.KUBERNETES, POD, why));
+    }
+
     private Set<String> names(Duration longest) throws InterruptedException {
         watch.await(longest);
         if (!policy.perModel()) {
@@ -157,7 +178,7 @@ public final class PodParts implements AutoCloseable {
                 kubelet,
                 world.leases(),
                 world.edits(),
-                new NewRefusals(why -> world.parts().leases().refused(Owner.KUBERNETES, POD, why)),
+                refusals(),
                 keeper::wake);
     }
 

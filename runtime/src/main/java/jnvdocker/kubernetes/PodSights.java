@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -21,6 +22,9 @@ final class PodSights {
 
     private volatile Optional<Answer> last = Optional.empty();
     private volatile boolean stopped;
+
+    /** The uids of resource claims that the kubelet has given back, while leases depend on them. */
+    private final Set<String> givenBack = ConcurrentHashMap.newKeySet();
 
     /**
      * @param begun when the kubelet was queried
@@ -47,6 +51,20 @@ final class PodSights {
 
     void update(Answer answer) {
         last = Optional.of(answer);
+    }
+
+    /** The kubelet has given back a resource claim: it starts nothing more with its GPUs. */
+    void giveBack(String claim) {
+        givenBack.add(claim);
+    }
+
+    /** The kubelet has a resource claim, or nothing depends on it any more. */
+    void forgetGivenBack(String claim) {
+        givenBack.remove(claim);
+    }
+
+    boolean isGivenBack(String claim) {
+        return givenBack.contains(claim);
     }
 
     /** A kubelet is queried from now on. */

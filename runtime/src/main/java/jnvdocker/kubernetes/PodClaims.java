@@ -1,0 +1,219 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * Gives GPUs to pods by their resource claims: a scheduler has chosen the GPUs by {@link #offers},
+ * and the kubelet has a claim prepared before anything of the pod starts. The pod's lease begins
+ * then. It ends when the kubelet has given the claim back and nothing of the pod runs.
+ */
+public final class PodClaims {
+    /** The GPUs of a resource slice that has taints may be so many. */
+    private static final int MOST_OFFERS = 64;
+
+    /** A device's name is a label of DNS; the UUIDs of early MIG instances have slashes. */
+    private static final String NAME = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+
+    private final GpuWatch watch;
+    private final Supplier<KubernetesPolicy> policy;
+    private final NumaNodes numaNodes;
+    private final KubeletView kubelet;
+    private final PodLeases leases;
+    private final PodEdits edits;
+    private final NewRefusals refusals;
+
+    /**
+     * @param refusals receives each refusal, and passes on the new ones
+     */
+    PodClaims(
+            GpuWatch watch,
+            Supplier<KubernetesPolicy> policy,
+            NumaNodes numaNodes,
+            KubeletView kubelet,
+            PodLeases leases,
+            PodEdits edits,
+            NewRefusals refusals) {
+        this.watch = watch;
+        this.policy = policy;
+        this.numaNodes = numaNodes;
+        this.kubelet = kubelet;
+        this.leases = leases;
+        this.edits = edits;
+        this.refusals = refusals;
+    }
+
+    /**
+     * A GPU that claims may be given.
+     *
+     * @param name of the device: the UUID in lower case
+     * @param numaNode that it is attached to; empty when the host does not report it
+     * @param obstacle why no new claim can have it now, in a word; empty when one can, and when one
+     *     has it: the scheduler knows that by itself
+     */
+    public record Offer(String name, Gpu gpu, OptionalInt numaNode, Optional<String> obstacle) {}
+
+    /**
+     * A resource claim that is allocated.
+     *
+     * @param uid of the claim
+     * @param pod that it is reserved for
+     * @param devices the names of its devices
+     */
+    public record Allocated(String uid, Origin.Pod pod, List<String> devices) {
+        public Allocated {
+            devices = List.copyOf(devices);
+        }
+    }
+
+    /** Runs a listener, which must not wait, whenever {@link #offers} may have changed. */
+    public void addListener(Runnable listener) {
+        watch.addListener(_ -> listener.run());
+    }
+
+    /** The GPUs in order of index, by the last scan; empty before the first is done. */
+    public Optional<List<Offer>> offers() {
+        return watch.known().map(this::offers);
+    }
+
+    private List<Offer> offers(Leases.Board board) {
+        return board.gpus().stream()
+                .filter(status -> status.state() != GpuStatus.State.MISSING)
+                .filter(status -> status.gpu().hasUuid() && policy.get().gives(status.gpu()))
+                .sorted((one, other) -> Gpu.ORDER.compare(one.gpu(), other.gpu()))
+                .map(status -> offer(status, board.choice()))
+                .filter(offer -> offer.name().matches(NAME))
+                .limit(MOST_OFFERS)
+                .toList();
+    }
+
+    private Offer offer(GpuStatus status, GpuChoice choice) {
+        Gpu gpu = status.gpu();
+        boolean isClaimed = choice.holder(gpu).flatMap(PodKind::claim).isPresent();
+        return new Offer(
+                name(gpu),
+                gpu,
+                numaNodes.of(gpu),
+                isClaimed ? Optional.empty() : DeviceList.obstacle(status, choice));
+    }
+
+    private static String name(Gpu gpu) {
+        return gpu.uuid().toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * Takes the lease of a claim's GPUs for its pod, all of them or none. May be repeated, which
+     * changes nothing.
+     *
+     * @param patience how long it waits for the ends of others
+     * @return the CDI device of each of the claim's devices, by its name
+     * @throws RefusedException when they cannot be given; names their holders, if any. The kubelet
+     *     tries again
+     */
+    public Map<String, String> prepare(Allocated claim, Duration patience) throws RefusedException {
+        Set<String> names = Set.copyOf(claim.devices());
+        try {
+            List<Gpu> gpus = gpus(names, claim);
+            Map<String, String> devices = cdi(gpus);
+            leases.hold(claim.uid());
+            leases.take(
+                    PodLeases.Start.byClaim(gpus, claim.pod(), claim.uid(), kubelet.process()),
+                    patience);
+            refusals.over(names);
+            return devices;
+        } catch (RefusedException e) {
+            refusals.refused(names, e);
+            throw e;
+        } catch (IOException e) {
+            throw failed("the pod's lease cannot be taken: ", e);
+        }
+    }
+
+    private List<Gpu> gpus(Set<String> names, Allocated claim)
+            throws RefusedException, IOException {
+        Leases.Board board = PodDevicePlugin.board(watch);
+        Map<String, Gpu> known =
+                PodDevicePlugin.gpus(board).values().stream()
+                        .collect(Collectors.toMap(PodClaims::name, gpu -> gpu, (one, _) -> one));
+        List<Gpu> gpus = new ArrayList<>();
+        for (String name : names) {
+            Gpu gpu = known.get(name);
+            if (gpu == null) {
+                throw new RefusedException(
+                        "the driver does not show GPU " + Quote.shown(name),
+                        "see 'jnvdocker gpu doctor' on this node");
+            }
+            if (!policy.get().gives(gpu) && !isHeldBy(claim, gpu)) {
+                throw new RefusedException(
+                        LeaseText.name(gpu.number(), gpu.uuid())
+                                + " is not for pods (kubernetes_gpus in the configuration)",
+                        PodLeases.AT_ADMISSION);
+            }
+            gpus.add(gpu);
+        }
+        gpus.sort(Gpu.ORDER);
+        return gpus;
+    }
+
+    private boolean isHeldBy(Allocated claim, Gpu gpu) throws IOException {
+        return leases.of(claim.pod().uid()).stream()
+                .filter(lease -> PodKind.claim(lease).filter(claim.uid()::equals).isPresent())
+                .anyMatch(lease -> lease.isOf(gpu.uuid()));
+    }
+
+    private Map<String, String> cdi(List<Gpu> gpus) throws RefusedException {
+        Map<String, String> devices =
+                gpus.stream().collect(Collectors.toMap(PodClaims::name, _ -> ""));
+        for (Gpu gpu : gpus) {
+            List<String> names = edits.of(List.of(gpu)).cdi();
+            if (names.size() != 1) {
+                throw new RefusedException(
+                        LeaseText.name(gpu.number(), gpu.uuid()) + " has no CDI device for pods",
+                        "see 'jnvdocker gpu doctor' on this node");
+            }
+            devices.put(name(gpu), names.getFirst());
+        }
+        return devices;
+    }
+
+    /**
+     * Ends the lease of a claim that the kubelet gives back, as soon as nothing of the pod runs.
+     * May be repeated, also for a claim that has none.
+     *
+     * @param uid of the claim
+     * @param patience how long it waits for the pod's end
+     * @throws RefusedException when something of the pod still runs. The kubelet tries again
+     */
+    public void unprepare(String uid, Duration patience) throws RefusedException {
+        try {
+            leases.giveBack(uid, patience);
+        } catch (IOException e) {
+            throw failed("the pod's lease cannot be ended: ", e);
+        }
+    }
+
+    private static RefusedException failed(String what, IOException e) {
+        Refusal why = FileErrors.refusal(e).precededBy(what);
+        return new RefusedException(why);
+    }
+}
