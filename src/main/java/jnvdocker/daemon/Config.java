@@ -165,7 +165,7 @@ public record Config(
                         runtime(written.in("runtime")),
                         new WebPolicy(
                                 listen(written.at("listen")), written.at("listen_labels").choice()),
-                        kubernetes(
+                        ConfiguredKubernetes.read(
                                 written.in("kubernetes"), gpuIds(written.at("kubernetes_gpus"))));
         written.refuseOthers();
         return config;
@@ -193,27 +193,6 @@ public record Config(
         return trusted;
     }
 
-    private static KubernetesPolicy kubernetes(ConfigFile written, List<String> gpus)
-            throws StartException {
-        return new KubernetesPolicy(
-                written.at("enabled").choice(),
-                resource(written.at("resource")),
-                written.at("resource_per_model").choice(),
-                absolute(written.at("kubelet_dir"), "that of the kubelet's directory")
-                        .orElse(KubernetesPolicy.KUBELET_FOLDER),
-                written.at("cdi").choiceUnlessSaid(),
-                gpus);
-    }
-
-    private static String resource(ConfigFile.Entry entry) throws StartException {
-        Optional<String> text = entry.text().filter(it -> !it.isBlank());
-        try {
-            return text.map(KubernetesPolicy::checkResource).orElse(KubernetesPolicy.RESOURCE);
-        } catch (InvalidValueException e) {
-            throw entry.refusal(e.refusal(), e);
-        }
-    }
-
     private static Optional<ListenAddress> listen(ConfigFile.Entry entry) throws StartException {
         Optional<String> text = entry.text().filter(it -> !it.isBlank());
         try {
@@ -236,8 +215,7 @@ public record Config(
         };
     }
 
-    private static Optional<Path> absolute(ConfigFile.Entry entry, String what)
-            throws StartException {
+    static Optional<Path> absolute(ConfigFile.Entry entry, String what) throws StartException {
         Optional<String> text = entry.text().filter(it -> !it.isBlank());
         if (text.isPresent() && !text.get().startsWith("/")) {
             throw entry.refusal(

@@ -12,6 +12,10 @@ import jnvdocker.core.LeaseParts;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.holder.Pace;
+import jnvdocker.dra.DraDriver;
+import jnvdocker.grant.HistoryKeeper;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.Pace;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
@@ -117,7 +121,14 @@ final class Daemon implements AutoCloseable {
                 new PodInjection(gpuHost, config::kubernetes, folders.run(), folders.cdi());
         started.push(injection.start());
         KubernetesParts kubernetes =
-                new KubernetesParts(parts, world, pods, host, injection, config::kubernetes)
+                new KubernetesParts(
+                                parts,
+                                world,
+                                pods,
+                                host,
+                                injection,
+                                config::kubernetes,
+                                new DraDriver.Knowledge(host, inventory, cuda, monitor::facts))
                         .start();
         started.push(kubernetes);
         DriverVolumes driverVolumes =

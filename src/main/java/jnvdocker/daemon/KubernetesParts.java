@@ -1,10 +1,13 @@
 package jnvdocker.daemon;
 
 import jnvdocker.core.LeaseParts;
+import jnvdocker.dra.DraDriver;
+import jnvdocker.grant.LeaseParts;
 import jnvdocker.host.Host;
 import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;
 import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.kubernetes.PodClaims;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.kubernetes.PodParts;
@@ -14,7 +17,6 @@ import jnvdocker.posix.PermanentThread;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 
@@ -43,11 +45,15 @@ final class KubernetesParts implements AutoCloseable {
     private final Supplier<KubernetesPolicy> policy;
     private final Semaphore changes = new Semaphore(0);
     private final Thread thread = PermanentThread.virtual("kubernetes", this::keep);
-    private volatile Optional<KubeletLink> link = Optional.empty();
+    private final DraDriver.Knowledge gpus;
+
+    /** What has become of each resource, or of the driver. */
+    private volatile Supplier<List<Registration>> served = List::of;
 
     /**
      * @param edits what pods get with their GPUs
      * @param policy as it is now
+     * @param gpus what is known of them
      */
     KubernetesParts(
             LeaseParts parts,
@@ -55,13 +61,15 @@ final class KubernetesParts implements AutoCloseable {
             PodLeases leases,
             Host host,
             PodInjection edits,
-            Supplier<KubernetesPolicy> policy) {
+            Supplier<KubernetesPolicy> policy,
+            DraDriver.Knowledge gpus) {
         this.parts = parts;
         this.world = world;
         this.leases = leases;
         this.host = host;
         this.edits = edits;
         this.policy = policy;
+        this.gpus = gpus;
     }
 
     /** Runs before requests are served: running pods keep their GPUs, even without the registry. */
@@ -104,7 +112,7 @@ final class KubernetesParts implements AutoCloseable {
     }
 
     private List<Registration> now() {
-        return link.map(KubeletLink::registrations).orElse(List.of());
+        return served.get();
     }
 
     private static boolean isTrying(List<Registration> all) {
@@ -130,7 +138,7 @@ final class KubernetesParts implements AutoCloseable {
         }
     }
 
-    private void serve(KubernetesPolicy now) throws InterruptedException {
+    private void serve(KubernetesPolicy now) throws InterruptedException, IOException {
         Supplier<KubernetesPolicy> its = () -> now.giving(policy.get().gpus());
         try (KubeletLink opened = KubeletLink.open(now.kubeletFolder(), world.processes());
                 PodParts pods =
@@ -143,15 +151,29 @@ final class KubernetesParts implements AutoCloseable {
                                         opened.kubelet(),
                                         edits,
                                         its))) {
-            link = Optional.of(opened);
             edits.awaitFirstScan(SCAN_LIMIT);
-            opened.serve(
-                    pods.plugins(SCAN_LIMIT).entrySet().stream()
-                            .map(it -> new Resource(it.getKey(), it.getValue()))
-                            .toList());
-            awaitOtherThan(now);
+            if (now.cluster().isPresent()) {
+                serveClaims(now, opened, pods);
+            } else {
+                served = opened::registrations;
+                opened.serve(
+                        pods.plugins(SCAN_LIMIT).entrySet().stream()
+                                .map(it -> new Resource(it.getKey(), it.getValue()))
+                                .toList());
+                awaitOtherThan(now);
+            }
         } finally {
-            link = Optional.empty();
+            served = List::of;
+        }
+    }
+
+    private void serveClaims(KubernetesPolicy now, KubeletLink opened, PodParts pods)
+            throws InterruptedException, IOException {
+        PodClaims claims = pods.claims(SCAN_LIMIT);
+        try (DraDriver driver = DraDriver.start(opened.sockets(), now, claims, gpus)) {
+            served = () -> List.of(driver.registration());
+            awaitOtherThan(now);
+            driver.withdraw();
         }
     }
 

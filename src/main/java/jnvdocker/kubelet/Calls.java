@@ -21,28 +21,29 @@ public final class Calls {
     /** The service of a kubelet that reports which containers have devices. */
     public static final String LISTER = "v1.PodResourcesLister";
 
-    public static final MethodDescriptor<byte[], byte[]> REGISTER =
-            call(REGISTRATION, "Register", MethodDescriptor.MethodType.UNARY);
+    public static final MethodDescriptor<byte[], byte[]> REGISTER = unary(REGISTRATION, "Register");
 
     public static final MethodDescriptor<byte[], byte[]> OPTIONS =
-            call(PLUGIN, "GetDevicePluginOptions", MethodDescriptor.MethodType.UNARY);
+            unary(PLUGIN, "GetDevicePluginOptions");
 
     public static final MethodDescriptor<byte[], byte[]> LIST_AND_WATCH =
             call(PLUGIN, "ListAndWatch", MethodDescriptor.MethodType.SERVER_STREAMING);
 
     public static final MethodDescriptor<byte[], byte[]> PREFERRED =
-            call(PLUGIN, "GetPreferredAllocation", MethodDescriptor.MethodType.UNARY);
+            unary(PLUGIN, "GetPreferredAllocation");
 
-    public static final MethodDescriptor<byte[], byte[]> ALLOCATE =
-            call(PLUGIN, "Allocate", MethodDescriptor.MethodType.UNARY);
+    public static final MethodDescriptor<byte[], byte[]> ALLOCATE = unary(PLUGIN, "Allocate");
 
-    public static final MethodDescriptor<byte[], byte[]> START =
-            call(PLUGIN, "PreStartContainer", MethodDescriptor.MethodType.UNARY);
+    public static final MethodDescriptor<byte[], byte[]> START = unary(PLUGIN, "PreStartContainer");
 
-    public static final MethodDescriptor<byte[], byte[]> LIST =
-            call(LISTER, "List", MethodDescriptor.MethodType.UNARY);
+    public static final MethodDescriptor<byte[], byte[]> LIST = unary(LISTER, "List");
 
     private Calls() {}
+
+    /** A call with one request and one answer. */
+    public static MethodDescriptor<byte[], byte[]> unary(String service, String name) {
+        return call(service, name, MethodDescriptor.MethodType.UNARY);
+    }
 
     private static MethodDescriptor<byte[], byte[]> call(
             String service, String name, MethodDescriptor.MethodType type) {

@@ -1,41 +1,23 @@
 package jnvdocker.kubelet;
 
-import com.google.protobuf.ByteString;
-
-import io.grpc.Context;
-import io.grpc.Deadline;
-import io.grpc.Server;
-import io.grpc.ServerCallHandler;
 import io.grpc.ServerServiceDefinition;
-import io.grpc.StatusException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
-import io.grpc.stub.StreamObserver;
 
 import jnvdocker.kubernetes.DevicePlugin;
-import jnvdocker.posix.Posix;
-import jnvdocker.posix.SocketFile;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
 
 /** Serves a device plugin on a socket in the kubelet's folder, which root alone may use. */
 final class DevicePluginServer implements AutoCloseable {
-    private static final int END_SECONDS = 2;
-
-    /** When a kubelet names no deadline, as ours does for a start. */
-    private static final Duration NO_DEADLINE = Duration.ofSeconds(30);
-
     private final DeviceStreams streams;
-    private final Server server;
-    private final SocketFile file;
+    private final GrpcServer server;
 
-    private DevicePluginServer(DeviceStreams streams, Server server, SocketFile file) {
+    private DevicePluginServer(DeviceStreams streams, GrpcServer server) {
         this.streams = streams;
         this.server = server;
-        this.file = file;
     }
 
     /**
@@ -47,27 +29,26 @@ final class DevicePluginServer implements AutoCloseable {
     static DevicePluginServer listen(
             GrpcSockets grpc, Path socket, DevicePlugin plugin, Runnable changed)
             throws IOException {
-        SocketFile.makeRoom(socket);
         DeviceStreams streams = new DeviceStreams(plugin, changed);
-        Server server =
-                grpc.server(socket).addService(service(new PluginCalls(plugin), streams)).build();
         try {
-            server.start();
-            Posix.chmod(socket, 0600);
-            return new DevicePluginServer(streams, server, SocketFile.of(socket));
+            return new DevicePluginServer(
+                    streams,
+                    GrpcServer.listen(
+                            grpc, socket, List.of(service(new PluginCalls(plugin), streams))));
         } catch (IOException e) {
             streams.close();
-            server.shutdownNow();
             throw e;
         }
     }
 
     private static ServerServiceDefinition service(PluginCalls calls, DeviceStreams streams) {
         return ServerServiceDefinition.builder(Calls.PLUGIN)
-                .addMethod(Calls.OPTIONS, unary(_ -> PluginOptions.OURS.bytes()))
-                .addMethod(Calls.PREFERRED, unary(calls::preferred))
-                .addMethod(Calls.ALLOCATE, unary(calls::allocate))
-                .addMethod(Calls.START, unary(request -> calls.start(request, remaining())))
+                .addMethod(Calls.OPTIONS, GrpcServer.unary(_ -> PluginOptions.OURS.bytes()))
+                .addMethod(Calls.PREFERRED, GrpcServer.unary(calls::preferred))
+                .addMethod(Calls.ALLOCATE, GrpcServer.unary(calls::allocate))
+                .addMethod(
+                        Calls.START,
+                        GrpcServer.unary(request -> calls.start(request, GrpcServer.remaining())))
                 .addMethod(
                         Calls.LIST_AND_WATCH,
                         ServerCalls.asyncServerStreamingCall((_, reader) ->
@@ -75,38 +56,9 @@ final class DevicePluginServer implements AutoCloseable {
                 .build();
     }
 
-    private static Duration remaining() {
-        Deadline deadline = Context.current().getDeadline();
-        return deadline == null
-                ? NO_DEADLINE
-                : Duration.ofMillis(deadline.timeRemaining(TimeUnit.MILLISECONDS));
-    }
-
-    /** Answers a question. */
-    private interface Answer {
-        ByteString answer(ByteString request) throws StatusException;
-    }
-
-    private static ServerCallHandler<byte[], byte[]> unary(Answer answer) {
-        return ServerCalls.asyncUnaryCall(
-                (request, observer) -> answer(answer, ByteString.copyFrom(request), observer));
-    }
-
-    private static void answer(Answer answer, ByteString request, StreamObserver<byte[]> observer) {
-        byte[] bytes;
-        try {
-            bytes = answer.answer(request).toByteArray();
-        } catch (StatusException e) {
-            observer.onError(e);
-            return;
-        }
-        observer.onNext(bytes);
-        observer.onCompleted();
-    }
-
     /** Whether its socket still has its name: a kubelet removes all of them when it starts. */
     boolean isThere() {
-        return file.isThere();
+        return server.isThere();
     }
 
     /** How many watch the devices. */
@@ -119,18 +71,10 @@ final class DevicePluginServer implements AutoCloseable {
         streams.end();
     }
 
-    /**
-     * Waits until the socket is closed, since its name is removed then, even if another process's
-     * socket has it.
-     */
+    /** Waits until the socket is closed and its name is gone. */
     @Override
     public void close() {
         streams.close();
-        server.shutdownNow();
-        try {
-            server.awaitTermination(END_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        server.close();
     }
 }

@@ -38,6 +38,11 @@ public final class KubeletLink implements AutoCloseable {
         return kubelet;
     }
 
+    /** The means to serve the kubelet by other sockets, for as long as the link is open. */
+    public GrpcSockets sockets() {
+        return grpc;
+    }
+
     /**
      * Serves these resources, and registers them whenever there is a kubelet, until this is closed.
      *

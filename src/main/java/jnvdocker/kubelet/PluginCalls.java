@@ -40,17 +40,6 @@ final class PluginCalls {
     /** {@code GPU-5c1a1003-…}, and {@code MIG-GPU-5c1a1003-…/1/0} of older drivers. */
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}");
 
-    private static final String PREFIX = "jnvdocker: ";
-
-    /** The length of a message that an event of Kubernetes shows. */
-    private static final int MOST_TEXT = 1000;
-
-    /** The longest time that a start may wait; a kubelet then requests it again. */
-    private static final Duration PATIENCE = Duration.ofSeconds(25);
-
-    /** A wait ends this long before the kubelet's deadline, at which no reason would reach it. */
-    private static final Duration MARGIN = Duration.ofSeconds(3);
-
     /** The longest delay of a start. */
     private static final Duration DELAY = Duration.ofSeconds(2);
 
@@ -126,7 +115,7 @@ final class PluginCalls {
     ByteString start(ByteString bytes, Duration remaining) throws StatusException {
         List<String> ids = read("a start", () -> DeviceIds.parseOne(bytes));
         check(ids);
-        Duration patience = patience(remaining);
+        Duration patience = GrpcServer.patience(remaining);
         if (!starts.tryAcquire()) {
             throw failure(
                     Status.UNAVAILABLE,
@@ -148,14 +137,6 @@ final class PluginCalls {
                 });
         await(start, ids, patience);
         return ByteString.EMPTY;
-    }
-
-    static Duration patience(Duration remaining) {
-        Duration most = remaining.minus(MARGIN);
-        if (most.isNegative()) {
-            return Duration.ZERO;
-        }
-        return most.compareTo(PATIENCE) < 0 ? most : PATIENCE;
     }
 
     /**
@@ -225,11 +206,7 @@ final class PluginCalls {
                         "see the log of jnvdockerd (journalctl -u jnvdocker)"));
     }
 
-    /** Writes one line, since it becomes part of the kubelet's own message. */
     private static StatusException failure(Status status, Refusal refusal) {
-        String text = PREFIX + Quote.lines(refusal.message()).replaceAll("\\s*\n\\s*", " ");
-        return status.withDescription(
-                        text.length() > MOST_TEXT ? text.substring(0, MOST_TEXT) + "…" : text)
-                .asException();
+        return status.withDescription(GrpcServer.text(refusal)).asException();
     }
 }

@@ -34,6 +34,9 @@ public record KubernetesPolicy(
     public static final String RESOURCE = "nvidia.com/gpu";
     public static final Path KUBELET_FOLDER = Path.of("/var/lib/kubelet");
 
+    /** The kubelet's own, where kubeadm puts it. */
+    public static final Path KUBECONFIG = Path.of("/etc/kubernetes/kubelet.conf");
+
     private static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 
     /** The name of a quota for it is longer by 9 characters. */
@@ -46,15 +49,18 @@ public record KubernetesPolicy(
                             + ")*"
                             + "/[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?");
 
+    private static final Pattern NODE =
+            Pattern.compile("(?=.{1,253}$)" + LABEL + "([.]" + LABEL + ")*");
+
     private static final int LONGEST_NAME = 63;
 
     /**
      * A cluster, as a driver of Dynamic Resource Allocation knows it.
      *
      * @param kubeconfig the file that names its API server, and has the credentials
-     * @param node the name of this host there
+     * @param node the name of this host there; empty when that is the host's own, in lower case
      */
-    public record Cluster(Path kubeconfig, String node) {}
+    public record Cluster(Path kubeconfig, Optional<String> node) {}
 
     public KubernetesPolicy {
         gpus = List.copyOf(gpus);
@@ -83,6 +89,20 @@ public record KubernetesPolicy(
             throw new InvalidValueException(
                     Quote.quoted(name) + " is not the name of an extended resource",
                     "write a domain and a name, as " + RESOURCE);
+        }
+        return name;
+    }
+
+    /**
+     * Returns the name of a node, if Kubernetes takes it.
+     *
+     * @throws InvalidValueException saying what to write
+     */
+    public static String checkNode(String name) {
+        if (!NODE.matcher(name).matches()) {
+            throw new InvalidValueException(
+                    Quote.quoted(name) + " is not the name of a node",
+                    "write it as 'kubectl get nodes' shows it");
         }
         return name;
     }

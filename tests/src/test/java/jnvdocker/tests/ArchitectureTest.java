@@ -53,7 +53,7 @@ class ArchitectureTest {
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen web page upkeep doctor
             command.caller command.start command.complete command.hosts command.gpu command.mesos command.runtime command.k8s command
-            metrics rest kubelet notify proxy daemon
+            metrics rest kubelet dra notify proxy daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))
@@ -142,7 +142,7 @@ class ArchitectureTest {
     void gRpcStopsAtTheKubelet() {
         ArchRuleDefinition.noClasses()
                 .that()
-                .resideOutsideOfPackage("jnvdocker.kubelet")
+                .resideOutsideOfPackages("jnvdocker.kubelet", "jnvdocker.dra")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.grpc..")

@@ -1,0 +1,23 @@
+package jnvdocker.dra;
+
+import java.io.IOException;
+
+/** An API server has refused a request. */
+final class ApiException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    private final int code;
+
+    /**
+     * @param code of HTTP
+     */
+    ApiException(int code, String message) {
+        super(message);
+        this.code = code;
+    }
+
+    /** Whether there is no such object. */
+    boolean isNotFound() {
+        return code == 404;
+    }
+}

@@ -1,0 +1,234 @@
+package jnvdocker.dra;
+
+import com.google.protobuf.ByteString;
+
+import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
+import io.grpc.StatusException;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostName;
+import jnvdocker.kubelet.Calls;
+import jnvdocker.kubelet.GrpcServer;
+import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.kubernetes.KubeletFolder;
+import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.kubernetes.PodClaims;
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.nvml.CudaVersions;
+import jnvdocker.nvml.GpuFacts;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
+import jnvdocker.posix.SocketFile;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * The driver: its resource slice, and its two sockets. A kubelet watches the directory of the first
+ * one and registers the driver by itself, whenever one of the two starts.
+ *
+ * <pre>
+ * KUBELET/plugins_registry/gpu.jnvdocker-reg.sock    type, name, and the path of the other
+ * KUBELET/plugins/gpu.jnvdocker/dra.sock             prepares resource claims
+ * </pre>
+ */
+public final class DraDriver implements AutoCloseable {
+    /** The driver's name in resource slices, device classes and claims: a name of DNS. */
+    public static final String NAME = "gpu.jnvdocker";
+
+    private static final Logger LOG = LoggerFactory.getLogger(DraDriver.class);
+    private static final String REGISTRATION = "pluginregistration.Registration";
+    private static final Duration POLL = Duration.ofSeconds(2);
+    private static final Duration END = Duration.ofSeconds(2);
+
+    private final GrpcSockets grpc;
+    private final Path kubeletFolder;
+    private final Path registrySocket;
+    private final Path socket;
+    private final ApiServer api;
+    private final SlicePublisher slices;
+    private final DraCalls calls;
+    private final Thread thread = PermanentThread.platform("dra-sockets", this::keep);
+
+    private Optional<GrpcServer> plugin = Optional.empty();
+    private Optional<GrpcServer> registrar = Optional.empty();
+    private volatile Registration state =
+            new Registration(NAME, new Registration.Trying(), Instant.now());
+
+    /**
+     * What is known of this host's GPUs, for the attributes of devices.
+     *
+     * @param facts what NVML has reported about a GPU by now
+     */
+    public record Knowledge(
+            Host host,
+            GpuInventory inventory,
+            CudaVersions cuda,
+            Function<Gpu, Optional<GpuFacts>> facts) {}
+
+    private DraDriver(
+            GrpcSockets grpc,
+            Path kubeletFolder,
+            ApiServer api,
+            String node,
+            PodClaims pods,
+            SliceDevices devices) {
+        this.grpc = grpc;
+        this.kubeletFolder = kubeletFolder;
+        this.api = api;
+        registrySocket = kubeletFolder.resolve("plugins_registry").resolve(NAME + "-reg.sock");
+        socket = kubeletFolder.resolve("plugins").resolve(NAME).resolve("dra.sock");
+        calls = new DraCalls(api, node, pods);
+        slices =
+                new SlicePublisher(
+                        api, node, taints -> pods.offers().map(it -> devices.of(it, taints)));
+        pods.addListener(slices::wake);
+    }
+
+    /**
+     * Serves the kubelet, and publishes the GPUs, from now on.
+     *
+     * @param grpc which is to be open for as long as the driver is
+     * @param policy that has a cluster
+     */
+    public static DraDriver start(
+            GrpcSockets grpc, KubernetesPolicy policy, PodClaims pods, Knowledge gpus)
+            throws IOException {
+        KubernetesPolicy.Cluster cluster = policy.cluster().orElseThrow();
+        String host = HostName.read().toLowerCase(Locale.ROOT);
+        DraDriver driver =
+                new DraDriver(
+                        grpc,
+                        policy.kubeletFolder(),
+                        new ApiServer(cluster.kubeconfig()),
+                        cluster.node().orElse(host),
+                        pods,
+                        new SliceDevices(gpus));
+        driver.slices.start();
+        driver.thread.start();
+        return driver;
+    }
+
+    /** What has become of the driver, at the kubelet or at the API server. */
+    public Registration registration() {
+        Registration now = state;
+        return slices.fault()
+                .filter(_ -> now.state() instanceof Registration.Registered)
+                .map(why -> new Registration(NAME, new Registration.Failed(why), now.since()))
+                .orElse(now);
+    }
+
+    private void keep() throws InterruptedException {
+        while (true) {
+            review();
+            Thread.sleep(POLL);
+        }
+    }
+
+    /** Listens where it does not yet: a kubelet makes its directories when it first starts. */
+    private void review() {
+        try {
+            if (!Files.isDirectory(registrySocket.getParent())
+                    || !SocketFile.answers(kubeletFolder.resolve("device-plugins/kubelet.sock"))) {
+                report(new Registration.NoKubelet());
+            }
+            if (Files.isDirectory(registrySocket.getParent())) {
+                KubeletFolder.check(registrySocket.getParent());
+                Files.createDirectories(socket.getParent());
+                KubeletFolder.check(socket.getParent());
+                plugin = listening(plugin, socket, calls.service());
+                registrar = listening(registrar, registrySocket, registration(socket));
+            }
+        } catch (IOException e) {
+            report(new Registration.Failed(FileErrors.refusal(e)));
+        }
+    }
+
+    private Optional<GrpcServer> listening(
+            Optional<GrpcServer> server, Path path, ServerServiceDefinition service)
+            throws IOException {
+        if (server.filter(GrpcServer::isThere).isPresent()) {
+            return server;
+        }
+        server.ifPresent(GrpcServer::close);
+        return Optional.of(GrpcServer.listen(grpc, path, List.of(service)));
+    }
+
+    private ServerServiceDefinition registration(Path endpoint) {
+        return ServerServiceDefinition.builder(REGISTRATION)
+                .addMethod(
+                        Calls.unary(REGISTRATION, "GetInfo"),
+                        GrpcServer.unary(_ -> DraMessages.info(NAME, endpoint.toString())))
+                .addMethod(
+                        Calls.unary(REGISTRATION, "NotifyRegistrationStatus"),
+                        GrpcServer.unary(this::registered))
+                .build();
+    }
+
+    private ByteString registered(ByteString status) throws StatusException {
+        try {
+            String error = DraMessages.registrationError(status);
+            report(
+                    error.isEmpty()
+                            ? new Registration.Registered()
+                            : new Registration.Failed(
+                                    new Refusal(Quote.lines(error), "see the kubelet's log")));
+        } catch (IOException e) {
+            throw Status.INVALID_ARGUMENT.withDescription(e.getMessage()).asException();
+        }
+        slices.check();
+        return ByteString.EMPTY;
+    }
+
+    private synchronized void report(Registration.State next) {
+        if (next.equals(state.state())) {
+            return;
+        }
+        state = new Registration(NAME, next, Instant.now());
+        switch (next) {
+            case Registration.Registered _ -> LOG.info("the kubelet has registered {}", NAME);
+            case Registration.NoKubelet _ -> LOG.info("no kubelet runs in {}", kubeletFolder);
+            case Registration.Failed(Refusal why) ->
+                    LOG.warn("the kubelet has not registered {}: {}", NAME, why.message());
+            case Registration.Trying _, Registration.Competitor _ -> {}
+        }
+    }
+
+    /** Ends, and takes the GPUs out of the cluster: this node is served otherwise from now on. */
+    public void withdraw() {
+        slices.withdraw();
+    }
+
+    /**
+     * Removes the sockets. The kubelet then starts no pod with a claim; it deletes the resource
+     * slice if they are not there again soon.
+     */
+    @Override
+    public void close() {
+        slices.close();
+        thread.interrupt();
+        try {
+            thread.join(END);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        registrar.ifPresent(GrpcServer::close);
+        plugin.ifPresent(GrpcServer::close);
+        api.close();
+    }
+}

@@ -1,0 +1,164 @@
+package jnvdocker.dra;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.kubernetes.PodClaims.Offer;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.GpuFacts;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The devices of a {@code ResourceSlice} of {@code resource.k8s.io/v1}. */
+final class SliceDevices {
+    /** The key of the taint of a GPU that no new claim can have. */
+    static final String TAINT = DraDriver.NAME + "/unavailable";
+
+    private static final String STANDARD = "resource.kubernetes.io/";
+    private static final Pattern ROOT = Pattern.compile("/(pci[0-9a-f]{4}:[0-9a-f]{2})/");
+    private static final int LONGEST = 64;
+    private static final List<String> UNITS = List.of("", "Ki", "Mi", "Gi", "Ti");
+
+    private final DraDriver.Knowledge known;
+
+    SliceDevices(DraDriver.Knowledge known) {
+        this.known = known;
+    }
+
+    /**
+     * @param taints whether a GPU that cannot be had is tainted; else it is left out
+     */
+    ArrayNode of(List<Offer> offers, boolean taints) {
+        ArrayNode devices = ApiServer.JSON.createArrayNode();
+        Optional<DriverVersion> driver = driver();
+        for (Offer offer : offers) {
+            if (taints || offer.obstacle().isEmpty()) {
+                devices.add(device(offer, driver));
+            }
+        }
+        return devices;
+    }
+
+    private Optional<DriverVersion> driver() {
+        try {
+            return Optional.of(known.inventory().read().version());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    private ObjectNode device(Offer offer, Optional<DriverVersion> driver) {
+        Gpu gpu = offer.gpu();
+        ObjectNode device = ApiServer.JSON.createObjectNode().put("name", offer.name());
+        Attributes attributes = new Attributes(device.putObject("attributes"));
+        attributes.text("uuid", gpu.uuid());
+        attributes.text("type", gpu.part().isPresent() ? "mig" : "gpu");
+        gpu.part().ifPresent(_ -> attributes.text("parentUUID", gpu.wholeUuid()));
+        attributes.text("productName", gpu.model());
+        attributes.number("index", gpu.index());
+        offer.numaNode().ifPresent(node -> attributes.number("numaNode", node));
+        attributes.text(STANDARD + "pciBusID", gpu.pciAddress());
+        pcieRoot(gpu).ifPresent(root -> attributes.text(STANDARD + "pcieRoot", root));
+        driver.ifPresent(version -> {
+            attributes.version("driverVersion", version.text());
+            known.cuda()
+                    .of(version)
+                    .ifPresent(it -> attributes.version("cudaDriverVersion", it.toString()));
+        });
+        Optional<GpuFacts> facts = known.facts().apply(gpu);
+        facts.flatMap(GpuFacts::architecture)
+                .ifPresent(
+                        it -> attributes.text("architecture", it.name().toLowerCase(Locale.ROOT)));
+        facts.flatMap(GpuFacts::computeCapability)
+                .ifPresent(it -> attributes.version("cudaComputeCapability", it.toString()));
+        memory(gpu, facts)
+                .ifPresent(bytes ->
+                        device.putObject("capacity").putObject("memory").put("value", bytes));
+        offer.obstacle()
+                .ifPresent(why ->
+                        device.putArray("taints")
+                                .addObject()
+                                .put("key", TAINT)
+                                .put("value", why)
+                                .put("effect", "NoSchedule"));
+        return device;
+    }
+
+    /** NVML reports that of whole GPUs alone. */
+    private static Optional<String> memory(Gpu gpu, Optional<GpuFacts> facts) {
+        if (gpu.part().isPresent() || facts.isEmpty() || facts.get().memory().isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.of(quantity(facts.get().memory().getAsLong()));
+    }
+
+    /** Bytes as Kubernetes itself writes them: {@code 80Gi}. */
+    static String quantity(long bytes) {
+        long number = bytes;
+        int unit = 0;
+        while (number > 0 && number % 1024 == 0 && unit < UNITS.size() - 1) {
+            number /= 1024;
+            unit++;
+        }
+        return number + UNITS.get(unit);
+    }
+
+    private Optional<String> pcieRoot(Gpu gpu) {
+        try {
+            String place =
+                    known.host()
+                            .resolve("/sys/bus/pci/devices/" + gpu.pciAddress())
+                            .toRealPath()
+                            .toString();
+            Matcher root = ROOT.matcher(place);
+            return root.find() ? Optional.of(root.group(1)) : Optional.empty();
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Three numbers without leading zeros, as semantic versions have: 535.104.5, 12.2.0. */
+    static Optional<String> semantic(String version) {
+        String[] numbers = version.split("[.]");
+        if (numbers.length > 3 || !version.matches("[0-9]{1,6}([.][0-9]{1,6})*")) {
+            return Optional.empty();
+        }
+        List<String> three =
+                Arrays.stream(Arrays.copyOf(numbers, 3))
+                        .map(it -> it == null ? "0" : String.valueOf(Integer.parseInt(it)))
+                        .toList();
+        return Optional.of(String.join(".", three));
+    }
+
+    /** Those of one device; each has a type. */
+    private record Attributes(ObjectNode node) {
+        void text(String name, String value) {
+            String cut = value.substring(0, Math.min(value.length(), LONGEST));
+            node.putObject(name).put("string", cut);
+        }
+
+        void number(String name, int value) {
+            node.putObject(name).put("int", value);
+        }
+
+        void version(String name, String value) {
+            semantic(value).ifPresent(it -> node.putObject(name).put("version", it));
+        }
+    }
+
+    /** Whether a server has all devices as they were written; it adds times to taints. */
+    static boolean areSame(JsonNode written, JsonNode stored) {
+        JsonNode copy = stored.deepCopy();
+        copy.forEach(device ->
+                device.path("taints").forEach(taint -> ((ObjectNode) taint).remove("timeAdded")));
+        return written.equals(copy);
+    }
+}

@@ -1,0 +1,266 @@
+package jnvdocker.dra;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Keeps this node's resource slice at the API server as the GPUs are. Its thread may wait for the
+ * server; others wake it. Kubelets and administrators delete slices, so it checks now and then.
+ */
+final class SlicePublisher implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(SlicePublisher.class);
+    private static final String SLICES = "/apis/resource.k8s.io/v1/resourceslices";
+
+    /** The longest time for which a slice that another client has changed stays as it is. */
+    private static final Duration CHECK = Duration.ofSeconds(10);
+
+    /** Several changes in this time are published as one. */
+    private static final Duration SETTLE = Duration.ofMillis(200);
+
+    private static final Duration FIRST_DELAY = Duration.ofSeconds(1);
+    private static final Duration MOST_DELAY = Duration.ofSeconds(30);
+    private static final Duration END = Duration.ofSeconds(2);
+
+    private final ApiServer api;
+    private final String node;
+    private final Source source;
+    private final Semaphore news = new Semaphore(0);
+    private final Thread thread = PermanentThread.platform("dra-slices", this::keep);
+
+    private volatile Optional<Refusal> fault = Optional.empty();
+    private volatile boolean taints = true;
+    private Optional<JsonNode> published = Optional.empty();
+    private long checked;
+
+    /** What is to be published. */
+    @FunctionalInterface
+    interface Source {
+        /**
+         * The devices; empty while they are not known yet.
+         *
+         * @param taints whether those that cannot be had are tainted; else they are left out
+         */
+        Optional<ArrayNode> devices(boolean taints);
+    }
+
+    /**
+     * @param node the name of this host in the cluster
+     */
+    SlicePublisher(ApiServer api, String node, Source source) {
+        this.api = api;
+        this.node = node;
+        this.source = source;
+    }
+
+    SlicePublisher start() {
+        thread.start();
+        return this;
+    }
+
+    /** The devices may have changed. For any thread. */
+    void wake() {
+        news.release();
+    }
+
+    /** A kubelet has registered the driver: the cluster may be another version by now. */
+    void check() {
+        taints = true;
+        wake();
+    }
+
+    /** Why the slice is not there as it should be; empty if it is, or was not tried yet. */
+    Optional<Refusal> fault() {
+        return fault;
+    }
+
+    private void keep() throws InterruptedException {
+        Duration delay = FIRST_DELAY;
+        while (true) {
+            try {
+                publish();
+                report(Optional.empty());
+                delay = FIRST_DELAY;
+                if (news.tryAcquire(CHECK.toMillis(), TimeUnit.MILLISECONDS)) {
+                    Thread.sleep(SETTLE);
+                    news.drainPermits();
+                }
+            } catch (RefusedException | IOException e) {
+                if (Thread.currentThread().isInterrupted()) {
+                    return;
+                }
+                published = Optional.empty();
+                report(Optional.of(refusal(e)));
+                Thread.sleep(delay);
+                Duration twice = delay.multipliedBy(2);
+                delay = twice.compareTo(MOST_DELAY) < 0 ? twice : MOST_DELAY;
+            }
+        }
+    }
+
+    private static Refusal refusal(Exception failure) {
+        return switch (failure) {
+            case RefusedException refused -> refused.refusal();
+            case ApiException answer ->
+                    new Refusal(
+                            answer.getMessage(),
+                            "see 'Credentials' in the manual's page about Kubernetes");
+            case IOException e -> FileErrors.refusal(e);
+            default -> Refusal.of(String.valueOf(failure.getMessage()));
+        };
+    }
+
+    private void report(Optional<Refusal> now) {
+        if (now.isPresent() && fault.isEmpty()) {
+            LOG.warn("the GPUs are not published to the cluster: {}", now.get().message());
+        } else if (now.isEmpty() && fault.isPresent()) {
+            LOG.info("the GPUs are published to the cluster again");
+        }
+        fault = now;
+    }
+
+    /** Brings the slice up to date, if it is not, or was not checked for a while. */
+    private void publish() throws RefusedException, IOException {
+        Optional<ArrayNode> devices = source.devices(taints);
+        boolean isDue = System.nanoTime() - checked > CHECK.toNanos();
+        if (devices.isEmpty() || !isDue && published.equals(Optional.of(devices.get()))) {
+            return;
+        }
+        JsonNode stored = store(devices.get());
+        if (taints && lacksTaints(devices.get(), stored)) {
+            LOG.warn(
+                    "the cluster keeps no taints of devices (DRADeviceTaints): GPUs that cannot be"
+                            + " had are left out of the resource slice");
+            taints = false;
+            publish();
+            return;
+        }
+        published = Optional.of(devices.get());
+        checked = System.nanoTime();
+    }
+
+    private static boolean lacksTaints(ArrayNode devices, JsonNode stored) {
+        return !devices.findValues("taints").isEmpty()
+                && stored.findValues("taints").isEmpty()
+                && devices.size() == stored.size();
+    }
+
+    /** Returns the devices that the server has then. */
+    private JsonNode store(ArrayNode devices) throws RefusedException, IOException {
+        List<JsonNode> slices = slices();
+        for (JsonNode extra : slices.subList(Math.min(1, slices.size()), slices.size())) {
+            delete(extra);
+        }
+        if (slices.isEmpty()) {
+            JsonNode stored = api.request("POST", SLICES, Optional.of(slice(devices)));
+            LOG.info("published {} GPUs of node {} to the cluster", devices.size(), node);
+            return stored.path("spec").path("devices");
+        }
+        ObjectNode slice = slices.getFirst().deepCopy();
+        JsonNode before = slice.path("spec").path("devices");
+        if (SliceDevices.areSame(devices, before)) {
+            return before;
+        }
+        ObjectNode spec = (ObjectNode) slice.get("spec");
+        spec.set("devices", devices);
+        ObjectNode pool = (ObjectNode) spec.get("pool");
+        pool.put("generation", pool.path("generation").asLong() + 1);
+        return api.request("PUT", path(slice), Optional.of(slice)).path("spec").path("devices");
+    }
+
+    private List<JsonNode> slices() throws RefusedException, IOException {
+        String fields =
+                URLEncoder.encode(
+                        "spec.nodeName=" + node + ",spec.driver=" + DraDriver.NAME,
+                        StandardCharsets.UTF_8);
+        List<JsonNode> slices = new ArrayList<>();
+        for (JsonNode slice : api.get(SLICES + "?limit=8&fieldSelector=" + fields).path("items")) {
+            boolean ours =
+                    slice.path("spec").path("nodeName").asText().equals(node)
+                            && slice.path("spec").path("driver").asText().equals(DraDriver.NAME);
+            if (ours) {
+                slices.add(slice);
+            }
+        }
+        return slices;
+    }
+
+    private static String path(JsonNode slice) {
+        String name = slice.path("metadata").path("name").asText();
+        return SLICES + "/" + URLEncoder.encode(name, StandardCharsets.UTF_8);
+    }
+
+    private void delete(JsonNode slice) throws RefusedException, IOException {
+        try {
+            api.request("DELETE", path(slice), Optional.empty());
+        } catch (ApiException e) {
+            if (!e.isNotFound()) {
+                throw e;
+            }
+        }
+    }
+
+    /** A new one, which goes with its node. */
+    private ObjectNode slice(ArrayNode devices) throws RefusedException, IOException {
+        String uid = api.get("/api/v1/nodes/" + node).path("metadata").path("uid").asText();
+        ObjectNode slice =
+                ApiServer.JSON
+                        .createObjectNode()
+                        .put("apiVersion", "resource.k8s.io/v1")
+                        .put("kind", "ResourceSlice");
+        ObjectNode metadata =
+                slice.putObject("metadata").put("generateName", node + "-" + DraDriver.NAME + "-");
+        metadata.putArray("ownerReferences")
+                .addObject()
+                .put("apiVersion", "v1")
+                .put("kind", "Node")
+                .put("name", node)
+                .put("uid", uid)
+                .put("controller", true);
+        ObjectNode spec =
+                slice.putObject("spec").put("driver", DraDriver.NAME).put("nodeName", node);
+        spec.putObject("pool").put("name", node).put("generation", 1).put("resourceSliceCount", 1);
+        spec.set("devices", devices);
+        return slice;
+    }
+
+    /** Takes the GPUs out of the cluster: others serve this node from now on. */
+    void withdraw() {
+        close();
+        try {
+            for (JsonNode slice : slices()) {
+                delete(slice);
+            }
+        } catch (RefusedException | IOException e) {
+            LOG.warn("the resource slice of node {} stays: {}", node, e.getMessage());
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+        try {
+            thread.join(END);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
