@@ -84,7 +84,12 @@ final class Pem {
         Matcher block = BLOCK.matcher(text);
         while (block.find()) {
             if (block.group(1).equals(CERTIFICATE)) {
-                all.add(factory.generateCertificate(new ByteArrayInputStream(bytes(block))));
+                Certificate each =
+                        factory.generateCertificate(new ByteArrayInputStream(bytes(block)));
+                // A kubelet's certificate and key are in one file, which is named twice.
+                if (!all.contains(each)) {
+                    all.add(each);
+                }
             }
         }
         if (all.isEmpty()) {
