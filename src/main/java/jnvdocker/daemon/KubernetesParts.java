@@ -2,7 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.core.LeaseParts;
 import jnvdocker.dra.DraDriver;
-import jnvdocker.grant.LeaseParts;
+import jnvdocker.core.LeaseParts;
 import jnvdocker.host.Host;
 import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;

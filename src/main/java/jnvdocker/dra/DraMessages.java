@@ -51,7 +51,7 @@ public final class DraMessages {
     public record Failed(String error) implements Outcome {}
 
     /** What a plugin answers to {@code GetInfo}. */
-    static ByteString info(String driver, String endpoint) {
+    public static ByteString info(String driver, String endpoint) {
         return new WireWriter()
                 .text(1, "DRAPlugin")
                 .text(2, driver)
@@ -73,7 +73,7 @@ public final class DraMessages {
      *
      * @throws IOException when it is malformed
      */
-    static List<ClaimRef> claims(ByteString request) throws IOException {
+    public static List<ClaimRef> claims(ByteString request) throws IOException {
         List<ClaimRef> claims = new ArrayList<>();
         for (WireMessage claim : WireMessage.parse(request).messages(1)) {
             ClaimRef its =
@@ -109,12 +109,12 @@ public final class DraMessages {
     }
 
     /** The answer to a request to prepare, by the uids of its claims. */
-    static ByteString prepared(Map<String, Outcome> outcomes) {
+    public static ByteString prepared(Map<String, Outcome> outcomes) {
         return answer(outcomes, 2);
     }
 
     /** The answer to a request to unprepare, likewise. */
-    static ByteString unprepared(Map<String, Outcome> outcomes) {
+    public static ByteString unprepared(Map<String, Outcome> outcomes) {
         return answer(outcomes, 1);
     }
 

@@ -161,7 +161,11 @@ class ConfigTest {
                                 true,
                                 Path.of("/srv/kubelet"),
                                 false,
-                                List.of("2", "GPU-5c1a3009"))),
+                                List.of("2", "GPU-5c1a3009"),
+                                Optional.of(
+                                        new KubernetesPolicy.Cluster(
+                                                Path.of("/etc/jnvdocker/kubeconfig"),
+                                                Optional.of("gpu-3"))))),
                 parse(
                         """
                         # The lab's policy
@@ -207,6 +211,9 @@ class ConfigTest {
                         resource = "lab.example/gpu"
                         resource_per_model = true
                         kubelet_dir = "/srv/kubelet"
+                        driver = "dra"
+                        kubeconfig = "/etc/jnvdocker/kubeconfig"
+                        node = "gpu-3"
                         cdi = false
                         """));
     }

@@ -1,6 +1,6 @@
 package jnvdocker.kubernetes;
 
-import jnvdocker.grant.Leases;
+import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;

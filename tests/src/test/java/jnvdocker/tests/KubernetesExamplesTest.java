@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 
+import jnvdocker.dra.DraDriver;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Project;
 
@@ -24,7 +25,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
@@ -53,6 +56,9 @@ class KubernetesExamplesTest {
             assertEquals(
                     List.of(
                             "deployment.yaml",
+                            "dra-deviceclass.yaml",
+                            "dra-pod.yaml",
+                            "dra-rbac.yaml",
                             "install.sh",
                             "job.yaml",
                             "pod.yaml",
@@ -99,6 +105,59 @@ class KubernetesExamplesTest {
         assertEquals(
                 runtime.at("/metadata/name").asText(),
                 spec.at("/template/spec/runtimeClassName").asText());
+    }
+
+    private static List<JsonNode> all(String name) throws IOException {
+        return YAML.readerFor(JsonNode.class)
+                .without(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+                .<JsonNode>readValues(EXAMPLES.resolve(name).toFile())
+                .readAll();
+    }
+
+    @Test
+    void claimOfThePodRequestsTheClassOfTheDriver() throws IOException {
+        JsonNode type = read("dra-deviceclass.yaml");
+        assertEquals("resource.k8s.io/v1", type.path("apiVersion").asText());
+        String selector = type.at("/spec/selectors/0/cel/expression").asText();
+        assertEquals("device.driver == \"" + DraDriver.NAME + "\"", selector);
+        List<JsonNode> pod = all("dra-pod.yaml");
+        assertEquals(
+                type.at("/metadata/name"),
+                pod.getFirst().at("/spec/spec/devices/requests/0/exactly/deviceClassName"));
+        JsonNode spec = pod.getLast().path("spec");
+        assertEquals(
+                pod.getFirst().at("/metadata/name"),
+                spec.at("/resourceClaims/0/resourceClaimTemplateName"));
+        assertEquals(
+                spec.at("/resourceClaims/0/name"),
+                spec.at("/containers/0/resources/claims/0/name"));
+    }
+
+    /** What the driver requests of an API server, and no more. */
+    @Test
+    void accountMayDoWhatTheDriverDoes() throws IOException {
+        List<JsonNode> objects = all("dra-rbac.yaml");
+        JsonNode role =
+                objects.stream()
+                        .filter(it -> it.path("kind").asText().equals("ClusterRole"))
+                        .findFirst()
+                        .orElseThrow();
+        Map<String, String> rights = new TreeMap<>();
+        for (JsonNode rule : role.path("rules")) {
+            rights.put(
+                    rule.at("/apiGroups/0").asText() + "/" + rule.at("/resources/0").asText(),
+                    rule.path("verbs").toString());
+        }
+        assertEquals(
+                Map.of(
+                        "/nodes", "[\"get\"]",
+                        "resource.k8s.io/resourceclaims", "[\"get\"]",
+                        "resource.k8s.io/resourceslices",
+                                "[\"list\",\"create\",\"update\",\"delete\"]"),
+                rights);
+        JsonNode binding = objects.getLast();
+        assertEquals(role.at("/metadata/name"), binding.at("/roleRef/name"));
+        assertEquals(objects.getFirst().at("/metadata/name"), binding.at("/subjects/0/name"));
     }
 
     @Test

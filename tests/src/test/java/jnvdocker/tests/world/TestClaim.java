@@ -1,0 +1,58 @@
+package jnvdocker.tests.world;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.dra.DraDriver;
+import jnvdocker.dra.DraMessages.ClaimRef;
+
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * A resource claim in the namespace {@code team-a} that is allocated to a pod, as a real scheduler
+ * was recorded to do it.
+ *
+ * @param devices by their names
+ */
+public record TestClaim(String uid, String name, TestPod pod, List<String> devices) {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    public TestClaim {
+        devices = List.copyOf(devices);
+    }
+
+    public static TestClaim of(TestPod pod, List<String> devices) {
+        return new TestClaim(UUID.randomUUID().toString(), pod.name() + "-gpu-8s5xs", pod, devices);
+    }
+
+    /** As a kubelet names it. */
+    public ClaimRef ref() {
+        return new ClaimRef("team-a", uid, name);
+    }
+
+    JsonNode json() {
+        ObjectNode claim =
+                JSON.createObjectNode()
+                        .put("apiVersion", "resource.k8s.io/v1")
+                        .put("kind", "ResourceClaim");
+        claim.putObject("metadata").put("name", name).put("namespace", "team-a").put("uid", uid);
+        ObjectNode status = claim.putObject("status");
+        ArrayNode results = status.putObject("allocation").putObject("devices").putArray("results");
+        for (String device : devices) {
+            results.addObject()
+                    .put("device", device)
+                    .put("driver", DraDriver.NAME)
+                    .put("pool", TestApiServer.NODE)
+                    .put("request", "gpu");
+        }
+        status.putArray("reservedFor")
+                .addObject()
+                .put("name", pod.name())
+                .put("resource", "pods")
+                .put("uid", pod.uid());
+        return claim;
+    }
+}
