@@ -962,6 +962,36 @@ static int await_another(const char *path)
 	return connection;
 }
 
+/*
+ * Whether this is the process of a job's unit, which systemd has started: a job is not submitted once more by anybody,
+ * so it waits for the daemon however long that takes. What a job starts has the variable, too.
+ */
+static bool is_job(void)
+{
+	return getenv("JNVDOCKER_JOB") != NULL && getppid() == 1;
+}
+
+/*
+ * A connection to the daemon once it is back, for a watch or for our place in its queue; -1 when it does not come
+ * back. The user that stopped it starts it again, or systemd does; after a while root's client starts one, as for
+ * any request.
+ */
+static int await_return(void)
+{
+	static const char words[] = "jnvdocker: the daemon went away; the request is repeated when it is back\n";
+	long deadline = milliseconds() + (geteuid() == 0 ? RETURN_MS : RETURN_FOR_OTHERS_MS);
+	char *path = socket_path();
+	int connection;
+
+	remark(words, sizeof words - 1);
+	/* This pause also limits the requests to a daemon that accepts connections, but repeatedly goes away. */
+	do
+		usleep(RETURN_POLL_MS * 1000);
+	while ((connection = try_connect(path)) < 0 && ((is_job() && geteuid() != 0) || milliseconds() < deadline));
+	free(path);
+	return connection;
+}
+
 static int connect_daemon(void)
 {
 	char *path = socket_path();
@@ -977,7 +1007,7 @@ static int connect_daemon(void)
 	if (errno == EACCES || errno == EPERM)
 		die_not_allowed(path);
 	if (geteuid() != 0) {
-		connection = await_another(path);
+		connection = is_job() ? await_return() : await_another(path);
 		if (connection >= 0)
 			return connection;
 		die_unserved("no daemon answers at %s (%s); an administrator can start it: sudo jnvdocker gpu ls", path,
@@ -1427,27 +1457,6 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		}
 		free(bytes);
 	}
-}
-
-/*
- * A connection to the daemon once it is back, for a watch or for our place in its queue; -1 when it does not come
- * back. The user that stopped it starts it again, or systemd does; after a while root's client starts one, as for
- * any request.
- */
-static int await_return(void)
-{
-	static const char words[] = "jnvdocker: the daemon went away; the request is repeated when it is back\n";
-	long deadline = milliseconds() + (geteuid() == 0 ? RETURN_MS : RETURN_FOR_OTHERS_MS);
-	char *path = socket_path();
-	int connection;
-
-	remark(words, sizeof words - 1);
-	/* This pause also limits the requests to a daemon that accepts connections, but repeatedly goes away. */
-	do
-		usleep(RETURN_POLL_MS * 1000);
-	while ((connection = try_connect(path)) < 0 && milliseconds() < deadline);
-	free(path);
-	return connection;
 }
 
 /* A new connection after a pause: it may lead to another daemon. */

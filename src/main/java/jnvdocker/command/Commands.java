@@ -2,6 +2,7 @@ package jnvdocker.command;
 
 import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
@@ -28,6 +29,7 @@ public final class Commands {
 
     private final StartContainer startContainer;
     private final GpuCommand gpu;
+    private final JobCommands jobs;
     private final MesosCommand mesos;
     private final RuntimeCommand runtime;
     private final K8sCommand k8s;
@@ -38,12 +40,14 @@ public final class Commands {
             StartContainer startContainer,
             VolumeSetup volumeSetup,
             GpuCommand gpu,
+            JobCommands jobs,
             MesosCommand mesos,
             RuntimeCommand runtime,
             K8sCommand k8s) {
         this.startContainer = startContainer;
         this.volumeSetup = volumeSetup;
         this.gpu = gpu;
+        this.jobs = jobs;
         this.mesos = mesos;
         this.runtime = runtime;
         this.k8s = k8s;
@@ -80,6 +84,10 @@ public final class Commands {
     private void dispatch(ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         List<String> words = DockerCommandLine.words(request.arguments());
+        if (jobs.launch(words, request, client)) {
+            return;
+        }
+        jobs.watch(request, client);
         switch (words.isEmpty() ? "" : words.getFirst()) {
             case "gpu" -> gpu(words.subList(1, words.size()), request, client);
             case "k8s" -> k8s.run(words.subList(1, words.size()), request, client);

@@ -5,6 +5,7 @@ import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuReload;
 import jnvdocker.command.gpu.GpuView;
+import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.k8s.NodeFacts;
 import jnvdocker.command.mesos.AgentHost;
@@ -117,6 +118,7 @@ final class CommandParts {
             Volumes volumes,
             Pods pods,
             StartContainer start,
+            JobCommands jobs,
             GpuReload.Reload reload) {
         return new GpuCommand(
                 gpuHost,
@@ -130,7 +132,8 @@ final class CommandParts {
                         installation,
                         reload),
                 config.gpuSettings(folders.socket()),
-                start);
+                start,
+                jobs);
     }
 
     private Doctor doctor(Pods pods) {
@@ -230,11 +233,17 @@ final class CommandParts {
                 new RuntimeHook(oci));
     }
 
-    Commands all(StartContainer start, GpuCommand gpu, MesosCommand mesos, RuntimeCommand runtime) {
+    Commands all(
+            StartContainer start,
+            GpuCommand gpu,
+            JobCommands jobs,
+            MesosCommand mesos,
+            RuntimeCommand runtime) {
         return new Commands(
                 start,
                 new VolumeSetup(gpuHost.host(), folders.pluginName(), start),
                 gpu,
+                jobs,
                 mesos,
                 runtime,
                 new K8sCommand(

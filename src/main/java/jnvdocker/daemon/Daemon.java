@@ -4,6 +4,8 @@ import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuReload;
 import jnvdocker.command.gpu.GpuView;
+import jnvdocker.command.job.JobCommands;
+import jnvdocker.command.job.Jobs;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeHost;
@@ -140,7 +142,8 @@ final class Daemon implements AutoCloseable {
         CommandParts.Core core =
                 new CommandParts.Core(
                         folders, config, gpuHost, cuda, monitor, engine, guarded, parts);
-        CommandParts commands = new CommandParts(core, installation(folders));
+        Installation installation = installation(folders);
+        CommandParts commands = new CommandParts(core, installation);
         started.push(monitor.start());
         IdleKeeper idle = IdleKeeper.start(parts, world, monitor::known, config::idleWarn);
         started.push(idle);
@@ -148,12 +151,14 @@ final class Daemon implements AutoCloseable {
                 new GpuView(host, parts.leases(), monitor::readings, monitor::topologies, idle);
         GpuReload.Reload reload = () -> reload(config, host, parts, kubernetes);
         StartContainer start = commands.start();
+        JobCommands jobs = jobs(world, parts, installation, folders, config);
         GpuCommand gpu =
                 commands.gpu(
                         view,
                         new CommandParts.Volumes(driverVolumes, plugin),
                         new CommandParts.Pods(pods, injection, kubernetes),
                         start,
+                        jobs,
                         reload);
         MesosCommand mesos = commands.mesos();
         RuntimeHost runtimeHost = commands.runtimeHost(reload);
@@ -176,13 +181,31 @@ final class Daemon implements AutoCloseable {
                 ClientServer.listen(
                         folders.socket(),
                         config.socketGroup(),
-                        commands.all(start, gpu, mesos, runtime),
+                        commands.all(start, gpu, jobs, mesos, runtime),
                         web);
         started.push(clients);
         onHangUp(reload);
         Thread.ofVirtual().start(runtimeHost::refresh);
         Thread.ofVirtual().start(mesos::refresh);
         parts.examine();
+    }
+
+    private JobCommands jobs(
+            LeaseParts.World world,
+            LeaseParts parts,
+            Installation installation,
+            Folders folders,
+            LiveConfig config)
+            throws IOException {
+        Jobs jobs =
+                Jobs.start(
+                        world,
+                        parts,
+                        installation.tree().resolve("bin/jnvdocker"),
+                        folders.socket(),
+                        config::keepHistory);
+        started.push(jobs);
+        return new JobCommands(jobs);
     }
 
     private Installation installation(Folders folders) throws IOException {

@@ -54,6 +54,7 @@ public final class ClientConnection implements AutoCloseable {
     private boolean isHandedOver;
     private int piece;
     private boolean isAscii;
+    private Last beforeItBecomes = () -> {};
 
     /**
      * @param memory the memory of this connection, which closes it
@@ -68,6 +69,15 @@ public final class ClientConnection implements AutoCloseable {
         this.memory = memory;
         this.deadlines = deadlines;
         this.process = process;
+    }
+
+    /** Work that comes before the client becomes a program. */
+    @FunctionalInterface
+    public interface Last {
+        /**
+         * @throws IOException when the client must not become the program
+         */
+        void run() throws IOException;
     }
 
     /** The client has not sent an expected message in time; the message is for its user. */
@@ -235,8 +245,14 @@ public final class ClientConnection implements AutoCloseable {
         send(FrameType.ENOUGH, new byte[0]);
     }
 
+    /** Has some work done before the client becomes a program. */
+    public void beforeItBecomes(Last work) {
+        beforeItBecomes = work;
+    }
+
     /** Has the client become a program. */
     public void exec(List<String> command) throws IOException {
+        beforeItBecomes.run();
         send(FrameType.EXEC, new Payload.Writer().strings(command).toBytes());
     }
 
@@ -246,6 +262,7 @@ public final class ClientConnection implements AutoCloseable {
      * @param variables {@code NAME=VALUE}, for its environment
      */
     public void program(List<String> variables, List<String> command) throws IOException {
+        beforeItBecomes.run();
         send(FrameType.PROGRAM, new Payload.Writer().strings(variables).strings(command).toBytes());
     }
 

@@ -13,12 +13,13 @@ import java.nio.charset.StandardCharsets;
  * UTF-8 becomes a lone surrogate U+DC80 to U+DCFF and the same byte again on the way out, so that a
  * user's input is never changed. Python calls this surrogateescape (PEP 383).
  */
-final class RawText {
+public final class RawText {
     private static final char ESCAPE = 0xDC00;
 
     private RawText() {}
 
-    static String decode(byte[] bytes) {
+    /** Returns the bytes as text that becomes the same bytes again. */
+    public static String decode(byte[] bytes) {
         CharsetDecoder strict = StandardCharsets.UTF_8.newDecoder();
         try {
             return strict.decode(ByteBuffer.wrap(bytes)).toString();

@@ -5,6 +5,7 @@ import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuSettings;
 import jnvdocker.command.gpu.GpuView;
+import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
@@ -56,7 +57,8 @@ public final class CommandGroups {
                                             new GpuCommand.Upkeep(
                                                     null, null, null, INSTALLATION, null),
                                             new GpuSettings(Optional::empty, List::of, null),
-                                            null)
+                                            null,
+                                            new JobCommands(null))
                                     ::commands,
                             "k8s",
                             new K8sCommand(null)::commands,

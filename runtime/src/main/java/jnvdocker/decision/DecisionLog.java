@@ -191,6 +191,32 @@ public final class DecisionLog implements LeaseEvents {
     }
 
     /**
+     * A command that was submitted has ended.
+     *
+     * @param how for people: {@code exit code 1}
+     * @param ran for how long; empty when it never did
+     */
+    public void jobEnded(Owner owner, long job, String how, Optional<Duration> ran) {
+        Map<String, String> fields = new TreeMap<>();
+        putOwner(fields, owner);
+        fields.put("JNVDOCKER_PURPOSE", "job " + job);
+        fields.put("JNVDOCKER_REASON", how);
+        ran.ifPresent(
+                it -> fields.put("JNVDOCKER_SECONDS", String.valueOf(Math.max(0, it.toSeconds()))));
+        write(
+                "ended",
+                "job "
+                        + job
+                        + " of "
+                        + Quote.shown(owner.name())
+                        + " has ended"
+                        + ran.map(it -> " after " + Span.text(it)).orElse(" before it ran")
+                        + ": "
+                        + how,
+                fields);
+    }
+
+    /**
      * GPUs were requested and not given.
      *
      * @param purpose the container, or the command of a user: {@code container train-7}

@@ -5,6 +5,7 @@ import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.complete.Visible;
 import jnvdocker.command.hosts.HostQuery;
+import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
@@ -51,6 +52,7 @@ public final class GpuCommand {
     private final Upkeep upkeep;
     private final GpuSettings settings;
     private final StartContainer startContainer;
+    private final JobCommands jobs;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
@@ -69,7 +71,8 @@ public final class GpuCommand {
             GpuView view,
             Upkeep upkeep,
             GpuSettings settings,
-            StartContainer startContainer) {
+            StartContainer startContainer,
+            JobCommands jobs) {
         this.gpuHost = gpuHost;
         this.cuda = cuda;
         this.engine = engine;
@@ -78,6 +81,7 @@ public final class GpuCommand {
         this.upkeep = upkeep;
         this.settings = settings;
         this.startContainer = startContainer;
+        this.jobs = jobs;
     }
 
     @Command(
@@ -177,6 +181,7 @@ public final class GpuCommand {
             all.put("why", () -> new GpuWhy(view, mayEnd(request), screen));
             all.put("idle", () -> new GpuIdle(view.idle(), screen));
             all.put("run", () -> new CommandLine(run).setStopAtPositional(true));
+            all.putAll(jobs.commands(request, client, screen));
             all.put("remake", () -> remake);
             all.put("leases", () -> new GpuLeases(leases, screen, out));
             all.put("queue", () -> new GpuQueue(leases, screen));

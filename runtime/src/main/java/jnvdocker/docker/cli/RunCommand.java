@@ -131,6 +131,11 @@ public final class RunCommand implements DockerCommandLine {
         return options.last("pull");
     }
 
+    /** Whether an option that takes no value is set, by its long name. */
+    public boolean isSet(String option) {
+        return options.isSet(option);
+    }
+
     public boolean quiet() {
         return options.isSet("quiet");
     }

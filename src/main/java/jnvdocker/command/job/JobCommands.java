@@ -1,0 +1,95 @@
+package jnvdocker.command.job;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.screen.Screen;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** {@code gpu submit}, {@code jobs} and {@code cancel}, and what a job's own process requests. */
+public final class JobCommands {
+    /** The word with which a unit's process requests its command: {@code gpu __job 17}. */
+    static final String LAUNCH = "__job";
+
+    private final Jobs jobs;
+
+    public JobCommands(Jobs jobs) {
+        this.jobs = jobs;
+    }
+
+    /** The commands by their names, each made when it is needed. */
+    public Map<String, Supplier<?>> commands(
+            ClientRequest request, ClientConnection client, Screen screen) {
+        Map<String, Supplier<?>> all = new LinkedHashMap<>();
+        all.put("submit", () -> GpuSubmit.command(jobs, request, client));
+        all.put("jobs", () -> new GpuJobs(jobs, request, screen));
+        all.put("cancel", () -> new GpuCancel(jobs, request));
+        return all;
+    }
+
+    /** Finds a job of the caller's, or of anybody's for root. */
+    static Job find(Jobs jobs, long id, ClientRequest request) throws RefusedException {
+        return visible(jobs, request).stream()
+                .filter(job -> job.id() == id)
+                .findFirst()
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "you have no job " + id,
+                                "'jnvdocker gpu jobs --all' shows your jobs"));
+    }
+
+    /** The jobs of the caller, or all for root: a command is nobody else's business. */
+    static List<Job> visible(Jobs jobs, ClientRequest request) {
+        int caller = Caller.owner(request).uid();
+        return jobs.all().stream()
+                .filter(job -> Caller.isRoot(request) || job.owner() == caller)
+                .toList();
+    }
+
+    /**
+     * Has a unit's process become the command of its job, with the environment of its user.
+     *
+     * @param words as typed: {@code gpu __job 17}, or any others
+     * @return whether these are the words of a unit's process
+     */
+    public boolean launch(List<String> words, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        if (words.size() != 3
+                || !words.subList(0, 2).equals(List.of("gpu", LAUNCH))
+                || !words.get(2).matches("[0-9]{1,18}")) {
+            return false;
+        }
+        ProcessId process = Caller.process(request);
+        Job job = jobs.launch(Long.parseLong(words.get(2)), process, request.peer().uid());
+        List<String> command = new ArrayList<>();
+        // Reports a directory that is gone, in the log of the job.
+        command.addAll(List.of("/usr/bin/env", "--chdir=" + job.request().folder(), "--"));
+        command.add(jobs.units().client().toString());
+        command.addAll(job.request().command());
+        client.program(job.request().environment(), command);
+        return true;
+    }
+
+    /** Records that a job runs, if the client is one's process, before it becomes a program. */
+    public void watch(ClientRequest request, ClientConnection client) {
+        Optional<ProcessId> process = request.process();
+        process.flatMap(jobs::of)
+                .ifPresent(job ->
+                        client.beforeItBecomes(() -> jobs.started(job, process.orElseThrow())));
+    }
+
+    /** A command line for people. */
+    static String title(List<String> command) {
+        return Quote.shown(String.join(" ", command));
+    }
+}

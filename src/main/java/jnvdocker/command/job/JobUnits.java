@@ -1,0 +1,182 @@
+package jnvdocker.command.job;
+
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.ShortProcess;
+import jnvdocker.words.FailedException;
+import jnvdocker.words.Quote;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * The units of jobs: systemd is the one source for which of them run, and how they ended. A unit
+ * stays until its outcome was read ({@code RemainAfterExit}), and its command line has nothing of
+ * the user's in it: everybody may read that.
+ */
+final class JobUnits {
+    /** See sd_booted(3). */
+    private static final Path BOOTED = Path.of("/run/systemd/system");
+
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+    private static final String PREFIX = "jnvdocker-job-";
+    private static final String SUFFIX = ".service";
+    private static final String PROPERTIES =
+            "Id,LoadState,ActiveState,SubState,ExecMainCode,ExecMainStatus";
+    private static final String STANDARD_SOCKET = "/run/jnvdocker/jnvdocker.sock";
+
+    private final Path client;
+    private final Path socket;
+
+    /**
+     * @param client our program for users
+     * @param socket of the daemon
+     */
+    JobUnits(Path client, Path socket) {
+        this.client = client;
+        this.socket = socket;
+    }
+
+    /**
+     * A unit, as {@code systemctl show} prints it.
+     *
+     * @param code how its process ended: 0 for not, 1 for an exit, else by a signal
+     * @param status the exit code, or the number of the signal
+     */
+    record Unit(String load, String active, String sub, int code, int status) {
+        static final Unit ABSENT = new Unit("not-found", "inactive", "dead", 0, 0);
+
+        boolean runs() {
+            return !active.equals("inactive") && !hasEnded();
+        }
+
+        boolean hasEnded() {
+            return active.equals("failed")
+                    || active.equals("active") && sub.equals("exited")
+                    || active.equals("inactive") && code != 0;
+        }
+    }
+
+    boolean isSystemdThere() {
+        return Files.isDirectory(BOOTED);
+    }
+
+    Path client() {
+        return client;
+    }
+
+    static String name(long id) {
+        return PREFIX + id + SUFFIX;
+    }
+
+    /**
+     * Starts the unit of a job, in the slice of its user; it then requests its command from us.
+     *
+     * @throws IOException when systemd does not, such as for a unit that is there already
+     */
+    void start(Job job) throws IOException {
+        List<String> words =
+                new ArrayList<>(
+                        List.of(
+                                "systemd-run",
+                                "--quiet",
+                                "--no-ask-password",
+                                "--unit=" + name(job.id()),
+                                "--description=Job " + job.id() + " of jnvdocker",
+                                "--uid=" + Integer.toUnsignedString(job.uid()),
+                                "--slice=user-" + Integer.toUnsignedString(job.uid()) + ".slice",
+                                "--property=RemainAfterExit=yes",
+                                "--property=SyslogIdentifier=" + PREFIX + job.id(),
+                                "--setenv=" + GpuSubmit.JOB + "=" + job.id()));
+        if (!socket.toString().equals(STANDARD_SOCKET)) {
+            words.add("--setenv=JNVDOCKER_SOCKET=" + socket);
+        }
+        words.addAll(List.of("--", client.toString(), "gpu", JobCommands.LAUNCH));
+        words.add(String.valueOf(job.id()));
+        ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
+        if (result.exitCode() != 0) {
+            throw new FailedException(
+                    "systemd does not start " + name(job.id()) + ": " + shown(result),
+                    "see 'systemctl status " + name(job.id()) + "'");
+        }
+    }
+
+    /** Returns the unit of each of these jobs. */
+    Map<Long, Unit> show(Collection<Long> ids) throws IOException {
+        Map<Long, Unit> units = new HashMap<>();
+        ids.forEach(id -> units.put(id, Unit.ABSENT));
+        String shown = systemctl(Stream.of("show", "-p", PROPERTIES), ids);
+        for (String block : shown.split("\n\n")) {
+            Map<String, String> of = new HashMap<>();
+            block.strip()
+                    .lines()
+                    .forEach(line -> of.put(line.split("=", 2)[0], line.split("=", 2)[1]));
+            String id = of.getOrDefault("Id", "").replace(PREFIX, "").replace(SUFFIX, "");
+            if (id.matches("[0-9]{1,18}")) {
+                units.put(
+                        Long.valueOf(id),
+                        new Unit(
+                                of.get("LoadState"),
+                                of.get("ActiveState"),
+                                of.get("SubState"),
+                                Integer.parseInt(of.get("ExecMainCode")),
+                                Integer.parseInt(of.get("ExecMainStatus"))));
+            }
+        }
+        return units;
+    }
+
+    /** Whether the host is shutting down, which ends units. */
+    boolean areEnding() throws IOException {
+        return systemctl(Stream.of("show", "-p", "SystemState"), List.of()).contains("=stopping");
+    }
+
+    /** Has units stopped, with all their processes; does not wait for it. */
+    void stop(Collection<Long> ids) throws IOException {
+        systemctl(Stream.of("stop", "--no-block"), ids);
+    }
+
+    /** Has systemd forget units that have ended. */
+    void discard(Collection<Long> ids) throws IOException {
+        if (!ids.isEmpty()) {
+            stop(ids);
+            systemctl(Stream.of("reset-failed"), ids);
+        }
+    }
+
+    /** A unit that is not there is no failure. */
+    private static String systemctl(Stream<String> words, Collection<Long> ids) throws IOException {
+        List<String> command =
+                Stream.of(Stream.of("systemctl"), words, ids.stream().map(JobUnits::name))
+                        .flatMap(each -> each)
+                        .toList();
+        ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(command), LIMIT);
+        boolean queries = command.get(1).equals("show");
+        if (queries && result.exitCode() != 0) {
+            throw new IOException("systemctl show: " + shown(result));
+        }
+        return result.output();
+    }
+
+    private static String shown(ShortProcess.Result result) {
+        return Quote.shown(result.output().strip());
+    }
+
+    /**
+     * Whether a process is in the unit of a job, where only systemd puts processes.
+     *
+     * @param process must be alive afterwards, or another has its number
+     */
+    static boolean isIn(ProcessId process, long id) throws IOException {
+        return Files.readString(Path.of("/proc/" + process.pid() + "/cgroup"))
+                .lines()
+                .anyMatch(line -> line.endsWith("/" + name(id)));
+    }
+}

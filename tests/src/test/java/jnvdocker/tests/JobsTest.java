@@ -1,0 +1,367 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.TestMachine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Commands that wait in units of a real systemd. */
+@Tag("docker")
+@Tag("root")
+class JobsTest {
+    private static final String SERVICE = "jnvdocker.service";
+    private static final String JNVDOCKER = "/opt/jnvdocker/bin/jnvdocker";
+
+    private static DriverRoot host;
+    private static TestMachine machine;
+
+    @BeforeAll
+    static void bootMachine() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
+        machine = new TestMachine(host);
+        shell(
+                """
+                cp /opt/jnvdocker/lib/systemd/system/jnvdocker* /etc/systemd/system/
+                systemctl daemon-reload
+                systemctl enable --now jnvdocker.socket jnvdocker.service jnvdocker-nodes.service
+                systemctl enable --now docker.service
+                mkdir -p /var/log/journal
+                systemctl restart systemd-journald
+                useradd -m -G docker carol
+                useradd -m -G docker dave
+                systemctl restart jnvdocker.service
+                """);
+        machine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
+    }
+
+    @AfterAll
+    static void removeMachine() {
+        machine.close();
+        host.close();
+    }
+
+    @BeforeEach
+    void endAll() {
+        shell(
+                """
+                for job in $(/opt/jnvdocker/bin/jnvdocker gpu jobs | sed -n 's/^\\([0-9]\\+\\) .*/\\1/p'); do
+                  /opt/jnvdocker/bin/jnvdocker gpu cancel $job
+                done
+                docker ps -aq | xargs -r docker rm -f
+                """);
+        Lab.await(() -> waiting().isEmpty() ? List.of() : List.of("jobs wait: " + waiting()));
+    }
+
+    private static Command.Result shell(String script) {
+        return machine.command("sh", "-ec", script).run().ok();
+    }
+
+    /** A command of a user, in the user's home. */
+    private static Command as(String user, Object... words) {
+        List<Object> all =
+                new ArrayList<>(List.of("runuser", "-u", user, "--", "env", "-C", "/home/" + user));
+        all.addAll(List.of(words));
+        return machine.command(all.toArray());
+    }
+
+    private static long submit(Command command) {
+        return Long.parseLong(command.run().ok().out().strip());
+    }
+
+    private static long submit(String user, Object... words) {
+        List<Object> all = new ArrayList<>(List.of(JNVDOCKER, "gpu", "submit", "--"));
+        all.addAll(List.of(words));
+        return submit(as(user, all.toArray()));
+    }
+
+    private static void hold() {
+        machine.jnvdocker("run", "-d", "--name=holder", "--gpus=all", "cuda", "sleep", "1000")
+                .run()
+                .ok();
+    }
+
+    private static void free() {
+        shell("docker rm -f holder");
+    }
+
+    private static JsonNode job(long id) {
+        for (JsonNode job : machine.jnvdocker("gpu", "jobs", "--all", "--json").run().json()) {
+            if (job.path("job").asLong() == id) {
+                return job;
+            }
+        }
+        throw new AssertionError("job " + id + " is forgotten");
+    }
+
+    private static void await(long id, String key, String value) {
+        Lab.await(() ->
+                job(id).path(key).asText().equals(value)
+                        ? List.of()
+                        : List.of(job(id) + "\n" + log(id)));
+    }
+
+    private static void awaitWaiting(long id) {
+        String unit = unit(id);
+        Lab.await(() ->
+                waiting().contains(machine.property(unit, "MainPID"))
+                        ? List.of()
+                        : List.of(job(id) + " is not in the queue: " + waiting() + log(id)));
+        assertEquals("waiting", job(id).path("state").asText());
+    }
+
+    private static String unit(long id) {
+        return "jnvdocker-job-" + id + ".service";
+    }
+
+    private static String log(long id) {
+        return machine.journal(unit(id));
+    }
+
+    /** The pids of those who wait. */
+    private static List<String> waiting() {
+        List<String> pids = new ArrayList<>();
+        machine.jnvdocker("gpu", "queue", "--json")
+                .run()
+                .ok()
+                .json()
+                .forEach(each -> pids.add(each.path("pid").asText()));
+        return pids;
+    }
+
+    @Test
+    void jobRunsAsItsUserOnceThereAreGpus() {
+        hold();
+        shell("install -d -o carol '/home/carol/a $b %n'");
+        String script = "id -un; id -nG; pwd; echo \"$SECRET\"; printf '<%s>' \"$@\"; exit 7";
+        Command command =
+                machine.command(
+                        "runuser",
+                        "-u",
+                        "carol",
+                        "--",
+                        "env",
+                        "-C",
+                        "/home/carol/a $b %n",
+                        "SECRET=s3 $HOME %n;\n'x' \"y\"",
+                        JNVDOCKER,
+                        "gpu",
+                        "submit",
+                        "--",
+                        "gpu",
+                        "run",
+                        "--",
+                        "sh",
+                        "-c",
+                        script,
+                        "sh",
+                        "$HOME",
+                        "%n %%",
+                        ";",
+                        "");
+        long id = submit(command);
+        awaitWaiting(id);
+        String pid = machine.property(unit(id), "MainPID");
+        String shown = machine.command("systemctl", "show", unit(id)).run().ok().out();
+        assertFalse(shown.contains("s3 "), shown);
+        assertFalse(shown.contains("exit 7"), shown);
+        assertEquals(
+                "600 root\n",
+                shell("stat -c '%a %U' /var/lib/jnvdocker/jobs/" + id + ".json").out());
+        assertEquals(
+                "no job waits or runs\n", as("dave", JNVDOCKER, "gpu", "jobs").run().ok().out());
+        Command.Result foreign = as("dave", JNVDOCKER, "gpu", "cancel", id).run();
+        assertEquals(125, foreign.exitCode(), foreign::toString);
+
+        machine.command("systemctl", "restart", SERVICE).run().ok();
+        awaitWaiting(id);
+        machine.command("systemctl", "kill", "--signal=KILL", SERVICE).run().ok();
+        Lab.await(() ->
+                machine.jnvdocker("gpu", "ls").run().exitCode() == 0
+                        ? List.of()
+                        : List.of("no daemon"));
+        awaitWaiting(id);
+        assertEquals(pid, machine.property(unit(id), "MainPID"));
+
+        free();
+        await(id, "state", "ended");
+        JsonNode ended = job(id);
+        assertEquals("7 exited carol", text(ended, "exit_code", "outcome", "user"));
+        String log = as("carol", "journalctl", "-q", "-o", "cat", "-u", unit(id)).run().ok().out();
+        assertTrue(log.contains("\ncarol\ncarol docker\n/home/carol/a $b %n\ns3 $HOME %n;\n"), log);
+        assertTrue(log.contains("<$HOME><%n %%><;><>"), log);
+        assertFalse(shell("cat /var/lib/jnvdocker/jobs/" + id + ".json").out().contains("SECRET"));
+        assertEquals("not-found", machine.property(unit(id), "LoadState"));
+    }
+
+    private static String text(JsonNode job, String... keys) {
+        return String.join(" ", List.of(keys).stream().map(key -> job.path(key).asText()).toList());
+    }
+
+    @Test
+    void containersExitCodeIsTheJobs() {
+        long id = submit("carol", "run", "--rm", "--gpus=1", "cuda", "sh", "-c", "echo in; exit 3");
+        await(id, "state", "ended");
+        assertEquals("3 exited", text(job(id), "exit_code", "outcome"));
+        assertTrue(log(id).endsWith("in\n"), log(id));
+        long absent = submit("carol", "gpu", "run", "--", "no-such-program");
+        await(absent, "exit_code", "127");
+        String decisions =
+                machine.command("journalctl", "-q", "-o", "cat", "JNVDOCKER_DECISION=ended")
+                        .run()
+                        .ok()
+                        .out();
+        assertTrue(decisions.contains("job " + id + " of carol has ended after "), decisions);
+    }
+
+    @Test
+    void cancelledJobLeavesTheQueueOrIsStoppedWithItsContainer() {
+        hold();
+        long waits = submit("carol", "run", "--rm", "--gpus=1", "cuda", "true");
+        awaitWaiting(waits);
+        assertEquals(
+                "cancelled job " + waits + "\n",
+                as("carol", JNVDOCKER, "gpu", "cancel", waits).run().ok().out());
+        assertEquals(List.of(), waiting());
+        await(waits, "outcome", "cancelled");
+        free();
+        long runs =
+                submit("carol", "run", "--rm", "--name=victim", "--gpus=1", "cuda", "sleep", "900");
+        await(runs, "state", "running");
+        Lab.await(() ->
+                machine.jnvdocker("gpu", "ls").run().out().contains("victim")
+                        ? List.of()
+                        : List.of("it does not run"));
+        machine.jnvdocker("gpu", "cancel", runs).run().ok();
+        await(runs, "outcome", "cancelled");
+        Lab.await(() ->
+                shell("docker ps -aq").out().isEmpty()
+                        ? List.of()
+                        : List.of("its container is there"));
+        Command.Result again = machine.jnvdocker("gpu", "cancel", runs).run();
+        assertTrue(again.err().contains("job " + runs + " has ended: cancelled"), again::toString);
+    }
+
+    @Test
+    void rebootStartsWhatWaitsAndEndsWhatRuns() {
+        long runs =
+                submit(
+                        "carol",
+                        "gpu",
+                        "run",
+                        "--gpus=all",
+                        "--",
+                        "sh",
+                        "-c",
+                        "echo >> a; sleep 900");
+        await(runs, "state", "running");
+        long waits = submit("carol", "gpu", "run", "--", "sh", "-c", "echo >> b; sleep 900");
+        awaitWaiting(waits);
+        machine.boot();
+        await(waits, "state", "running");
+        assertEquals("ended rebooted", text(job(runs), "state", "outcome"));
+        Lab.await(() ->
+                shell("cat /home/carol/b | wc -l").out().equals("1\n")
+                        ? List.of()
+                        : List.of("it does not run"));
+        assertEquals("1\n", shell("cat /home/carol/a | wc -l").out());
+    }
+
+    @Test
+    void noJobIsLostOrRunsTwiceWhenTheDaemonIsKilled() {
+        List<Long> ids = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            int wait = i;
+            Lab.await(() ->
+                    machine.jnvdocker("gpu", "ls").run().exitCode() == 0
+                            ? List.of()
+                            : List.of("no daemon"));
+            ids.add(submit("carol", "gpu", "run", "--", "sh", "-c", "echo $JNVDOCKER_JOB >> once"));
+            shell(
+                    "systemctl reset-failed jnvdocker.service; sleep 0.%02d; systemctl kill"
+                                    .formatted(wait * 6)
+                            + " --signal=KILL jnvdocker.service");
+        }
+        ids.forEach(id -> await(id, "state", "ended"));
+        String expected = String.join("\n", ids.stream().map(String::valueOf).toList()) + "\n";
+        assertEquals(expected, shell("sort -n /home/carol/once").out());
+    }
+
+    @Test
+    void recordThatCannotBeReadIsNamedAndItsNumberNotUsed() {
+        long before = submit("carol", "gpu", "run", "--", "true");
+        await(before, "state", "ended");
+        long bad = before + 5;
+        shell("echo '{\"id\":7}{' > /var/lib/jnvdocker/jobs/" + bad + ".json");
+        machine.command("systemctl", "restart", SERVICE).run().ok();
+        Command.Result result = machine.jnvdocker("gpu", "jobs").run();
+        assertEquals(1, result.exitCode(), result::toString);
+        assertEquals(
+                "jnvdocker: job "
+                        + bad
+                        + ": cannot read /var/lib/jnvdocker/jobs/"
+                        + bad
+                        + ".json: it is no record of a job; restore it, or delete it to forget the"
+                        + " job\n",
+                result.err());
+        assertEquals(bad + 1, submit("carol", "gpu", "run", "--", "true"));
+        shell("rm /var/lib/jnvdocker/jobs/" + bad + ".json");
+        machine.command("systemctl", "restart", SERVICE).run().ok();
+    }
+
+    @Test
+    void jobsOfOneUserAreLimited() {
+        hold();
+        String many =
+                "for i in $(seq 65); do "
+                        + JNVDOCKER
+                        + " gpu submit -- gpu run true 2>&1 >/dev/null || exit; done";
+        Command.Result result = as("dave", "sh", "-c", many).run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(
+                result.out()
+                        .endsWith(
+                                "jnvdocker: you have 64 jobs that have not ended, the most for one"
+                                        + " user; submit more when some have ended, or cancel some"
+                                        + " with 'jnvdocker gpu cancel'\n"),
+                result::toString);
+        submit("carol", "gpu", "run", "true");
+    }
+
+    @Test
+    void whatCannotBeAJobIsRefused() {
+        for (List<String> words :
+                List.of(
+                        List.of("run", "-it", "cuda"),
+                        List.of("run", "--tty", "cuda"),
+                        List.of("create", "cuda"),
+                        List.of("gpu", "ls"),
+                        List.of("run"))) {
+            List<Object> all = new ArrayList<>(List.of(JNVDOCKER, "gpu", "submit", "--"));
+            all.addAll(words);
+            Command.Result result = as("carol", all.toArray()).run();
+            assertEquals(125, result.exitCode(), result::toString);
+            assertEquals("", result.out());
+            assertNotEquals("", result.err());
+        }
+        Command.Result launch = as("carol", JNVDOCKER, "gpu", "__job", "1").run();
+        assertTrue(
+                launch.err().startsWith("jnvdocker: this process is not to run job 1"),
+                launch::toString);
+    }
+}
