@@ -25,6 +25,9 @@ final class JobUnits {
     /** See sd_booted(3). */
     private static final Path BOOTED = Path.of("/run/systemd/system");
 
+    /** The time between SIGTERM and SIGKILL, by which a shutdown may be delayed, too. */
+    private static final int STOP_SECONDS = 30;
+
     private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final String PREFIX = "jnvdocker-job-";
     private static final String SUFFIX = ".service";
@@ -51,10 +54,9 @@ final class JobUnits {
      * @param status the exit code, or the number of the signal
      */
     record Unit(String load, String active, String sub, int code, int status) {
-        static final Unit ABSENT = new Unit("not-found", "inactive", "dead", 0, 0);
-
+        /** Whether it runs, or is about to: systemd keeps no other units that are inactive. */
         boolean runs() {
-            return !active.equals("inactive") && !hasEnded();
+            return load.equals("loaded") && !hasEnded();
         }
 
         boolean hasEnded() {
@@ -87,12 +89,16 @@ final class JobUnits {
                         List.of(
                                 "systemd-run",
                                 "--quiet",
+                                "--no-block",
                                 "--no-ask-password",
                                 "--unit=" + name(job.id()),
                                 "--description=Job " + job.id() + " of jnvdocker",
                                 "--uid=" + Integer.toUnsignedString(job.uid()),
                                 "--slice=user-" + Integer.toUnsignedString(job.uid()) + ".slice",
                                 "--property=RemainAfterExit=yes",
+                                "--property=TimeoutStopSec=" + STOP_SECONDS,
+                                // Else one that is started at boot would not find its engine.
+                                "--property=After=docker.service",
                                 "--property=SyslogIdentifier=" + PREFIX + job.id(),
                                 "--setenv=" + GpuSubmit.JOB + "=" + job.id()));
         if (!socket.toString().equals(STANDARD_SOCKET)) {
@@ -110,24 +116,34 @@ final class JobUnits {
 
     /** Returns the unit of each of these jobs. */
     Map<Long, Unit> show(Collection<Long> ids) throws IOException {
+        Map<Long, Unit> units = parse(systemctl(Stream.of("show", "-p", PROPERTIES), ids));
+        if (!units.keySet().containsAll(ids)) {
+            throw new IOException("systemctl show leaves out units");
+        }
+        return units;
+    }
+
+    /** Parses what systemctl shows of units, with a blank line between them. */
+    static Map<Long, Unit> parse(String shown) throws IOException {
         Map<Long, Unit> units = new HashMap<>();
-        ids.forEach(id -> units.put(id, Unit.ABSENT));
-        String shown = systemctl(Stream.of("show", "-p", PROPERTIES), ids);
-        for (String block : shown.split("\n\n")) {
+        for (String block : shown.strip().split("\n\n+")) {
             Map<String, String> of = new HashMap<>();
-            block.strip()
-                    .lines()
-                    .forEach(line -> of.put(line.split("=", 2)[0], line.split("=", 2)[1]));
-            String id = of.getOrDefault("Id", "").replace(PREFIX, "").replace(SUFFIX, "");
-            if (id.matches("[0-9]{1,18}")) {
+            block.lines()
+                    .map(line -> line.split("=", 2))
+                    .filter(parts -> parts.length == 2)
+                    .forEach(parts -> of.put(parts[0], parts[1]));
+            try {
+                String id = of.getOrDefault("Id", "").replace(PREFIX, "").replace(SUFFIX, "");
                 units.put(
                         Long.valueOf(id),
                         new Unit(
-                                of.get("LoadState"),
-                                of.get("ActiveState"),
-                                of.get("SubState"),
-                                Integer.parseInt(of.get("ExecMainCode")),
-                                Integer.parseInt(of.get("ExecMainStatus"))));
+                                of.getOrDefault("LoadState", ""),
+                                of.getOrDefault("ActiveState", ""),
+                                of.getOrDefault("SubState", ""),
+                                Integer.parseInt(of.getOrDefault("ExecMainCode", "")),
+                                Integer.parseInt(of.getOrDefault("ExecMainStatus", ""))));
+            } catch (NumberFormatException e) {
+                throw new IOException("systemctl show prints " + Quote.quoted(block), e);
             }
         }
         return units;

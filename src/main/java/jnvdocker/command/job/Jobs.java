@@ -325,13 +325,14 @@ public final class Jobs implements AutoCloseable {
         }
     }
 
-    /** The number of a user who was removed may be another's by now. */
+    /** The number of a user who was removed may be another's by now. A name may be unknown. */
     private void launch(Job job) throws IOException {
         Owner now = Owners.of(job.uid());
         boolean isAnother =
                 job.uid() == job.owner()
                         && !now.name().equals(job.user())
-                        && !now.name().startsWith("uid ");
+                        && List.of(now.name(), job.user()).stream()
+                                .noneMatch(name -> name.startsWith("uid "));
         if (isAnother) {
             finish(job, new Job.End(Instant.now().toString(), Job.Outcome.NO_USER, null));
         } else {

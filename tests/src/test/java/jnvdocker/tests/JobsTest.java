@@ -186,6 +186,8 @@ class JobsTest {
         long id = submit(command);
         awaitWaiting(id);
         String pid = machine.property(unit(id), "MainPID");
+        JsonNode place = machine.jnvdocker("gpu", "queue", "--json").run().ok().json().path(0);
+        assertEquals("carol sh", text(place, "user", "command"));
         String shown = machine.command("systemctl", "show", unit(id)).run().ok().out();
         assertFalse(shown.contains("s3 "), shown);
         assertFalse(shown.contains("exit 7"), shown);
@@ -279,9 +281,24 @@ class JobsTest {
                         "-c",
                         "echo >> a; sleep 900");
         await(runs, "state", "running");
-        long waits = submit("carol", "gpu", "run", "--", "sh", "-c", "echo >> b; sleep 900");
+        Object[] container = {
+            "run",
+            "--rm",
+            "--gpus=1",
+            "-v=/home/carol:/b",
+            "cuda",
+            "sh",
+            "-c",
+            "echo >> /b/b; sleep 900"
+        };
+        long waits = submit("carol", container);
         awaitWaiting(waits);
+        shell("useradd -m -G docker erin");
+        long lost = submit("erin", "gpu", "run", "--", "true");
+        awaitWaiting(lost);
+        shell("userdel --force erin 2>/dev/null || true; ! id erin 2>/dev/null");
         machine.boot();
+        await(lost, "outcome", "no_user");
         await(waits, "state", "running");
         assertEquals("ended rebooted", text(job(runs), "state", "outcome"));
         Lab.await(() ->
@@ -331,6 +348,61 @@ class JobsTest {
         assertEquals(bad + 1, submit("carol", "gpu", "run", "--", "true"));
         shell("rm /var/lib/jnvdocker/jobs/" + bad + ".json");
         machine.command("systemctl", "restart", SERVICE).run().ok();
+    }
+
+    @Test
+    void rootsJobIsTheUsersWhoCalledSudo() {
+        hold();
+        long id = submit(machine.jnvdocker("gpu", "submit", "gpu", "run", "sh", "-c", "id -un"));
+        long sudo =
+                submit(
+                        machine.command(
+                                "env",
+                                "SUDO_UID=" + shell("id -u dave").out().strip(),
+                                JNVDOCKER,
+                                "gpu",
+                                "submit",
+                                "gpu",
+                                "run",
+                                "sh",
+                                "-c",
+                                "id -un"));
+        awaitWaiting(id);
+        awaitWaiting(sudo);
+        JsonNode queue = machine.jnvdocker("gpu", "queue", "--json").run().ok().json();
+        assertEquals(List.of("root", "dave"), queue.findValuesAsText("user"));
+        assertEquals(
+                "root dave", job(id).path("user").asText() + " " + job(sudo).path("user").asText());
+        free();
+        await(sudo, "exit_code", "0");
+        assertTrue(log(sudo).endsWith("root\n"), log(sudo));
+    }
+
+    /** As if the disk were full. */
+    @Test
+    void jobWhoseStartCannotBeRecordedDoesNotRun() {
+        hold();
+        long id = submit("carol", "gpu", "run", "--", "sh", "-c", "echo it runs");
+        awaitWaiting(id);
+        String jobs = "/var/lib/jnvdocker/jobs";
+        shell("mount --bind " + jobs + " " + jobs + "; mount -o remount,bind,ro " + jobs);
+        try {
+            Command.Result refused =
+                    as("carol", JNVDOCKER, "gpu", "submit", "gpu", "run", "true").run();
+            assertEquals(125, refused.exitCode(), refused::toString);
+            assertTrue(refused.err().contains("Read-only file system"), refused::toString);
+            free();
+            Lab.await(() ->
+                    job(id).path("note").asText().contains("Read-only file system")
+                            ? List.of()
+                            : List.of(job(id) + log(id)));
+        } finally {
+            shell("umount " + jobs);
+        }
+        await(id, "exit_code", "125");
+        assertTrue(job(id).path("started").isNull());
+        assertTrue(log(id).contains("Read-only file system"), log(id));
+        assertFalse(log(id).contains("it runs"), log(id));
     }
 
     @Test
