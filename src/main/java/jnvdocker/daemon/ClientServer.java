@@ -10,6 +10,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.Deadlines;
 import jnvdocker.protocol.FrameMemory;
+import jnvdocker.protocol.LateException;
 import jnvdocker.protocol.Opening;
 import jnvdocker.protocol.ProtocolVersionException;
 import jnvdocker.protocol.SocketServer;
@@ -132,9 +133,7 @@ final class ClientServer implements SocketServer.Clients, AutoCloseable {
                     case Opening.Http(ByteBuffer begun) ->
                             client.handOver((channel, memory) -> web.take(channel, begun, memory));
                 }
-            } catch (ProtocolVersionException
-                    | FrameMemory.FullException
-                    | ClientConnection.LateException e) {
+            } catch (ProtocolVersionException | FrameMemory.FullException | LateException e) {
                 client.refuse(e.getMessage());
             } catch (RuntimeException e) {
                 LOG.error("a client's request failed", e);

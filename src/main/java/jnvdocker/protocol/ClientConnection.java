@@ -3,7 +3,6 @@ package jnvdocker.protocol;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.words.Ascii;
-import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
 
 import java.io.EOFException;
@@ -54,7 +53,7 @@ public final class ClientConnection implements AutoCloseable {
     private boolean isHandedOver;
     private int piece;
     private boolean isAscii;
-    private Last beforeItBecomes = () -> {};
+    private BeforeProgram beforeItBecomes = () -> {};
 
     /**
      * @param memory the memory of this connection, which closes it
@@ -69,24 +68,6 @@ public final class ClientConnection implements AutoCloseable {
         this.memory = memory;
         this.deadlines = deadlines;
         this.process = process;
-    }
-
-    /** Work that comes before the client becomes a program. */
-    @FunctionalInterface
-    public interface Last {
-        /**
-         * @throws IOException when the client must not become the program
-         */
-        void run() throws IOException;
-    }
-
-    /** The client has not sent an expected message in time; the message is for its user. */
-    public static final class LateException extends FailedException {
-        private static final long serialVersionUID = 1L;
-
-        private LateException(Duration time) {
-            super("the client sent no request within " + time.toSeconds() + " s", "try again");
-        }
     }
 
     /**
@@ -246,7 +227,7 @@ public final class ClientConnection implements AutoCloseable {
     }
 
     /** Has some work done before the client becomes a program. */
-    public void beforeItBecomes(Last work) {
+    public void beforeItBecomes(BeforeProgram work) {
         beforeItBecomes = work;
     }
 

@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 
 @Command(
         name = "submit",
@@ -90,20 +91,9 @@ final class GpuSubmit implements Callable<Integer> {
         Owner owner = owner();
         checkCommand();
         Job.Request whole = new Job.Request(request.folder(), command, environment(owner));
-        long length =
-                whole.command().stream().mapToLong(String::length).sum()
-                        + whole.environment().stream().mapToLong(String::length).sum()
-                        + whole.folder().length();
-        if (length > LONGEST) {
-            throw new RefusedException(
-                    "the command and the environment have "
-                            + length
-                            + " characters, and a job "
-                            + LONGEST
-                            + " at most",
-                    "submit it with fewer variables: env -i PATH=\"$PATH\" HOME=\"$HOME\""
-                            + " jnvdocker gpu submit …");
-        }
+        checkLength(
+                "the command and the environment",
+                Stream.concat(whole.command().stream(), whole.environment().stream()));
         Job job = jobs.submit(request.peer().uid(), owner, JobCommands.title(command), whole);
         spec.commandLine().getOut().println(job.id());
         client.message(
@@ -113,6 +103,16 @@ final class GpuSubmit implements Callable<Integer> {
                         + JobUnits.name(job.id()).replace(".service", "")
                         + "' its output");
         return ExitCode.OK.code();
+    }
+
+    private static void checkLength(String what, Stream<String> texts) throws RefusedException {
+        long length = texts.mapToLong(String::length).sum();
+        if (length > LONGEST) {
+            throw new RefusedException(
+                    what + " have " + length + " characters, and a job " + LONGEST + " at most",
+                    "submit it with fewer variables: env -i PATH=\"$PATH\" HOME=\"$HOME\""
+                            + " jnvdocker gpu submit …");
+        }
     }
 
     /** A unit has no login: whoever typed the command could not be known there. */
@@ -171,6 +171,7 @@ final class GpuSubmit implements Callable<Integer> {
         }
         Map<String, String> variables = new TreeMap<>();
         String text = RawText.decode(Base64.getMimeDecoder().decode(read.output()));
+        checkLength("the variables", Stream.of(text));
         for (String variable : text.split("\0")) {
             int equals = variable.indexOf('=');
             if (equals > 0) {

@@ -440,6 +440,33 @@ class JobsTest {
             assertEquals("", result.out());
             assertNotEquals("", result.err());
         }
+        Command.Result large =
+                as(
+                                "carol",
+                                "env",
+                                "D=" + "d".repeat(99_999),
+                                "E=" + "e".repeat(99_999),
+                                "F=" + "f".repeat(99_999),
+                                JNVDOCKER,
+                                "gpu",
+                                "submit",
+                                "gpu",
+                                "run",
+                                "true")
+                        .run();
+        assertTrue(large.err().startsWith("jnvdocker: the variables have "), large::toString);
+        shell("mv /run/systemd/system /run/systemd/away");
+        try {
+            Command.Result result =
+                    as("carol", JNVDOCKER, "gpu", "submit", "gpu", "run", "true").run();
+            assertEquals(125, result.exitCode(), result::toString);
+            assertEquals(
+                    "jnvdocker: jobs are run by systemd, which does not run here; wait without it:"
+                            + " nohup jnvdocker run --gpu-wait … &\n",
+                    result.err().replace("...", "…"));
+        } finally {
+            shell("mv /run/systemd/away /run/systemd/system");
+        }
         Command.Result launch = as("carol", JNVDOCKER, "gpu", "__job", "1").run();
         assertTrue(
                 launch.err().startsWith("jnvdocker: this process is not to run job 1"),
