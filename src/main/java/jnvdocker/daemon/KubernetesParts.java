@@ -2,7 +2,6 @@ package jnvdocker.daemon;
 
 import jnvdocker.core.LeaseParts;
 import jnvdocker.dra.DraDriver;
-import jnvdocker.core.LeaseParts;
 import jnvdocker.host.Host;
 import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;

@@ -5,8 +5,10 @@ import org.commonmark.ext.gfm.tables.TableCell;
 import org.commonmark.ext.gfm.tables.TableHead;
 import org.commonmark.ext.gfm.tables.TableRow;
 import org.commonmark.ext.gfm.tables.TablesExtension;
+import org.commonmark.node.Block;
 import org.commonmark.node.BulletList;
 import org.commonmark.node.Code;
+import org.commonmark.node.CustomNode;
 import org.commonmark.node.Emphasis;
 import org.commonmark.node.FencedCodeBlock;
 import org.commonmark.node.Heading;
@@ -126,7 +128,7 @@ record ManualSection(List<Node> blocks) {
                 .collect(Collectors.joining());
     }
 
-    private static String text(Node parent) {
+    static String text(Node parent) {
         return descendants(parent).stream()
                 .map(node ->
                         switch (node) {
@@ -137,7 +139,24 @@ record ManualSection(List<Node> blocks) {
                 .collect(Collectors.joining());
     }
 
-    private static List<Node> children(Node parent) {
+    /** All of its text and code, with blanks between blocks and between the cells of a table. */
+    static String words(Node node) {
+        String text =
+                switch (node) {
+                    case Text it -> it.getLiteral();
+                    case Code it -> it.getLiteral();
+                    case FencedCodeBlock it -> it.getLiteral();
+                    case IndentedCodeBlock it -> it.getLiteral();
+                    case SoftLineBreak _ -> " ";
+                    default ->
+                            children(node).stream()
+                                    .map(ManualSection::words)
+                                    .collect(Collectors.joining());
+                };
+        return node instanceof Block || node instanceof CustomNode ? text + " " : text;
+    }
+
+    static List<Node> children(Node parent) {
         List<Node> children = new ArrayList<>();
         for (Node each = parent.getFirstChild(); each != null; each = each.getNext()) {
             children.add(each);
@@ -145,7 +164,7 @@ record ManualSection(List<Node> blocks) {
         return children;
     }
 
-    private static List<Node> descendants(Node parent) {
+    static List<Node> descendants(Node parent) {
         List<Node> all = new ArrayList<>();
         for (Node each : children(parent)) {
             all.add(each);

@@ -1,4 +1,5 @@
 /**
- * The man pages, made of the commands' own specifications and the manual when jnvdocker is built.
+ * The man pages and the site, made of the commands' own specifications and the manual when
+ * jnvdocker is built.
  */
 package jnvdocker.manual;

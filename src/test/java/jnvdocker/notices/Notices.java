@@ -165,6 +165,10 @@ public final class Notices {
         for (Path library : files(tree.resolve("lib/native"), ".so")) {
             libraries.add(library.getFileName().toString());
         }
+        // Our own scripts are shipped as they are written.
+        for (Path script : files(tree, ".min.js")) {
+            libraries.add(script.getFileName().toString());
+        }
         List<Part> parts = new ArrayList<>();
         for (TomlTable entry : tables("parts")) {
             String in = entry.getString("in");

@@ -92,6 +92,14 @@ class NoticesTest {
     }
 
     @Test
+    void unknownScriptFailsTheBuild() throws IOException {
+        Files.writeString(tree.resolve("search.min.js"), "");
+        assertRefused(
+                "third-party.toml does not name what these libraries are made of: [search.min.js]",
+                KNOWN);
+    }
+
+    @Test
     void jarThatIsNoLongerShippedFailsTheBuild() throws IOException {
         Files.delete(tree.resolve("lib/one-1.2.jar"));
         assertRefused("third-party.toml names what is not shipped: [one]", KNOWN);

@@ -1,6 +1,7 @@
 package jnvdocker.command.job;
 
 import jnvdocker.command.job.Job.State;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
@@ -20,11 +21,9 @@ import java.util.concurrent.Callable;
                     + " stopped with its container.",
             "A container that it started with -d runs on."
         })
-final class GpuCancel implements Callable<Integer> {
+final class GpuCancel extends OwnCommand {
     private final Jobs jobs;
     private final ClientRequest request;
-
-    @Spec private CommandSpec spec;
 
     @Parameters(index = "0", paramLabel = "NUMBER", description = "The job, as 'gpu jobs' has it.")
     private long number;
@@ -43,9 +42,7 @@ final class GpuCancel implements Callable<Integer> {
                     "'jnvdocker gpu jobs' shows those that have not");
         }
         boolean isGone = jobs.cancel(job);
-        spec.commandLine()
-                .getOut()
-                .println(
+        print(
                         isGone ? "cancelled job " + number : "job " + number + " is being stopped");
         return ExitCode.OK.code();
     }

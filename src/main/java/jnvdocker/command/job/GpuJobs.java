@@ -1,27 +1,28 @@
 package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.ShowCommand;
+import jnvdocker.screen.Listing;
+import jnvdocker.screen.Shown;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import jnvdocker.command.job.Job.State;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
-import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
-import jnvdocker.screen.TextTable;
 import jnvdocker.words.Quote;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "jobs",
@@ -29,66 +30,72 @@ import java.util.concurrent.Callable;
             "List your submitted commands that wait or run; root lists those of all users.",
             "'journalctl -u jnvdocker-job-NUMBER' shows the output of a job."
         })
-final class GpuJobs implements Callable<Integer> {
+final class GpuJobs extends ShowCommand {
     private final Jobs jobs;
     private final ClientRequest request;
-    private final Screen screen;
-
-    @Spec private CommandSpec spec;
 
     @Option(names = "--all", description = "List those that have ended, too.")
     private boolean all;
 
-    @Option(names = "--json", description = "Print JSON.")
-    private boolean json;
-
     GpuJobs(Jobs jobs, ClientRequest request, Screen screen) {
+        super(screen);
         this.jobs = jobs;
         this.request = request;
-        this.screen = screen;
     }
 
     @Override
-    public Integer call() {
-        List<Job> shown =
+    protected Shown show() {
+        List<Entry> shown =
                 JobCommands.visible(jobs, request).stream()
                         .filter(job -> all || job.state() != State.ENDED)
+                        .map(this::entry)
                         .toList();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            out.println(Json.text(shown.stream().map(this::entry).toList()));
-        } else if (shown.isEmpty()) {
-            out.println(all ? "there are no jobs" : "no job waits or runs");
-        } else {
-            lines(shown).forEach(out::println);
-        }
-        Map<Long, String> unreadable = Caller.isRoot(request) ? jobs.unreadable() : Map.of();
-        PrintWriter err = spec.commandLine().getErr();
-        unreadable.forEach((id, why) -> err.println("jnvdocker: job " + id + ": " + why));
-        return unreadable.isEmpty() ? ExitCode.OK.code() : ExitCode.WRONG.code();
+        return new Report(
+                new Listing<>(
+                        shown,
+                        List.of(
+                                Column.of("JOB", Entry::job),
+                                Column.of("USER", entry -> Quote.shown(entry.user())),
+                                Column.of("STATE", entry -> entry.state().toUpperCase(Locale.ROOT)),
+                                Column.of("SINCE", entry -> LeaseText.time(entry.since())),
+                                new Column<>("COMMAND", Column.Cut.NEXT, Entry::command),
+                                Column.note(
+                                        "NOTE", entry -> Objects.toString(entry.note(), ""))),
+                        () -> shown,
+                        all ? "there are no jobs" : "no job waits or runs"),
+                Caller.isRoot(request) ? jobs.unreadable() : Map.of());
     }
 
-    private List<String> lines(List<Job> shown) {
-        TextTable table =
-                new TextTable(
-                        Column.of("JOB"),
-                        Column.of("USER"),
-                        Column.of("STATE"),
-                        Column.of("SINCE"),
-                        new Column("COMMAND", Column.Cut.NEXT),
-                        Column.note("NOTE"));
-        for (Job job : shown) {
-            Entry entry = entry(job);
-            String since = entry.ended != null ? entry.ended : entry.started;
-            table.row(
-                    job.id(),
-                    Quote.shown(job.user()),
-                    job.state(),
-                    LeaseText.time(Instant.parse(since != null ? since : entry.submitted)),
-                    job.title(),
-                    entry.note == null ? "" : entry.note);
+    /**
+     * The jobs, and those of which the record cannot be read.
+     *
+     * @param unreadable the reasons, by the numbers of the jobs
+     */
+    private record Report(Listing<Entry> readable, Map<Long, String> unreadable) implements Shown {
+        @Override
+        public Object document() {
+            return readable.document();
         }
-        return table.lines(screen);
+
+        @Override
+        public List<String> lines(Screen screen) {
+            return readable.lines(screen);
+        }
+
+        @Override
+        public Optional<String> remark() {
+            return unreadable.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of(
+                            unreadable.entrySet().stream()
+                                    .map(job -> "job " + job.getKey() + ": " + job.getValue())
+                                    .collect(Collectors.joining("\n")));
+        }
+
+        @Override
+        public ExitCode exitCode() {
+            return unreadable.isEmpty() ? ExitCode.OK : ExitCode.WRONG;
+        }
     }
 
     private Entry entry(Job job) {
@@ -120,5 +127,14 @@ final class GpuJobs implements Callable<Integer> {
             String ended,
             String outcome,
             Integer exitCode,
-            String note) {}
+            String note) {
+        /** When the state began. */
+        private Instant since() {
+            return Instant.parse(
+                    Stream.of(ended, started, submitted)
+                            .filter(Objects::nonNull)
+                            .findFirst()
+                            .orElseThrow());
+        }
+    }
 }

@@ -8,6 +8,7 @@ import jnvdocker.docker.cli.Verb;
 import jnvdocker.lease.Owner;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.RawText;
@@ -44,7 +45,7 @@ import java.util.stream.Stream;
             "It waits in the queue without a terminal, also while the host reboots, and runs as"
                     + " you, by systemd. Its output is in the journal."
         })
-final class GpuSubmit implements Callable<Integer> {
+final class GpuSubmit extends OwnCommand {
     /** The variable with the number of the job; the C client has it too. */
     static final String JOB = "JNVDOCKER_JOB";
 
@@ -54,8 +55,6 @@ final class GpuSubmit implements Callable<Integer> {
     private final Jobs jobs;
     private final ClientRequest request;
     private final ClientConnection client;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--gpu-wait",
@@ -95,7 +94,7 @@ final class GpuSubmit implements Callable<Integer> {
                 "the command and the environment",
                 Stream.concat(whole.command().stream(), whole.environment().stream()));
         Job job = jobs.submit(request.peer().uid(), owner, JobCommands.title(command), whole);
-        spec.commandLine().getOut().println(job.id());
+        print(Long.toString(job.id()));
         client.message(
                 "job "
                         + job.id()

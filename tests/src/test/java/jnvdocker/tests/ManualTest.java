@@ -14,7 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -36,14 +35,6 @@ class ManualTest {
 
     private static final Pattern LINK = Pattern.compile("\\[[^\\]]+\\]\\(([^)\\s]+)\\)");
 
-    private static final Pattern FENCED = Pattern.compile("(?ms:^```.*?^```$)");
-
-    /** A code block, fenced or indented, or a code span. */
-    private static final Pattern CODE =
-            Pattern.compile(FENCED.pattern() + "|(?m:^ {4}.*$)|`[^`\\n]*`");
-
-    private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} (.+)$");
-
     /** Placeholders for files, and files that only a build makes, are excluded. */
     private static final Pattern FILE =
             Pattern.compile(
@@ -64,57 +55,6 @@ class ManualTest {
         return pattern.matcher(text).results().toList();
     }
 
-    /** The link targets of a page, as written. */
-    private static List<String> links(Path page) throws IOException {
-        String prose = CODE.matcher(Files.readString(page)).replaceAll("code");
-        return all(LINK, prose).stream()
-                .map(it -> it.group(1))
-                .filter(target -> !target.contains("://"))
-                .toList();
-    }
-
-    /** The file that a link leads to. */
-    private static Path file(Path page, String target) {
-        String file = target.replaceFirst("#.*", "");
-        return file.isEmpty() ? page : page.resolveSibling(file).normalize();
-    }
-
-    @ParameterizedTest
-    @MethodSource("pages")
-    void eachLinkLeadsSomewhere(Path page) throws IOException {
-        Set<String> broken = new TreeSet<>();
-        for (String target : links(page)) {
-            Path file = file(page, target);
-            int anchor = target.indexOf('#');
-            if (!Files.exists(file)
-                    || (anchor >= 0 && !anchors(file).contains(target.substring(anchor + 1)))) {
-                broken.add(target);
-            }
-        }
-        assertEquals(Set.of(), broken);
-    }
-
-    /** The anchors that GitHub derives from headings. */
-    private static Set<String> anchors(Path page) throws IOException {
-        Set<String> anchors = new TreeSet<>();
-        String text = Files.readString(page);
-        // A line in a code block that resembles a heading is a comment.
-        String prose = FENCED.matcher(text).replaceAll("");
-        for (MatchResult heading : all(HEADING, prose)) {
-            String anchor =
-                    heading.group(1)
-                            .toLowerCase(Locale.ROOT)
-                            .replaceAll("\\[([^\\]]*)\\]\\([^)]*\\)", "$1")
-                            .replaceAll("[^\\p{L}\\p{N} _-]", "")
-                            .replace(' ', '-');
-            String unique = anchor;
-            for (int again = 1; !anchors.add(unique); again++) {
-                unique = anchor + "-" + again;
-            }
-        }
-        return anchors;
-    }
-
     @Test
     void readmeIsShort() throws IOException {
         try (Stream<String> lines = Files.lines(README)) {
@@ -123,15 +63,14 @@ class ManualTest {
         }
     }
 
+    /** That each link leads somewhere is tested on the site, by {@code SiteTest}. */
     @Test
     void eachPageIsInTheContents() throws IOException {
-        Set<Path> linked = new TreeSet<>();
-        for (Path contents : List.of(README, INDEX)) {
-            links(contents).forEach(target -> linked.add(file(contents, target)));
-        }
         Set<Path> missing = pages().collect(Collectors.toCollection(TreeSet::new));
-        missing.removeAll(linked);
-        missing.remove(README);
+        for (MatchResult link : all(LINK, Files.readString(INDEX))) {
+            missing.remove(INDEX.resolveSibling(link.group(1)).normalize());
+        }
+        missing.remove(INDEX);
         assertEquals(Set.of(), missing);
     }
 
