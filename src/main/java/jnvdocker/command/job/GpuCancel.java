@@ -1,18 +1,15 @@
 package jnvdocker.command.job;
 
-import jnvdocker.command.job.Job.State;
 import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.command.job.Job.State;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.util.concurrent.Callable;
 
 @Command(
         name = "cancel",
@@ -42,8 +39,7 @@ final class GpuCancel extends OwnCommand {
                     "'jnvdocker gpu jobs' shows those that have not");
         }
         boolean isGone = jobs.cancel(job);
-        print(
-                        isGone ? "cancelled job " + number : "job " + number + " is being stopped");
+        print(isGone ? "cancelled job " + number : "job " + number + " is being stopped");
         return ExitCode.OK.code();
     }
 }

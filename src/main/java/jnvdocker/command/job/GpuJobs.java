@@ -2,18 +2,14 @@ package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.ShowCommand;
-import jnvdocker.screen.Listing;
-import jnvdocker.screen.Shown;
-import java.util.Objects;
-import java.util.Optional;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import jnvdocker.command.job.Job.State;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
+import jnvdocker.screen.Listing;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
 import jnvdocker.words.Quote;
 
 import picocli.CommandLine.Command;
@@ -23,6 +19,10 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 @Command(
         name = "jobs",
@@ -59,8 +59,7 @@ final class GpuJobs extends ShowCommand {
                                 Column.of("STATE", entry -> entry.state().toUpperCase(Locale.ROOT)),
                                 Column.of("SINCE", entry -> LeaseText.time(entry.since())),
                                 new Column<>("COMMAND", Column.Cut.NEXT, Entry::command),
-                                Column.note(
-                                        "NOTE", entry -> Objects.toString(entry.note(), ""))),
+                                Column.note("NOTE", entry -> Objects.toString(entry.note(), ""))),
                         () -> shown,
                         all ? "there are no jobs" : "no job waits or runs"),
                 Caller.isRoot(request) ? jobs.unreadable() : Map.of());

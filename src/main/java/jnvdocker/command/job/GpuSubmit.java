@@ -2,13 +2,13 @@ package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
+import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.docker.cli.Verb;
 import jnvdocker.lease.Owner;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.RawText;
@@ -18,10 +18,8 @@ import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -30,7 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 
 @Command(
