@@ -44,8 +44,8 @@ function load() {
       this.field("heading", { boost: 4 });
       this.field("text");
       SECTIONS.forEach((section, id) => {
-        // The parts are in the order in which people need them: developers know where to look.
-        this.add({ id, ...section }, { boost: section.part === "How it works" || !section.part ? 0.5 : 1 });
+        // Most people search the first parts of the manual; a file that a page links is in none.
+        this.add({ id, ...section }, { boost: [1, 1, 0.8, 0.5][section.part] ?? 0.5 });
       });
     });
   });
@@ -92,14 +92,15 @@ function excerpt(text, words) {
   const pattern = new RegExp(`\\b(?:${stems.map((it) => it.replace(/\W/g, "\\$&")).join("|")})\\w*`, "gi");
   const at = Math.max(0, text.search(pattern));
   const start = at < 60 ? 0 : text.indexOf(" ", at - 60) + 1;
-  const part = text.slice(start, start + 180);
+  const rest = start + 180 < text.length;
+  const part = rest ? text.slice(start, start + 180).replace(/\s\S*$/, "") : text.slice(start);
   const nodes = [start > 0 ? "… " : ""];
   let end = 0;
   for (const match of part.matchAll(pattern)) {
     nodes.push(part.slice(end, match.index), element("mark", match[0]));
     end = match.index + match[0].length;
   }
-  return [...nodes, part.slice(end), start + 180 < text.length ? " …" : ""];
+  return [...nodes, part.slice(end), rest ? " …" : ""];
 }
 
 function result(section, words) {
@@ -116,6 +117,7 @@ document.addEventListener("DOMContentLoaded", () => {
   async function search() {
     const built = await load();
     const words = field.value;
+    results.dataset.words = words;
     results.hidden = terms(words).length === 0;
     if (!results.hidden) {
       const links = find(built, words).map((section) => result(section, words));

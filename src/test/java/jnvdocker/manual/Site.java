@@ -60,8 +60,12 @@ public final class Site {
      */
     private record Page(String file, String part, String title, Node text) {}
 
-    /** What the search finds. Its components are the keys in the index. */
-    private record Section(String url, String part, String page, String heading, String text) {}
+    /**
+     * What the search finds. Its components are the keys in the index.
+     *
+     * @param part the number of the page's part, from 0; -1 if it is in none
+     */
+    private record Section(String url, int part, String page, String heading, String text) {}
 
     /**
      * @param root the directory of the project
@@ -192,10 +196,14 @@ public final class Site {
     private void attributes(Node node, String tag, Map<String, String> attributes) {
         if (node instanceof Heading heading && anchors.containsKey(heading)) {
             attributes.put("id", anchors.get(heading));
-        } else if (tag.equals("pre")) {
+        } else if (tag.equals("pre") || (tag.equals("p") && drawing(node.getFirstChild()))) {
             // The keyboard scrolls only what it can reach.
             attributes.put("tabindex", "0");
         }
+    }
+
+    private static boolean drawing(Node node) {
+        return node instanceof Image image && image.getDestination().endsWith(".svg");
     }
 
     void write(Path target) throws IOException {
@@ -273,14 +281,16 @@ public final class Site {
     }
 
     private String index() throws JsonProcessingException {
+        List<String> parts = pages.values().stream().map(Page::part).distinct().toList();
         List<Section> sections = new ArrayList<>();
         for (Page page : pages.values()) {
             String heading = "";
             String url = page.file();
+            int part = page.part().isEmpty() ? -1 : parts.indexOf(page.part());
             StringBuilder text = new StringBuilder();
             for (Node block : ManualSection.children(page.text())) {
                 if (block instanceof Heading next && next.getLevel() > 1) {
-                    sections.add(new Section(url, page.part(), page.title(), heading, words(text)));
+                    sections.add(new Section(url, part, page.title(), heading, words(text)));
                     text.setLength(0);
                     heading = ManualSection.text(next);
                     url = page.file() + "#" + anchors.get(next);
@@ -288,7 +298,7 @@ public final class Site {
                     text.append(ManualSection.words(block)).append(' ');
                 }
             }
-            sections.add(new Section(url, page.part(), page.title(), heading, words(text)));
+            sections.add(new Section(url, part, page.title(), heading, words(text)));
         }
         return "globalThis.SECTIONS = " + new ObjectMapper().writeValueAsString(sections) + ";\n";
     }

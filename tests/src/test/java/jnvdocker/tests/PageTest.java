@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.tests.world.Browser;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
@@ -33,7 +34,6 @@ import java.util.zip.GZIPOutputStream;
 @Tag("root")
 @Tag("tree")
 class PageTest {
-    private static final Path SOURCES = Project.root().resolve("tests/page");
     private static final Path PAGE = Project.root().resolve("src/main/page");
     private static final int MOST_BYTES = 150 << 10;
 
@@ -75,7 +75,8 @@ class PageTest {
             statement.executeUpdate(
                     "CREATE TEMP TABLE setting AS SELECT %d AS gpus, %d AS days, %d AS minutes, %d AS now"
                             .formatted(gpus, days, minutes, System.currentTimeMillis()));
-            for (String sql : Files.readString(SOURCES.resolve("past.sql")).split("(?m);$")) {
+            for (String sql :
+                    Files.readString(Browser.SOURCES.resolve("past.sql")).split("(?m);$")) {
                 if (!sql.isBlank()) {
                     statement.executeUpdate(sql);
                 }
@@ -86,33 +87,10 @@ class PageTest {
         Command.of("chmod", "755", daemon.socket().getParent().getParent()).run().ok();
     }
 
-    /** Installs what the lock file names, if that is not there, and returns the directory. */
-    private static Path tools() throws IOException {
-        Path folder = Project.build("page");
-        Files.createDirectories(folder);
-        Path done = folder.resolve("node_modules/.package-lock.json");
-        boolean old = !Files.exists(done);
-        for (String name :
-                List.of("package.json", "package-lock.json", "browser.mjs", "check.mjs")) {
-            String text = Files.readString(SOURCES.resolve(name));
-            Path copy = folder.resolve(name);
-            boolean same = Files.exists(copy) && Files.readString(copy).equals(text);
-            old |= !same && name.endsWith(".json");
-            Files.writeString(copy, text);
-        }
-        if (old) {
-            Command.of("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-                    .in(folder)
-                    .run()
-                    .ok();
-        }
-        return folder;
-    }
-
     @Test
     void typesAreRight() throws IOException {
         Command.of("node_modules/.bin/tsc", "--project", PAGE.resolve("jsconfig.json"))
-                .in(tools())
+                .in(Browser.tools())
                 .run()
                 .ok();
     }
@@ -141,7 +119,7 @@ class PageTest {
      */
     @Test
     void browserShowsWhatIsAndWhatHappens() throws Exception {
-        Path tools = tools();
+        Path tools = Browser.tools();
         Path pictures = Folders.make("pictures");
         try (SshServer ssh = new SshServer();
                 DriverRoot largeHost = DriverRoot.make(DriverRoot.Release.DRIVER_535, 16);
