@@ -3,6 +3,7 @@ package jnvdocker.manual;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import org.apache.commons.io.FileUtils;
 import org.commonmark.ext.gfm.tables.TableBlock;
 import org.commonmark.ext.gfm.tables.TablesExtension;
 import org.commonmark.ext.heading.anchor.IdGenerator;
@@ -16,6 +17,7 @@ import org.commonmark.node.Text;
 import org.commonmark.parser.Parser;
 import org.commonmark.renderer.html.HtmlRenderer;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -28,7 +30,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Writes the manual as a static site: a flat directory that works from any web server and from the
@@ -120,8 +121,8 @@ public final class Site {
         if (name.equals("index.md")) {
             return "contents.html";
         } else if (name.equals("README.md")) {
-            Path folder = source.getParent();
-            return (folder.equals(root) ? "index" : folder.getFileName()) + ".html";
+            Path directory = source.getParent();
+            return (directory.equals(root) ? "index" : directory.getFileName()) + ".html";
         } else if (name.endsWith(".md")) {
             return name.replace(".md", ".html");
         }
@@ -146,8 +147,12 @@ public final class Site {
         @Override
         public void visit(Link link) {
             String target = target(link.getDestination());
-            if (link.getFirstChild() instanceof Text name && name.getLiteral().endsWith(".md")) {
-                name.setLiteral(pages.get(file(link.getDestination())).title());
+            Page page = pages.get(file(link.getDestination()));
+            // A reader of the sources finds a page by the name of its file.
+            if (page != null
+                    && link.getFirstChild() instanceof Text name
+                    && name.getLiteral().endsWith(".md")) {
+                name.setLiteral(page.title());
             }
             link.setDestination(target);
             visitChildren(link);
@@ -219,53 +224,43 @@ public final class Site {
             String html =
                     template.replace("{{title}}", escape(page.title()))
                             .replace("{{version}}", escape(version))
-                            .replace("{{navigation}}", navigation(page))
+                            .replace("{{navigation}}", navigation(order, page))
                             .replace("{{headings}}", headings(page))
-                            .replace("{{previous}}", at > 0 ? link(order.get(at - 1), "prev") : "")
-                            .replace("{{next}}", at >= 0 ? next(order, at) : "")
+                            .replace("{{previous}}", link(order, at - 1, "prev"))
+                            .replace("{{next}}", link(order, at + 1, "next"))
                             .replace("{{text}}", text);
             Files.writeString(target.resolve(page.file()), html);
         }
         Files.writeString(target.resolve("search-index.js"), index());
-        for (String name :
-                List.of("site/theme/site.css", "site/theme/site.js", "main/page/icon.svg")) {
-            Path file = root.resolve("src").resolve(name);
-            Files.write(target.resolve(file.getFileName()), Files.readAllBytes(file));
+        for (String name : List.of("theme/site.css", "theme/site.js", "../main/page/icon.svg")) {
+            File file = resources.resolveSibling(name).toFile();
+            FileUtils.copyFileToDirectory(file, target.toFile());
         }
-        copyResources(target);
+        FileUtils.copyDirectory(resources.toFile(), target.toFile());
         copyLunr(target.resolve("lunr.min.js"));
     }
 
-    private static String next(List<Page> order, int at) {
-        return at + 1 < order.size() ? link(order.get(at + 1), "next") : "";
-    }
-
-    private static String link(Page page, String relation) {
+    private static String link(List<Page> order, int at, String relation) {
+        if (at < 0 || at >= order.size()) {
+            return "";
+        }
         return "<a rel=\"%s\" href=\"%s\">%s</a>"
-                .formatted(relation, page.file(), escape(page.title()));
+                .formatted(relation, order.get(at).file(), escape(order.get(at).title()));
     }
 
-    private String navigation(Page current) {
-        Map<String, List<Page>> parts =
-                pages.values().stream()
-                        .filter(page -> !page.part().isEmpty())
-                        .collect(
-                                Collectors.groupingBy(
-                                        Page::part, LinkedHashMap::new, Collectors.toList()));
+    private static String navigation(List<Page> order, Page current) {
         StringBuilder html = new StringBuilder();
-        parts.forEach((part, its) -> {
-            html.append("<h2>").append(escape(part)).append("</h2>\n<ul>\n");
-            for (Page page : its) {
-                html.append(
-                        "<li><a href=\"%s\"%s>%s</a></li>\n"
-                                .formatted(
-                                        page.file(),
-                                        page == current ? " aria-current=\"page\"" : "",
-                                        escape(page.title())));
+        String part = "";
+        for (Page page : order) {
+            if (!page.part().equals(part)) {
+                part = page.part();
+                html.append("</ul>\n<h2>").append(escape(part)).append("</h2>\n<ul>\n");
             }
-            html.append("</ul>\n");
-        });
-        return html.toString();
+            html.append("<li><a href=\"").append(page.file());
+            html.append(page == current ? "\" aria-current=\"page\">" : "\">");
+            html.append(escape(page.title())).append("</a></li>\n");
+        }
+        return html.append("</ul>\n").substring("</ul>\n".length());
     }
 
     private String headings(Page page) {
@@ -307,24 +302,12 @@ public final class Site {
         return text.toString().strip().replaceAll("\\s+", " ");
     }
 
-    private void copyResources(Path target) throws IOException {
-        try (Stream<Path> files = Files.walk(resources)) {
-            for (Path file : files.filter(Files::isRegularFile).toList()) {
-                Path copy = target.resolve(resources.relativize(file).toString());
-                Files.createDirectories(copy.getParent());
-                Files.write(copy, Files.readAllBytes(file));
-            }
-        }
-    }
-
     private static void copyLunr(Path target) throws IOException {
         try (InputStream pom = resource("META-INF/maven/org.webjars.npm/lunr/pom.properties")) {
             Properties properties = new Properties();
             properties.load(pom);
             String jar = "META-INF/resources/webjars/lunr/" + properties.getProperty("version");
-            try (InputStream script = resource(jar + "/lunr.min.js")) {
-                Files.write(target, script.readAllBytes());
-            }
+            FileUtils.copyInputStreamToFile(resource(jar + "/lunr.min.js"), target.toFile());
         }
     }
 

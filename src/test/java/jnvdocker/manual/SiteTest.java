@@ -75,7 +75,7 @@ class SiteTest {
         List<String> order = new ArrayList<>(List.of("index.html"));
         Pattern next = Pattern.compile("<a rel=\"next\" href=\"([^\"]*)\"");
         Matcher link = next.matcher(Files.readString(site.resolve("index.html")));
-        while (link.find()) {
+        while (link.find() && order.size() < 100) {
             order.add(link.group(1));
             link = next.matcher(Files.readString(site.resolve(link.group(1))));
         }
