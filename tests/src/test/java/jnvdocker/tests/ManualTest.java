@@ -151,18 +151,16 @@ class ManualTest {
         String page = Files.readString(MANUAL.resolve("doctor.md"));
         Set<String> missing = new TreeSet<>();
         int found = 0;
-        try (Stream<Path> sources = Files.list(Project.source("src/main/java/jnvdocker/doctor"))) {
-            for (Path source :
-                    sources.filter(it -> it.toString().endsWith("Check.java")).toList()) {
-                Matcher name =
-                        Pattern.compile("String name\\(\\) \\{\\s+return \"(\\w+)\"")
-                                .matcher(Files.readString(source));
-                if (name.find()) {
-                    found++;
-                    if (!page.contains("\n| `" + name.group(1) + "` |")) {
-                        missing.add(name.group(1));
-                    }
-                }
+        Matcher name =
+                Pattern.compile("new Check\\(\"(\\w+)\"")
+                        .matcher(
+                                Files.readString(
+                                        Project.source(
+                                                "src/main/java/jnvdocker/doctor/Doctor.java")));
+        while (name.find()) {
+            found++;
+            if (!page.contains("\n| `" + name.group(1) + "` |")) {
+                missing.add(name.group(1));
             }
         }
         assertTrue(found > 15, "no checks in the sources");
