@@ -6,6 +6,8 @@ import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuReload;
 import jnvdocker.command.gpu.GpuView;
 import jnvdocker.command.job.JobCommands;
+import jnvdocker.command.gpu.change.GpuReload;
+import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.k8s.NodeFacts;
 import jnvdocker.command.mesos.AgentHost;

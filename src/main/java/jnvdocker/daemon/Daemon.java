@@ -6,6 +6,8 @@ import jnvdocker.command.gpu.GpuReload;
 import jnvdocker.command.gpu.GpuView;
 import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.job.Jobs;
+import jnvdocker.command.gpu.change.GpuReload;
+import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeHost;

@@ -1,6 +1,6 @@
 package jnvdocker.daemon;
 
-import jnvdocker.command.gpu.GpuSettings;
+import jnvdocker.command.gpu.view.GpuSettings;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.kubernetes.KubernetesPolicy;

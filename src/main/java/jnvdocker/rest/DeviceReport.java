@@ -1,6 +1,6 @@
 package jnvdocker.rest;
 
-import jnvdocker.command.gpu.GpuView;
+import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;

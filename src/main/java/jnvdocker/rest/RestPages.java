@@ -1,8 +1,8 @@
 package jnvdocker.rest;
 
-import jnvdocker.command.gpu.GpuDocuments;
-import jnvdocker.command.gpu.GpuSettings;
-import jnvdocker.command.gpu.GpuView;
+import jnvdocker.command.gpu.show.GpuDocuments;
+import jnvdocker.command.gpu.view.GpuSettings;
+import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.page.GpuRecorder;

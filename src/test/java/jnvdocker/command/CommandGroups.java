@@ -6,6 +6,8 @@ import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuSettings;
 import jnvdocker.command.gpu.GpuView;
 import jnvdocker.command.job.JobCommands;
+import jnvdocker.command.gpu.view.GpuSettings;
+import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;

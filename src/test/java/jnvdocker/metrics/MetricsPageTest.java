@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.command.gpu.GpuView;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.decision.DecisionLog;
+import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Pace;
@@ -56,6 +57,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.TreeSet;
+import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 

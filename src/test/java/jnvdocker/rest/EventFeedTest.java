@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.command.gpu.GpuDocuments.GpuLine;
 import jnvdocker.command.gpu.GpuDocuments.Snapshot;
 import jnvdocker.decision.RefusalReason;
+import jnvdocker.command.gpu.show.GpuDocuments.GpuLine;
+import jnvdocker.command.gpu.show.GpuDocuments.Snapshot;
+import jnvdocker.decision.RefusalReason;
 import jnvdocker.lease.Owner;
 import jnvdocker.words.Refusal;
 

@@ -2,6 +2,8 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.command.gpu.change.Successor;
+import jnvdocker.command.gpu.view.GpuSettings;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;

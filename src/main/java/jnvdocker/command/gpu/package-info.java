@@ -1,2 +1,2 @@
-/** {@code jnvdocker gpu}: shows and manages the leases of GPUs. Start at {@link GpuCommand}. */
+/** {@code jnvdocker gpu}: one call, and the command that it names. Start at {@link GpuCommand}. */
 package jnvdocker.command.gpu;

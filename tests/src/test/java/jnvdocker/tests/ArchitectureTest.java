@@ -52,7 +52,9 @@ class ArchitectureTest {
             holder decision keeper recovery supply grant claim oci.lease core idle kubernetes
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen web page upkeep doctor
-            command.caller command.start command.complete command.hosts command.job command.gpu command.mesos command.runtime command.k8s command
+            command.caller command.start command.complete command.hosts command.job
+            command.gpu.view command.gpu.history command.gpu.show command.gpu.change command.gpu
+            command.mesos command.runtime command.k8s command
             metrics rest kubelet dra notify proxy daemon
             """
                     .lines()

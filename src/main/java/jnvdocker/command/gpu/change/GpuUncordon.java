@@ -1,0 +1,27 @@
+package jnvdocker.command.gpu.change;
+
+import jnvdocker.command.gpu.view.GpuView;
+import jnvdocker.host.Gpu;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+
+import java.io.IOException;
+import java.util.List;
+
+@Command(name = "uncordon", description = "Return cordoned GPUs to service (root only).")
+public final class GpuUncordon extends NamedGpus {
+    public GpuUncordon(GpuView view, ClientRequest request) {
+        super(view, request);
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        List<Gpu> gpus = find("uncordon");
+        leases().uncordon(gpus);
+        print("uncordoned " + names(gpus));
+        return ExitCode.OK.code();
+    }
+}

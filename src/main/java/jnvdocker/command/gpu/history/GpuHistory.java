@@ -1,0 +1,359 @@
+package jnvdocker.command.gpu.history;
+
+import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.command.gpu.view.GpuView;
+import jnvdocker.command.gpu.view.LeaseJson;
+import jnvdocker.command.gpu.view.LeaseRow;
+import jnvdocker.command.gpu.view.LeaseRows;
+import jnvdocker.command.gpu.view.Moment;
+import jnvdocker.command.hosts.HostQuery;
+import jnvdocker.core.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.page.Chart;
+import jnvdocker.page.ChartText;
+import jnvdocker.posix.HostNames;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.registry.PastLeases;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.screen.Json;
+import jnvdocker.screen.Printout;
+import jnvdocker.screen.Screen;
+import jnvdocker.words.InvalidValueException;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+@Command(
+        name = "history",
+        description = {
+            "Show how long users have had GPUs: an hour of two GPUs is two GPU-hours.",
+            "With --gpu, show one GPU alone, and list its leases."
+        })
+public final class GpuHistory extends OwnCommand {
+    private static final String GPU = "--gpu";
+    private static final String LIMIT = "--limit";
+    private static final int MAX = 100_000;
+
+    private final GpuView view;
+    private final Leases leases;
+    private final Optional<Duration> kept;
+    private final String timeZone;
+    private final Screen screen;
+    private final Printout out;
+
+    @Option(
+            names = "--since",
+            paramLabel = "WHEN",
+            defaultValue = "30d",
+            description =
+                    "How long ago (30m, 1d12h, 2w), or a date (2026-11-01, 2026-11-01T09:00);"
+                            + " ${DEFAULT-VALUE}.")
+    private String since;
+
+    @Option(
+            names = "--until",
+            paramLabel = "WHEN",
+            description = "The end, written like --since; default: now.")
+    private String until;
+
+    @Option(
+            names = "--month",
+            paramLabel = "MONTH",
+            description = "A calendar month (2026-11), in place of --since and --until.")
+    private String month;
+
+    @Option(
+            names = "--by",
+            paramLabel = "user|group|image",
+            defaultValue = "user",
+            converter = Rows.class,
+            description =
+                    "The rows: users, their own groups (as 'id -gn' prints them) or images;"
+                            + " ${DEFAULT-VALUE}.")
+    private HistoryReport.By by;
+
+    @Option(names = "--csv", description = "Print CSV, for spreadsheets.")
+    private boolean csv;
+
+    @Option(
+            names = "--chart",
+            description = "Draw what each GPU was used for, a line for each GPU.")
+    private boolean chart;
+
+    @Option(
+            names = "--user",
+            paramLabel = "USER",
+            description = "Show only this user, by name or uid.")
+    private String user;
+
+    @Option(
+            names = GPU,
+            paramLabel = "GPU",
+            description = "Show only this GPU, by index, UUID (or its beginning) or PCI address.")
+    private String gpu;
+
+    @Option(
+            names = {"-n", LIMIT},
+            paramLabel = "N",
+            defaultValue = "20",
+            description = "With --gpu: list at most N ended leases (${DEFAULT-VALUE}).")
+    private int limit;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    @Mixin private final HostQuery hosts;
+
+    /** Words in lower case. */
+    static final class Rows implements ITypeConverter<HistoryReport.By> {
+        @Override
+        public HistoryReport.By convert(String value) {
+            try {
+                return HistoryReport.By.of(value);
+            } catch (InvalidValueException e) {
+                throw new TypeConversionException(e.refusal().what());
+            }
+        }
+    }
+
+    /**
+     * @param kept for how long the history is kept; empty if for ever
+     * @param timeZone the client's variable TZ, empty for this host's zone
+     */
+    public GpuHistory(
+            GpuView view,
+            Optional<Duration> kept,
+            String timeZone,
+            HostQuery hosts,
+            Screen screen,
+            Printout out) {
+        this.view = view;
+        this.leases = view.leases();
+        this.kept = kept;
+        this.timeZone = timeZone;
+        this.hosts = hosts;
+        this.screen = screen;
+        this.out = out;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        checkLimit();
+        checkCombinations();
+        Instant from = month == null ? moment("--since", since) : month(0);
+        Optional<Instant> end =
+                month == null
+                        ? Optional.ofNullable(until).map(it -> moment("--until", it))
+                        : Optional.of(month(1));
+        if (hosts.isRequested()) {
+            return ofHosts(from, end);
+        }
+        Optional<String> uuid = gpu == null ? Optional.empty() : Optional.of(uuid());
+        if (chart) {
+            printChart(from, end, uuid);
+            return ExitCode.OK.code();
+        }
+        HistoryReport report =
+                new HistoryReport(
+                        time(leases, by, from, end, uuid),
+                        by,
+                        end.isEmpty(),
+                        Optional.ofNullable(user),
+                        kept.map(span -> Instant.now().minus(span)).filter(from::isBefore),
+                        List.of());
+        try (var _ = out.reserve(PastLeases.MEMORY)) {
+            Optional<LeaseRows> listed =
+                    uuid.isPresent()
+                            ? Optional.of(leasesOf(uuid.get(), from, report))
+                            : Optional.empty();
+            print(report, uuid, listed.map(LeaseJson.All::new));
+            if (!csv && !json && listed.isPresent() && !listed.get().isEmpty()) {
+                out.println("");
+                LeaseRow.withEnds(Instant.now()).print(listed.get(), screen, out::println);
+            }
+        }
+        return ExitCode.OK.code();
+    }
+
+    private LeaseRows leasesOf(String uuid, Instant from, HistoryReport report) throws IOException {
+        List<Lease> live =
+                leases.live().reversed().stream()
+                        .filter(lease ->
+                                lease.claim().gpus().stream()
+                                        .anyMatch(claimed -> claimed.uuid().equals(uuid)))
+                        .filter(lease -> report.counts(lease.claim().owner()))
+                        .toList();
+        return LeaseRows.of(live, leases.pastOf(uuid, from, report.owners(), limit), leases);
+    }
+
+    private void print(HistoryReport report, Optional<String> uuid, Optional<LeaseJson.All> listed)
+            throws IOException {
+        if (json) {
+            Json.print(report.json(uuid, listed), out, false);
+            out.println("");
+        } else {
+            for (String line : csv ? report.csv() : report.lines(screen)) {
+                out.println(line);
+            }
+        }
+    }
+
+    /** Returns 1 when the hours of a host are missing. */
+    private int ofHosts(Instant from, Optional<Instant> end) throws IOException, RefusedException {
+        Instant now = Instant.now();
+        Optional<Instant> over = end.filter(now::isAfter);
+        String command =
+                "jnvdocker gpu history --json --by %s --since %s%s"
+                        .formatted(
+                                by.word(), from, over.map(until -> " --until " + until).orElse(""));
+        HostsHistory history = HostsHistory.of(hosts.run(command), from, over.orElse(now));
+        HistoryReport report =
+                new HistoryReport(
+                        history.time(),
+                        by,
+                        end.isEmpty(),
+                        Optional.ofNullable(user),
+                        history.keptSince(),
+                        history.missing());
+        print(report, Optional.empty(), Optional.empty());
+        return history.missing().isEmpty() ? ExitCode.OK.code() : ExitCode.WRONG.code();
+    }
+
+    private void printChart(Instant from, Optional<Instant> end, Optional<String> uuid)
+            throws IOException {
+        List<Gpu> gpus =
+                view.status().stream()
+                        .map(GpuStatus::gpu)
+                        .filter(it -> uuid.isEmpty() || it.uuid().equals(uuid.get()))
+                        .toList();
+        Instant now = leases.timeline().now();
+        try (var _ = out.reserve(Chart.MEMORY)) {
+            Chart drawn =
+                    Chart.between(from, end.filter(now::isAfter).orElse(now), leases.timeline());
+            for (String line : ChartText.lines(drawn, gpus, zone(), screen)) {
+                out.println(line);
+            }
+        }
+    }
+
+    public static GpuTime time(
+            Leases leases,
+            HistoryReport.By by,
+            Instant from,
+            Optional<Instant> end,
+            Optional<String> uuid)
+            throws IOException {
+        return switch (by) {
+            case USER -> leases.gpuTime(from, end, uuid, GpuTime.By.USER);
+            case GROUP ->
+                    leases.gpuTime(from, end, uuid, GpuTime.By.USER)
+                            .by(owner -> new Owner(Owner.UNKNOWN.uid(), group(owner)));
+            case IMAGE -> leases.gpuTime(from, end, uuid, GpuTime.By.IMAGE);
+        };
+    }
+
+    /** Returns the group that a user is in first; {@code -} for a user without one. */
+    private static String group(Owner owner) {
+        return owner.uid() == Owner.UNKNOWN.uid()
+                ? "-"
+                : HostNames.ofThisHost().groupOf(owner.uid()).orElse("-");
+    }
+
+    private ZoneId zone() {
+        try {
+            return Moment.zone(timeZone);
+        } catch (IllegalArgumentException e) {
+            throw usage(e.getMessage());
+        }
+    }
+
+    private Instant moment(String option, String text) {
+        try {
+            return Moment.parse(text, Instant.now(), timeZone);
+        } catch (IllegalArgumentException e) {
+            throw usage(option + ": " + e.getMessage());
+        }
+    }
+
+    /** The beginning of the month, or of one that many months later. */
+    private Instant month(int later) {
+        try {
+            return Moment.month(month, later, Instant.now(), timeZone);
+        } catch (IllegalArgumentException e) {
+            throw usage("--month: " + e.getMessage());
+        }
+    }
+
+    private void checkCombinations() {
+        if (month != null && (isTyped("--since") || until != null)) {
+            throw usage("--month has a beginning and an end: leave out the others");
+        }
+        if (by != HistoryReport.By.USER && user != null) {
+            throw usage("--user shows one user: leave out --by");
+        }
+        if (chart && (csv || json || user != null || isTyped("--by"))) {
+            throw usage("--chart draws all users: leave out --by, --user, --csv and --json");
+        }
+        if (hosts.isRequested() && (gpu != null || chart)) {
+            throw usage("--on adds up hours: leave out --gpu and --chart");
+        }
+        if (csv && json) {
+            throw usage("choose --json or --csv");
+        }
+    }
+
+    private void checkLimit() {
+        if (isTyped(LIMIT) && gpu == null) {
+            throw usage(LIMIT + " is about the leases of one GPU; add " + GPU);
+        }
+        if (limit < 0 || limit > MAX) {
+            throw usage(LIMIT + " " + limit + " is not between 0 and " + MAX);
+        }
+    }
+
+    /** A GPU that has left the host is found by its UUID, in the history. */
+    private String uuid() throws IOException, RefusedException {
+        String lower = gpu.toLowerCase(Locale.ROOT);
+        List<Gpu> present = view.gpus();
+        if (!GpuResolver.isUuid(gpu)) {
+            return one(present).uuid();
+        }
+        List<Gpu> shown = leases.status(present).stream().map(GpuStatus::gpu).toList();
+        Set<String> gone =
+                leases.pastGpus().stream()
+                        .filter(uuid -> uuid.toLowerCase(Locale.ROOT).startsWith(lower))
+                        .collect(Collectors.toSet());
+        shown.forEach(it -> gone.remove(it.uuid()));
+        boolean isShown =
+                shown.stream().anyMatch(it -> it.uuid().toLowerCase(Locale.ROOT).startsWith(lower));
+        return !isShown && gone.size() == 1 ? gone.iterator().next() : one(shown).uuid();
+    }
+
+    private Gpu one(List<Gpu> gpus) throws RefusedException {
+        List<Gpu> found = GpuResolver.resolve(List.of(gpu), gpus);
+        if (found.size() > 1) {
+            throw new RefusedException(
+                    "--gpu " + Quote.shown(gpu) + " names " + found.size() + " GPUs", "name one");
+        }
+        return found.getFirst();
+    }
+}

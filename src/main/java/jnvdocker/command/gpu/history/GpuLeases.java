@@ -1,0 +1,97 @@
+package jnvdocker.command.gpu.history;
+
+import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.core.Leases;
+import jnvdocker.command.gpu.view.LeaseJson;
+import jnvdocker.command.gpu.view.LeaseRow;
+import jnvdocker.command.gpu.view.LeaseRows;
+import jnvdocker.command.gpu.view.Watch;
+import jnvdocker.core.Leases;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.registry.PastLeases;
+import jnvdocker.screen.Json;
+import jnvdocker.screen.Printout;
+import jnvdocker.screen.Screen;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.io.IOException;
+import java.time.Instant;
+
+@Command(
+        name = "leases",
+        description = {
+            "List the leases, the latest first.",
+            "GPUS are the indices at the time of the claim. AGE: how long the container of a live"
+                    + " lease has had GPUs over all its starts, or how long an ended lease lasted."
+        })
+public final class GpuLeases extends OwnCommand {
+    private static final String LIMIT = "--limit";
+    private static final int MAX = 100_000;
+
+    /** The limit of a table that is shown again and again. */
+    private static final int MAX_WATCHED = 1000;
+
+    private final Leases leases;
+    private final Screen screen;
+    private final Printout out;
+
+    @Option(
+            names = "--all",
+            description = "Also list the leases that have ended, with the evidence of their end.")
+    private boolean all;
+
+    @Option(
+            names = {"-n", LIMIT},
+            paramLabel = "N",
+            defaultValue = "20",
+            description = "With --all: list at most N ended leases (${DEFAULT-VALUE}).")
+    private int limit;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    @Mixin private final Watch watch = new Watch();
+
+    public GpuLeases(Leases leases, Screen screen, Printout out) {
+        this.leases = leases;
+        this.screen = screen;
+        this.out = out;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        checkLimit();
+        boolean watched = watch.interval().isPresent();
+        try (var _ = out.reserve(PastLeases.MEMORY)) {
+            LeaseRows rows =
+                    LeaseRows.of(leases.live().reversed(), leases.past(all ? limit : 0), leases);
+            if (json) {
+                Json.print(new LeaseJson.All(rows), out, watched);
+                out.println("");
+                leases.unwrittenEnd().ifPresent(this::warn);
+            } else {
+                Instant now = Instant.now();
+                (all ? LeaseRow.withEnds(now) : LeaseRow.ofLive(now))
+                        .print(rows, screen, out::println);
+                leases.unwrittenEnd().ifPresent(this::print);
+            }
+        }
+        return ExitCode.OK.code();
+    }
+
+    private void checkLimit() {
+        boolean watched = watch.interval().isPresent();
+        int most = watched ? MAX_WATCHED : MAX;
+        if (isTyped(LIMIT) && !all) {
+            throw usage(LIMIT + " applies to ended leases only; add --all");
+        }
+        if (limit < 0 || limit > most) {
+            throw usage(
+                    "%s %d is not between 0 and %d%s"
+                            .formatted(LIMIT, limit, most, watched ? ", as --watch needs it" : ""));
+        }
+    }
+}

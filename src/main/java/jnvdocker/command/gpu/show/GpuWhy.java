@@ -1,0 +1,317 @@
+package jnvdocker.command.gpu.show;
+
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+
+import jnvdocker.command.caller.ShowCommand;
+import jnvdocker.core.Leases;
+import jnvdocker.core.WithheldGpus;
+import jnvdocker.command.gpu.view.GpuJson;
+import jnvdocker.command.gpu.view.GpuNotes;
+import jnvdocker.command.gpu.view.GpuView;
+import jnvdocker.command.gpu.view.Holding;
+import jnvdocker.command.gpu.view.LeaseJson;
+import jnvdocker.command.gpu.view.LeaseRow;
+import jnvdocker.command.gpu.view.LiveClaim;
+import jnvdocker.core.Leases;
+import jnvdocker.core.WithheldGpus;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Share;
+import jnvdocker.lease.Tenure;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.mesos.agent.RunningAgent;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.request.MemorySize;
+import jnvdocker.screen.Json;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.Shown;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+@Command(
+        name = "why",
+        description = {
+            "Explain why a GPU is free or not, who had it before, and what to do.",
+            "Of a container: explain its GPUs, or why it has none."
+        })
+public final class GpuWhy extends ShowCommand {
+    private static final int PAST = 5;
+
+    /** How many of the latest leases are searched for those of a container. */
+    private static final int SEARCHED = 1000;
+
+    private final GpuView view;
+    private final Leases leases;
+    private final Predicate<Owner> mayEnd;
+
+    @Parameters(
+            paramLabel = "GPU|CONTAINER",
+            description = {
+                "A GPU: its index, UUID or the beginning of that, or PCI address; also several, as"
+                        + " 2,4-7.",
+                "Or a container: its name, or its id or the beginning of that."
+            })
+    private String id;
+
+    /**
+     * @param mayEnd whether the reader may end the uses of an owner
+     */
+    public GpuWhy(GpuView view, Predicate<Owner> mayEnd, Screen screen) {
+        super(screen);
+        this.mayEnd = mayEnd;
+        this.view = view;
+        this.leases = view.leases();
+    }
+
+    @Override
+    protected Shown show() throws IOException, RefusedException {
+        List<GpuStatus> all = view.status();
+        return GpuResolver.ids(id).stream().allMatch(GpuResolver::isId)
+                ? explain(find(all))
+                : explainContainer(all);
+    }
+
+    /** What is known of a GPU. */
+    private record Known(GpuStatus status, List<String> sentences, List<Lease> past) {}
+
+    /** Explanations, one below the other; a document explains the first. */
+    private record Explained(List<Known> gpus, GpuNotes notes, Optional<String> remark)
+            implements Shown {
+        @Override
+        public Object document() {
+            return GpuWhy.document(gpus.getFirst(), notes);
+        }
+
+        @Override
+        public List<String> lines(Screen screen) {
+            List<String> lines = new ArrayList<>();
+            for (Known gpu : gpus) {
+                lines.addAll(lines.isEmpty() ? List.of() : List.of(""));
+                lines.addAll(gpu.sentences());
+                lines.addAll(table(gpu.past(), screen));
+            }
+            return lines;
+        }
+    }
+
+    private Shown explain(List<GpuStatus> gpus) throws IOException {
+        if (isJson() && gpus.size() > 1) {
+            throw usage("--json explains one GPU, and " + id + " names several");
+        }
+        GpuNotes notes = view.notes();
+        List<Known> known = new ArrayList<>();
+        for (GpuStatus status : gpus) {
+            known.add(known(status, notes));
+        }
+        return new Explained(known, notes, leases.unwrittenEnd());
+    }
+
+    /** Returns the document of the GPU with that UUID; empty when there is none. */
+    Optional<String> document(String uuid) throws IOException {
+        GpuNotes notes = view.notes();
+        for (GpuStatus status : view.status()) {
+            if (status.gpu().uuid().equals(uuid)) {
+                return Optional.of(Json.text(document(known(status, notes), notes)));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Known known(GpuStatus status, GpuNotes notes) throws IOException {
+        List<Lease> past = leases.pastOf(status.gpu(), PAST);
+        return new Known(status, all(status, past, notes), past);
+    }
+
+    private List<String> all(GpuStatus status, List<Lease> past, GpuNotes notes)
+            throws IOException {
+        List<String> sentences = new ArrayList<>(sentences(status, past, notes));
+        leases.refusedStarts().stream()
+                .filter(refused -> isOf(refused, status.gpu()))
+                .forEach(refused -> sentences.add(Explanation.refused(refused)));
+        status.lease().flatMap(GpuWhy::absentAgent).ifPresent(sentences::add);
+        return sentences;
+    }
+
+    /**
+     * Returns the reason why a Mesos task keeps its GPUs while its agent is down: even if the task
+     * has ended, its executor runs until it has notified the agent. Empty for other leases, and as
+     * long as any agent runs on this host.
+     */
+    private static Optional<String> absentAgent(Lease lease) {
+        return switch (lease.claim().origin()) {
+            case Origin.MesosTask _ when RunningAgent.all().isEmpty() ->
+                    Optional.of(
+                            "No Mesos agent runs on this host. Even if the task has ended, its"
+                                    + " executor keeps the GPUs until the agent is back, or for the"
+                                    + " agent's --recovery_timeout (15 minutes by default). If the"
+                                    + " agent will not come back, root can end it with: kill "
+                                    + lease.holder().process().pid());
+            case Origin.MesosTask _,
+                    Origin.DockerContainer _,
+                    Origin.HostProcess _,
+                    Origin.OciContainer _,
+                    Origin.Pod _ ->
+                    Optional.empty();
+        };
+    }
+
+    /** Returns an empty line and a table of leases that have ended; nothing without one. */
+    private static List<String> table(List<Lease> past, Screen screen) {
+        if (past.isEmpty()) {
+            return List.of();
+        }
+        List<String> lines = new ArrayList<>(List.of(""));
+        List<LeaseRow> rows = past.stream().map(LeaseRow::past).toList();
+        lines.addAll(LeaseRow.withEnds(Instant.now()).lines(rows, screen));
+        return lines;
+    }
+
+    /** A container's GPUs have one explanation, which names all of them. */
+    private Shown explainContainer(List<GpuStatus> all) throws IOException, RefusedException {
+        List<Lease> live = leases.live();
+        if (!LiveClaim.meant(id, live).isEmpty()) {
+            Lease lease = LiveClaim.find(id, live);
+            return explain(
+                    all.stream()
+                            .filter(it -> lease.excludes(ClaimedGpu.of(it.gpu())))
+                            .limit(1)
+                            .map(it -> it.under(lease))
+                            .toList());
+        }
+        Optional<WithheldGpus.Withheld> withheld = leases.withheld().of(id);
+        if (!isJson() && withheld.isPresent()) {
+            return Shown.sentences(
+                    List.of(
+                            "Container %s runs without a GPU: %s"
+                                    .formatted(
+                                            Quote.shown(withheld.get().name()),
+                                            withheld.get().reason().message())));
+        }
+        List<Lease> past = new ArrayList<>();
+        leases.past(SEARCHED)
+                .each(lease -> {
+                    if (past.size() < PAST && LiveClaim.isItsContainer(id, lease.claim())) {
+                        past.add(lease);
+                    }
+                });
+        Optional<Claim> claim =
+                leases.claimsWithVolume().stream()
+                        .filter(it -> LiveClaim.isItsContainer(id, it))
+                        .findFirst();
+        if (isJson() || past.isEmpty() && claim.isEmpty()) {
+            throw new RefusedException(
+                    "no GPU, and no container that has "
+                            + (isJson() ? "one now" : "had one")
+                            + ", is called "
+                            + Quote.quoted(id),
+                    "a container gets GPUs from 'jnvdocker run' or 'jnvdocker gpu remake'"
+                            + " ('jnvdocker gpu ls' shows the GPUs)");
+        }
+        List<String> lines = new ArrayList<>();
+        String name = claim.map(Claim::displayName).orElse(id);
+        lines.add("Container " + Quote.shown(name) + " has no GPU now: it does not run.");
+        if (claim.isPresent()) {
+            lines.addAll(start(claim.get(), all));
+        }
+        lines.addAll(table(past, screen()));
+        return Shown.sentences(lines);
+    }
+
+    /** A container that was given the nodes of its GPUs can be started with these alone. */
+    private List<String> start(Claim claim, List<GpuStatus> all) throws IOException {
+        List<String> lines = new ArrayList<>();
+        lines.add(
+                "When it is started, it gets "
+                        + Holding.gpus(claim)
+                        + ", or is refused if another has "
+                        + (claim.gpus().size() == 1 ? "it:" : "one of them:"));
+        GpuNotes notes = view.notes();
+        for (GpuStatus status : all) {
+            if (claim.gpus().stream().anyMatch(it -> it.uuid().equals(status.gpu().uuid()))) {
+                lines.add(sentences(status, List.of(), notes).getFirst());
+            }
+        }
+        lines.add(
+                "To make it again on other GPUs: jnvdocker gpu remake "
+                        + Quote.shown(claim.displayName()));
+        return lines;
+    }
+
+    private static boolean isOf(RefusedStart refused, Gpu gpu) {
+        return refused.claim().gpus().stream().anyMatch(its -> its.uuid().equals(gpu.uuid()));
+    }
+
+    /** A GPU that the driver no longer shows is known by its UUID alone. */
+    private List<GpuStatus> find(List<GpuStatus> all) throws RefusedException {
+        boolean isUuid = GpuResolver.isUuid(id);
+        List<Gpu> candidates =
+                all.stream()
+                        .filter(status -> isUuid || status.state() != GpuStatus.State.MISSING)
+                        .map(GpuStatus::gpu)
+                        .toList();
+        List<Gpu> found = GpuResolver.resolve(List.of(id), candidates);
+        return all.stream().filter(status -> found.contains(status.gpu())).toList();
+    }
+
+    private List<String> sentences(GpuStatus status, List<Lease> past, GpuNotes notes)
+            throws IOException {
+        Explanation explanation = new Explanation(status, mayEnd, Instant.now());
+        if (status.lease().isEmpty()) {
+            return explanation.free(past.stream().findFirst());
+        }
+        Lease lease = status.lease().get();
+        Tenure tenure = leases.tenures(List.of(lease)).get(lease.id());
+        List<String> sentences =
+                explanation.held(lease, tenure, leases.explain(lease), notes.sentence(status));
+        for (Lease other : leases.beside(lease)) {
+            sentences.add("It " + LeaseText.held(other) + ", too.");
+        }
+        status.share().ifPresent(_ -> sentences.addAll(shared(status)));
+        return sentences;
+    }
+
+    /** Names the other holders of a shared GPU, and what a share is worth. */
+    private static List<String> shared(GpuStatus status) {
+        List<Share> shares = status.each().stream().flatMap(each -> each.share().stream()).toList();
+        long limit = Share.limit(shares.getFirst().memory());
+        long left = Math.max(0, limit - Share.sum(shares));
+        List<String> sentences = new ArrayList<>();
+        for (GpuStatus other : status.others()) {
+            sentences.add("It " + LeaseText.held(other.lease().orElseThrow()) + ", too.");
+        }
+        sentences.add(
+                "It is shared, and "
+                        + MemorySize.rounded(left)
+                        + " of "
+                        + MemorySize.rounded(limit)
+                        + " are left. Shares are accounted, and not enforced: a program can use"
+                        + " more than its share.");
+        return sentences;
+    }
+
+    private record Document(
+            @JsonUnwrapped GpuJson gpu, String explanation, List<LeaseJson> pastLeases) {}
+
+    private static Document document(Known gpu, GpuNotes notes) {
+        return new Document(
+                GpuJson.of(notes.on(List.of(gpu.status())).getFirst(), notes),
+                String.join(" ", gpu.sentences()),
+                gpu.past().stream().map(LeaseJson::past).toList());
+    }
+}

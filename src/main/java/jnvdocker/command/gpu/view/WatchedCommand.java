@@ -1,0 +1,28 @@
+package jnvdocker.command.gpu.view;
+
+import jnvdocker.command.caller.ShowCommand;
+import jnvdocker.screen.Screen;
+
+import picocli.CommandLine.Mixin;
+
+import java.time.Duration;
+import java.util.Optional;
+
+/** A command that can be watched. */
+public abstract class WatchedCommand extends ShowCommand {
+    @Mixin private final Watch watch = new Watch();
+
+    public WatchedCommand(Screen screen) {
+        super(screen);
+    }
+
+    /** Returns the interval at which it is to be repeated; empty when it is not. */
+    public Optional<Duration> interval() {
+        return watch.interval();
+    }
+
+    @Override
+    protected final boolean isRepeated() {
+        return interval().isPresent();
+    }
+}

@@ -1,0 +1,132 @@
+package jnvdocker.command.gpu.show;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.core.Leases.GpuProcess;
+import jnvdocker.command.gpu.JsonSchemas;
+import jnvdocker.command.gpu.view.GpuJson;
+import jnvdocker.command.gpu.view.GpuNotes;
+import jnvdocker.command.gpu.view.Samples;
+import jnvdocker.core.Leases.GpuProcess;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Share;
+import jnvdocker.lease.Tenure;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.MemorySize;
+import jnvdocker.screen.Json;
+import jnvdocker.screen.Screen;
+import jnvdocker.use.GpuUse;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** A GPU of which two users have shares. */
+class SharedGpuTest {
+    private static final Lease ALICES = share(1, "notebook", new Owner(1000, "alice"), 10);
+    private static final Lease BOBS = share(2, "infer", new Owner(1001, "bob"), 18);
+    private static final Map<Long, Tenure> TENURES =
+            Map.of(1L, new Tenure(Samples.AT_NINE, 0), 2L, new Tenure(Samples.AT_NINE, 0));
+    private static final GpuStatus SHARED = status(ALICES).beside(List.of(status(BOBS)));
+
+    private static Lease share(long id, String name, Owner owner, int amount) {
+        Lease whole = Samples.of(Samples.held(id, name, 1), owner);
+        Claim claim = whole.claim();
+        Share share = new Share(new MemorySize(amount, "G"), 40L << 30);
+        return new Lease(
+                id,
+                new Claim(
+                        claim.id(),
+                        claim.origin(),
+                        owner,
+                        List.of(ClaimedGpu.of(Samples.gpu(1), Optional.of(share))),
+                        claim.created(),
+                        claim.container()),
+                whole.holder(),
+                whole.boot(),
+                whole.since(),
+                1,
+                Optional.empty());
+    }
+
+    private static GpuStatus status(Lease lease) {
+        return Samples.taken(1, GpuStatus.State.HELD, lease, "");
+    }
+
+    /** Where bob's one process uses so many bytes. */
+    private static List<String> top(long memory) {
+        GpuUse.User user =
+                new GpuUse.User(new ProcessId(4712, 5), "python3", 1001, Optional.empty());
+        GpuUse use =
+                new GpuUse(Samples.gpu(1), GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user));
+        GpuTop.Shares shares =
+                new GpuTop.Shares(
+                        List.of(new GpuProcess(use, Optional.of(BOBS))),
+                        _ -> OptionalLong.of(memory));
+        return GpuLs.table(
+                List.of(shares.noteExcess(SHARED)),
+                TENURES,
+                GpuNotes.NONE,
+                shares::text,
+                Screen.NONE);
+    }
+
+    @Test
+    void eachShareHasARowOnANarrowTerminal() {
+        GpuNotes notes = new GpuNotes(List.of(), Map.of(), Samples.NOW);
+        List<String> lines =
+                GpuLs.table(
+                        List.of(SHARED, Samples.free(2, Optional.empty())),
+                        TENURES,
+                        notes,
+                        GpuLs::share,
+                        new Screen(80, 0, false, false, false));
+        assertEquals(
+                List.of(
+                        "GPU   UUID           MODEL            STATE   USER    CONTAINER   AGE  "
+                                + " SHARE",
+                        "1     GPU-5c1a1001   A100-SXM4-40GB   HELD    alice   notebook    3h   "
+                                + " 10G",
+                        "1     GPU-5c1a1001   A100-SXM4-40GB   HELD    bob     infer       3h   "
+                                + " 18G",
+                        "2     GPU-5c1a2002   A100-SXM4-40GB   FREE    -       -           -    "
+                                + " -"),
+                lines.stream().map(String::stripTrailing).toList());
+    }
+
+    @Test
+    void topMarksAHolderThatUsesMoreThanItsShare() {
+        List<String> within = top(16L << 30);
+        assertTrue(within.get(1).endsWith("   10G"), within::toString);
+        assertTrue(within.get(2).endsWith("   16.0/16.8 GiB"), within::toString);
+        List<String> beyond = top(17L << 30);
+        assertTrue(
+                beyond.get(2).endsWith("   17.0/16.8 GiB   uses more than its share"),
+                beyond::toString);
+    }
+
+    @Test
+    void eachLeaseIsInTheDocument() {
+        String json = Json.line(List.of(GpuJson.of(SHARED, GpuNotes.NONE)));
+        JsonSchemas.check("gpu-ls", json);
+        assertTrue(json.contains("\"share_bytes\":10000000000,\"shares\":[{\"lease\":1,"), json);
+        assertTrue(json.contains("\"share_bytes\":18000000000}]"), json);
+    }
+
+    @Test
+    void aLeaseOfSeveralIsShownAlone() {
+        GpuStatus bobs = SHARED.under(BOBS);
+        assertEquals(Optional.of(BOBS), bobs.lease());
+        assertEquals(
+                List.of(Optional.of(ALICES)),
+                bobs.others().stream().map(GpuStatus::lease).toList());
+    }
+}

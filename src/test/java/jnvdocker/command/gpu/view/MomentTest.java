@@ -1,0 +1,128 @@
+package jnvdocker.command.gpu.view;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.time.Instant;
+import java.util.List;
+
+class MomentTest {
+    private static final Instant NOW = Instant.parse("2026-11-21T18:30:00Z");
+    private static final String BERLIN = "Europe/Berlin";
+
+    @ParameterizedTest
+    @CsvSource({
+        "90m, 2026-11-21T17:00:00Z",
+        "7d, 2026-11-14T18:30:00Z",
+        "1w12h90s, 2026-11-14T06:28:30Z",
+        "36500d, 1926-12-16T18:30:00Z",
+        "2026-11-01, 2026-10-31T23:00:00Z",
+        "2026-07-01, 2026-06-30T22:00:00Z",
+        "2026-11-01T09:00, 2026-11-01T08:00:00Z",
+        "2026-11-01T09:00:30, 2026-11-01T08:00:30Z",
+        "2026-11-01T09:00:30.25Z, 2026-11-01T09:00:30.250Z",
+        "2026-11-01T09:00:00-05:00, 2026-11-01T14:00:00Z",
+        "2024-02-29, 2024-02-28T23:00:00Z",
+        "2026-11-21T18:30:00Z, 2026-11-21T18:30:00Z"
+    })
+    void aMomentIsHowLongAgoOrADate(String text, Instant moment) {
+        assertEquals(moment, Moment.parse(text, NOW, BERLIN));
+    }
+
+    @Test
+    void monthIsOneThatHasBegun() {
+        assertEquals(
+                Instant.parse("2026-10-31T23:00:00Z"), Moment.month("2026-11", 0, NOW, BERLIN));
+        assertEquals(
+                Instant.parse("2026-11-30T23:00:00Z"), Moment.month("2026-11", 1, NOW, BERLIN));
+        for (String month : List.of("2026-13", "2026-12", "november")) {
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> Moment.month(month, 0, NOW, BERLIN),
+                    month);
+        }
+    }
+
+    /** The clocks are put forward past it: the time after that is meant. */
+    @Test
+    void aTimeThatWasNotIsTheOneAfterIt() {
+        assertEquals(
+                Instant.parse("2026-03-29T01:30:00Z"),
+                Moment.parse("2026-03-29T02:30", NOW, BERLIN));
+    }
+
+    /** As the variable TZ may have it; one that Java does not know is not taken for another. */
+    @Test
+    void timeZoneIsTheWriters() {
+        Instant midnight = Instant.parse("2026-11-01T05:00:00Z");
+        for (String zone : List.of("Etc/GMT+5", ":America/New_York", "-05:00")) {
+            String day = zone.startsWith(":") ? "2026-11-02" : "2026-11-01";
+            Instant expected = zone.startsWith(":") ? midnight.plusSeconds(86_400) : midnight;
+            assertEquals(expected, Moment.parse(day, NOW, zone), zone);
+        }
+        assertEquals(
+                midnight,
+                Moment.parse("2026-11-01T06:00+01:00", NOW, "CET-1CEST,M3.5.0,M10.5.0/3"));
+        String refusal =
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> Moment.parse("2026-11-01", NOW, "Mars/Olympus"))
+                        .getMessage();
+        assertTrue(refusal.contains("'Mars/Olympus' (TZ) is unknown here; "), refusal);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "2026-13-01",
+                "2026-02-29",
+                "2026-11-31",
+                "26-11-01",
+                "2026-11-1",
+                "2026-11-01 09:00",
+                "2026-11-01T9:00",
+                "2026-11-01T25:00",
+                "2026-11-01T09",
+                "2026-11-01T09:00+99:99",
+                "-999999999-01-01",
+                "+999999999-01-01",
+                "2026-11-01\n",
+                "-7d",
+                "--user",
+                "\u0660\u0660\u0660\u0660-\u0660\u0661-\u0660\u0661"
+            })
+    void whatIsNoDateIsRefusedWithTheSpelling(String text) {
+        String message = refusal(text);
+        assertEquals(
+                " is no date; write one as in 2026-11-01 or 2026-11-01T09:00, or how long ago, as"
+                        + " in 7d",
+                message.substring(message.lastIndexOf("'") + 1));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "7", "yesterday", "0d", "59s", "99999d", "7d 12h"})
+    void whatIsNoLengthOfTimeIsRefused(String text) {
+        assertTrue(
+                refusal(text).contains("; write one as in 90s, 30m or 1d12h")
+                        || refusal(text).contains(" is not between 1m and 36500d; write another"),
+                refusal(text));
+        assertTrue(refusal(text).endsWith(", or a date, as in 2026-11-01"), refusal(text));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"2026-11-22", "2026-11-21T18:31:00Z", "9999-12-31T23:59:59.999Z"})
+    void theFutureIsRefused(String text) {
+        assertEquals("'" + text + "' is not in the past; take an earlier one", refusal(text));
+    }
+
+    private static String refusal(String text) {
+        return assertThrows(IllegalArgumentException.class, () -> Moment.parse(text, NOW, BERLIN))
+                .getMessage();
+    }
+}
