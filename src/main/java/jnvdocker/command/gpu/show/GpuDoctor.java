@@ -73,9 +73,9 @@ public final class GpuDoctor extends ShowCommand {
                 + (unknown == 0 ? "" : ", " + unknown + " unknown");
     }
 
-    private record Document(long wrong, long hints, List<Line> checks) {}
+    record Document(long wrong, long hints, List<Line> checks) {}
 
-    private record Line(String check, String state, String what, String remedy) {}
+    record Line(String check, String state, String what, String remedy) {}
 
     private static Line line(String check, Finding finding) {
         String remedy = finding.remedy().isEmpty() ? null : finding.remedy();
