@@ -30,6 +30,11 @@ record KubernetesState(
     }
 
     @Override
+    public boolean byClaims() {
+        return live.kubernetes().cluster().isPresent();
+    }
+
+    @Override
     public Path kubeletFolder() {
         return live.kubernetes().kubeletFolder();
     }

@@ -39,7 +39,7 @@ final class KubernetesCheck {
         facts.fault().ifPresent(found::wrong);
         ConfigurationChecks.unknown("kubernetes_gpus", host, facts::givesNothing, daemon, found);
         files(found);
-        if (kubelet) {
+        if (kubelet && !facts.byClaims()) {
             checkpoint(found);
         }
     }
@@ -81,6 +81,8 @@ final class KubernetesCheck {
     private void files(Findings found) {
         if (facts.obstacle().isPresent()) {
             found.wrong(facts.obstacle().get().precededBy("pods get no driver's files: "));
+        } else if (facts.byClaims()) {
+            claimFiles(found);
         } else if (facts.cdiFault().isPresent()) {
             found.hint(
                     facts.cdiFault().get().precededBy("pods get their GPUs without CDI devices: "));
@@ -89,6 +91,19 @@ final class KubernetesCheck {
                     facts.cdiFile()
                             .map(file -> file + " has a device for each GPU")
                             .orElse("pods get device nodes and no CDI devices (cdi = false)"));
+        }
+    }
+
+    /** A kubelet gives a pod with a claim its CDI devices, and nothing else. */
+    private void claimFiles(Findings found) {
+        if (facts.cdiFault().isPresent()) {
+            found.wrong(facts.cdiFault().get().precededBy("pods with claims get no CDI devices: "));
+        } else if (facts.cdiFile().isPresent()) {
+            found.ok(facts.cdiFile().get() + " has a device for each GPU");
+        } else {
+            found.wrong(
+                    "pods with claims get no CDI devices (cdi = false)",
+                    "take that key out of " + facts.config());
         }
     }
 

@@ -15,6 +15,9 @@ public interface KubernetesFacts {
     /** Whether a kubelet is served. */
     boolean enabled();
 
+    /** Whether pods get their GPUs by resource claims, and not from a device plugin. */
+    boolean byClaims();
+
     /** The kubelet's own directory. */
     Path kubeletFolder();
 

@@ -79,7 +79,8 @@ class KubernetesCheckTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),
-                        0);
+                        0,
+                        false);
         assertEquals(
                 "OK: pods get device nodes and no CDI devices (cdi = false)",
                 findings(facts).getLast());
@@ -97,7 +98,8 @@ class KubernetesCheckTest {
                         Optional.empty(),
                         Optional.empty(),
                         Optional.of(new Refusal("it makes no cgroups", "have it make them")),
-                        0);
+                        0,
+                        false);
         assertTrue(findings(facts).contains("WRONG: it makes no cgroups; have it make them"));
     }
 
@@ -159,7 +161,8 @@ class KubernetesCheckTest {
                             Optional.empty(),
                             Optional.empty(),
                             Optional.empty(),
-                            1);
+                            1,
+                            false);
             assertEquals(
                     "WRONG: the kubelet's checkpoint is gone while pods hold 1 GPU: a kubelet that"
                             + " starts again does not know that; start a pod with a GPU, at which"
@@ -214,6 +217,29 @@ class KubernetesCheckTest {
                                 List.of(),
                                 Optional.empty(),
                                 Optional.of(why))));
+    }
+
+    /** A kubelet gives a pod with a claim nothing else. */
+    @Test
+    void claimsWithoutCdiDevicesAreWrong() throws IOException {
+        TestingKubernetes facts =
+                new TestingKubernetes(
+                        true,
+                        folder,
+                        List.of(),
+                        List.of(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        1,
+                        true);
+        assertEquals(
+                List.of(
+                        UNTRIED,
+                        "WRONG: pods with claims get no CDI devices (cdi = false); take that key"
+                                + " out of /etc/jnvdocker/config.toml"),
+                findings(facts));
     }
 
     @Test

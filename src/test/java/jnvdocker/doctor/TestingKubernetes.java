@@ -18,7 +18,8 @@ public record TestingKubernetes(
         Optional<Refusal> cdiFault,
         Optional<Path> cdiFile,
         Optional<Refusal> fault,
-        int gpusOfPods)
+        int gpusOfPods,
+        boolean byClaims)
         implements KubernetesFacts {
     private static final Path CDI_FILE = Path.of("/var/run/cdi/jnvdocker-pods.json");
 
@@ -39,7 +40,8 @@ public record TestingKubernetes(
                 cdiFault,
                 Optional.of(CDI_FILE),
                 Optional.empty(),
-                0);
+                0,
+                false);
     }
 
     /** A host without Kubernetes. */

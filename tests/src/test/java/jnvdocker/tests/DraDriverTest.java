@@ -99,7 +99,7 @@ class DraDriverTest {
         prepared.forEach(it -> processes.end(it.pod()));
         prepared.forEach(it -> assertEquals("", claims.unprepare(it).error()));
         processes.close();
-        assertEquals(List.of(), registry.live());
+        Lab.await(() -> registry.live().stream().map(Object::toString).toList());
         awaitDevices("", "", "", "");
     }
 
@@ -218,7 +218,7 @@ class DraDriverTest {
         String why = claims.prepare(claim).error();
         assertTrue(
                 why.matches(
-                        "jnvdocker: GPU 1 \\(GPU-5c1a1003\\) is held by \\S+'s process sleep \\(pid"
+                        "jnvdocker: GPU 1 \\(GPU-5c1a1003\\) is held by \\S+'s process sh \\(pid"
                                 + " "
                                 + program.pid()
                                 + "\\) since \\d\\d:\\d\\d; wait, or delete the pod"),
