@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -32,6 +31,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * All jobs of this host. A record is on disk before its unit starts ({@link #submit}), has the
@@ -69,7 +69,7 @@ public final class Jobs implements AutoCloseable {
     private final Thread thread = PermanentThread.virtual("jobs", this::keep);
 
     /** Without their requests. They change, like the files, under the lock of this alone. */
-    private final Map<Long, Job> jobs = new ConcurrentSkipListMap<>();
+    private final ConcurrentSkipListMap<Long, Job> jobs = new ConcurrentSkipListMap<>();
 
     /** Why the records of others cannot be read. They are final. */
     private final Map<Long, String> unreadable = new TreeMap<>();
@@ -163,10 +163,11 @@ public final class Jobs implements AutoCloseable {
                                     + " jobs that have not ended, the most for all users",
                     "submit more when some have ended, or cancel some with 'jnvdocker gpu cancel'");
         }
-        long id = 1;
-        for (Map<Long, ?> used : List.of(jobs, unreadable)) {
-            id = used.keySet().stream().mapToLong(each -> each + 1).reduce(id, Math::max);
-        }
+        long id =
+                1
+                        + Stream.of(jobs, unreadable)
+                                .flatMap(each -> each.keySet().stream())
+                                .reduce(0L, Math::max);
         Job job =
                 new Job(
                         id,
@@ -353,23 +354,19 @@ public final class Jobs implements AutoCloseable {
     /** The latest job is never deleted: numbers would come again. */
     private synchronized void prune() throws IOException {
         Optional<Instant> limit = kept.get().map(Instant.now()::minus);
-        List<Job> ended =
-                jobs.values().stream()
-                        .filter(job -> job.state() == State.ENDED)
-                        .sorted(Comparator.comparing(Job::id).reversed())
-                        .toList();
         Map<Integer, Integer> counts = new TreeMap<>();
         int all = 0;
-        for (Job job : ended) {
-            int own = counts.merge(job.owner(), 1, Integer::sum);
-            boolean isOld =
-                    limit.filter(Instant.parse(job.end().at())::isBefore).isPresent()
-                            || own > KEPT_OF_USER
-                            || ++all > KEPT;
-            if (isOld && jobs.keySet().stream().anyMatch(id -> id > job.id())) {
-                files.delete(job.id());
-                jobs.remove(job.id());
-                troubles.remove(job.id());
+        for (Job job : jobs.descendingMap().values()) {
+            if (job.state() == State.ENDED) {
+                boolean isOld =
+                        limit.filter(Instant.parse(job.end().at())::isBefore).isPresent()
+                                || counts.merge(job.owner(), 1, Integer::sum) > KEPT_OF_USER
+                                || ++all > KEPT;
+                if (isOld && job.id() != jobs.lastKey()) {
+                    files.delete(job.id());
+                    jobs.remove(job.id());
+                    troubles.remove(job.id());
+                }
             }
         }
     }

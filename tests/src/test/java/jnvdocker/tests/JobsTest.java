@@ -351,6 +351,27 @@ class JobsTest {
     }
 
     @Test
+    void oldestOfManyEndedJobsAreForgotten() {
+        long first = submit("dave", "gpu", "run", "--", "true");
+        await(first, "state", "ended");
+        long last = first + 120;
+        shell(
+                """
+                cd /var/lib/jnvdocker/jobs
+                for i in $(seq %d %d); do sed "s/\"id\":%d/\"id\":$i/" %d.json > $i.json; done
+                systemctl restart jnvdocker.service
+                """
+                        .formatted(first + 1, last, first, first));
+        Lab.await(() -> {
+            JsonNode jobs =
+                    as("dave", JNVDOCKER, "gpu", "jobs", "--all", "--json").run().ok().json();
+            boolean isRight = jobs.size() == 100 && jobs.path(0).path("job").asLong() == last - 99;
+            return isRight ? List.of() : List.of(jobs.size() + " jobs are kept");
+        });
+        assertEquals(last + 1, submit("dave", "gpu", "run", "--", "true"));
+    }
+
+    @Test
     void rootsJobIsTheUsersWhoCalledSudo() {
         hold();
         long id = submit(machine.jnvdocker("gpu", "submit", "gpu", "run", "sh", "-c", "id -un"));
