@@ -358,7 +358,7 @@ class JobsTest {
         shell(
                 """
                 cd /var/lib/jnvdocker/jobs
-                for i in $(seq %d %d); do sed "s/\"id\":%d/\"id\":$i/" %d.json > $i.json; done
+                for i in $(seq %d %d); do sed 's/"id":%d,/"id":'$i',/' %d.json > $i.json; done
                 systemctl restart jnvdocker.service
                 """
                         .formatted(first + 1, last, first, first));
