@@ -2,12 +2,10 @@ package jnvdocker.daemon;
 
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
-import jnvdocker.command.gpu.GpuReload;
-import jnvdocker.command.gpu.GpuView;
-import jnvdocker.command.job.JobCommands;
-import jnvdocker.command.job.Jobs;
 import jnvdocker.command.gpu.change.GpuReload;
 import jnvdocker.command.gpu.view.GpuView;
+import jnvdocker.command.job.JobCommands;
+import jnvdocker.command.job.Jobs;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeHost;

@@ -1,12 +1,8 @@
 package jnvdocker.metrics;
 
-import jnvdocker.command.gpu.GpuView;
-import jnvdocker.core.Leases;
-import jnvdocker.decision.DecisionCounts;
-import jnvdocker.decision.RefusalReason;
 import jnvdocker.command.gpu.view.GpuView;
-import jnvdocker.decision.DecisionCounts;
 import jnvdocker.core.Leases;
+import jnvdocker.decision.DecisionCounts;
 import jnvdocker.decision.RefusalReason;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;

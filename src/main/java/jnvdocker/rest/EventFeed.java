@@ -1,10 +1,5 @@
 package jnvdocker.rest;
 
-import jnvdocker.command.gpu.GpuDocuments;
-import jnvdocker.command.gpu.GpuDocuments.GpuLine;
-import jnvdocker.command.gpu.GpuDocuments.Snapshot;
-import jnvdocker.decision.DecisionListener;
-import jnvdocker.decision.RefusalReason;
 import jnvdocker.command.gpu.show.GpuDocuments;
 import jnvdocker.command.gpu.show.GpuDocuments.GpuLine;
 import jnvdocker.command.gpu.show.GpuDocuments.Snapshot;

@@ -1,8 +1,5 @@
 package jnvdocker.rest;
 
-import jnvdocker.command.gpu.GpuDocuments;
-import jnvdocker.command.gpu.GpuSettings;
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.show.GpuDocuments;
 import jnvdocker.command.gpu.view.GpuSettings;
 import jnvdocker.core.Leases;

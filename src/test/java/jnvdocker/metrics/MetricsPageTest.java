@@ -4,10 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.command.gpu.GpuView;
+import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.decision.DecisionLog;
-import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Pace;

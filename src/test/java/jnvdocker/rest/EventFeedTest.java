@@ -4,9 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.command.gpu.GpuDocuments.GpuLine;
-import jnvdocker.command.gpu.GpuDocuments.Snapshot;
-import jnvdocker.decision.RefusalReason;
 import jnvdocker.command.gpu.show.GpuDocuments.GpuLine;
 import jnvdocker.command.gpu.show.GpuDocuments.Snapshot;
 import jnvdocker.decision.RefusalReason;

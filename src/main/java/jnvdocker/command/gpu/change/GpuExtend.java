@@ -3,7 +3,6 @@ package jnvdocker.command.gpu.change;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.command.gpu.view.LiveClaim;
 import jnvdocker.core.Leases;

@@ -2,7 +2,6 @@ package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;

@@ -1,7 +1,6 @@
 package jnvdocker.command.gpu.history;
 
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.view.LeaseJson;
 import jnvdocker.command.gpu.view.LeaseRow;
 import jnvdocker.command.gpu.view.LeaseRows;

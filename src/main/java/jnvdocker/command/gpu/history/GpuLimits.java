@@ -2,10 +2,8 @@ package jnvdocker.command.gpu.history;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.ShowCommand;
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.view.UserOption;
 import jnvdocker.core.Leases;
-import jnvdocker.supply.Standing;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;

@@ -2,8 +2,6 @@ package jnvdocker.command.gpu.history;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.ShowCommand;
-import jnvdocker.core.Leases;
-import jnvdocker.decision.RecentRefusals.Refused;
 import jnvdocker.command.gpu.view.HolderJson;
 import jnvdocker.core.Leases;
 import jnvdocker.decision.RecentRefusals.Refused;

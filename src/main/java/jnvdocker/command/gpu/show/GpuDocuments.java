@@ -1,7 +1,5 @@
 package jnvdocker.command.gpu.show;
 
-import jnvdocker.core.Leases;
-import jnvdocker.decision.RefusalReason;
 import jnvdocker.command.gpu.history.GpuHistory;
 import jnvdocker.command.gpu.history.GpuRefusals;
 import jnvdocker.command.gpu.history.HistoryReport;

@@ -1,6 +1,5 @@
 package jnvdocker.command.gpu.show;
 
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.view.HolderJson;
 import jnvdocker.command.gpu.view.Purpose;
 import jnvdocker.command.gpu.view.WatchedCommand;

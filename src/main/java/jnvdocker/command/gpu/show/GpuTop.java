@@ -2,8 +2,6 @@ package jnvdocker.command.gpu.show;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
-import jnvdocker.core.Leases;
-import jnvdocker.core.Leases.GpuProcess;
 import jnvdocker.command.gpu.view.FigureText;
 import jnvdocker.command.gpu.view.GpuJson;
 import jnvdocker.command.gpu.view.GpuNotes;

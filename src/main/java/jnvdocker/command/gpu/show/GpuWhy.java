@@ -3,8 +3,6 @@ package jnvdocker.command.gpu.show;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.command.caller.ShowCommand;
-import jnvdocker.core.Leases;
-import jnvdocker.core.WithheldGpus;
 import jnvdocker.command.gpu.view.GpuJson;
 import jnvdocker.command.gpu.view.GpuNotes;
 import jnvdocker.command.gpu.view.GpuView;

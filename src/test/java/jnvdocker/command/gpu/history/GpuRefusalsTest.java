@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.decision.RecentRefusals.Refused;
 import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.decision.RecentRefusals.Refused;

@@ -3,7 +3,6 @@ package jnvdocker.command.gpu.show;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.core.Leases;
 import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.core.Leases;
