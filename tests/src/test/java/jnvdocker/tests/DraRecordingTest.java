@@ -32,7 +32,7 @@ class DraRecordingTest {
 
     private static List<JsonNode> recorded(String call) throws IOException {
         List<JsonNode> calls = new ArrayList<>();
-        for (String line : Files.readAllLines(Project.fixture("k8s/dra/plugin.jsonl"))) {
+        for (String line : Files.readAllLines(Project.fixture("k8s/dra/driver.jsonl"))) {
             JsonNode entry = JSON.readTree(line);
             boolean answered = entry.path("phase").asText().equals("answered");
             if (answered && !entry.has("err") && entry.path("call").asText().equals(call)) {
