@@ -28,7 +28,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Checks what the configuration says against what this host has. */
+/** Compares the configuration with this host. */
 final class ConfigurationChecks {
     private static final HostNames NAMES = HostNames.ofThisHost();
     private static final Duration LATELY = Duration.ofDays(30);

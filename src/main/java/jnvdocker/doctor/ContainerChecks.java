@@ -33,7 +33,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** Checks what containers have of this jnvdocker, and of its predecessor. */
+/** Checks the containers with claims, and scans for remains of nvidia-docker 1.0. */
 final class ContainerChecks {
     private static final String FOLDER = "/var/lib/nvidia-docker/volumes";
     private static final String UNIT = "nvidia-docker.service";

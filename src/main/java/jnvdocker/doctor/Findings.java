@@ -5,7 +5,9 @@ import jnvdocker.words.Refusal;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a check finds: at least that all is well, unless the check does not concern this host. */
+/**
+ * The findings of a check: at least that all is well, unless the check does not concern this host.
+ */
 final class Findings {
     private final List<Finding> all = new ArrayList<>();
 

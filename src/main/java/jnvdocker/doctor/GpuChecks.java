@@ -23,7 +23,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Checks the GPUs, and those who use them. */
+/** Checks the GPUs, and their users. */
 final class GpuChecks {
     /** NVML's bits for a GPU that is slowed down by heat, or by its power supply. */
     private static final long SLOWED_BY_HEAT = 0x20 | 0x40;

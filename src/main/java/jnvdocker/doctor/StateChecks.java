@@ -15,7 +15,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** Checks what this daemon keeps on disk. */
+/** Checks the data of this daemon on disk. */
 final class StateChecks {
     private static final long LEAST_FREE = 1L << 30;
 

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 
-/** What a command shows: lines for people, a document for programs. */
+/** The output of a command: lines for people, a document for programs. */
 public interface Shown {
     /** Returns a record, or a list of records, whose components are the keys. */
     Object document() throws IOException;
@@ -28,7 +28,7 @@ public interface Shown {
         };
     }
 
-    /** Returns what people read below the lines, and programs get on standard error. */
+    /** Returns a remark, below the lines or beside the document, on standard error. */
     default Optional<String> remark() {
         return Optional.empty();
     }

@@ -20,7 +20,7 @@ public abstract class ShowCommand extends OwnCommand {
         this.screen = screen;
     }
 
-    /** Reads what is shown now. */
+    /** Reads the present output. */
     protected abstract Shown show() throws IOException, RefusedException;
 
     /** Whether it is shown again and again: each document is a line then. */

@@ -189,13 +189,13 @@ class HostileSurroundingsTest extends SanitizedClientTest {
         Path file = Files.writeString(folder.resolve("file"), "precious");
         Path link = Files.createSymbolicLink(folder.resolve("link"), folder.resolve("nowhere"));
         Path loop = Files.createSymbolicLink(folder.resolve("loop"), folder.resolve("loop"));
-        Path directory = Files.createDirectory(folder.resolve("directory"));
+        Path empty = Files.createDirectory(folder.resolve("directory"));
         for (Path path :
                 new Path[] {
                     file,
                     link,
                     loop,
-                    directory,
+                    empty,
                     file.resolve("below"),
                     Path.of("relative"),
                     Path.of("/x".repeat(60)),

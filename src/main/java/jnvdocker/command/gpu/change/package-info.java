@@ -1,5 +1,5 @@
 /**
- * Changes something: takes, gives back, books and cordons GPUs, and looks after the installation.
- * Start at {@link GpuRelease}.
+ * Begins, changes and ends leases, books and cordons GPUs, and maintains the installation. Start at
+ * {@link GpuRelease}.
  */
 package jnvdocker.command.gpu.change;

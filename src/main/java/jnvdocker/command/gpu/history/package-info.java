@@ -1,5 +1,5 @@
 /**
- * Shows what has been: leases, hours, refusals, and the limits that they count against. Start at
- * {@link GpuHistory}.
+ * Shows the past: leases, hours, refusals, and the limits that they count against. Start at {@link
+ * GpuHistory}.
  */
 package jnvdocker.command.gpu.history;
