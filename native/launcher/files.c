@@ -23,11 +23,11 @@ static enum file_state read_all(int file, size_t limit, struct buffer *into)
 	return FILE_TOO_LONG;
 }
 
-enum file_state read_file(int folder, const char *path, int flags, size_t limit, struct buffer *into, struct stat *status)
+enum file_state read_file(int directory, const char *path, int flags, size_t limit, struct buffer *into, struct stat *status)
 {
 	enum file_state state = FILE_UNREADABLE;
 	/* A pipe in the place of a file must not block us. */
-	int file = fd_above_stdio(openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
+	int file = fd_above_stdio(openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
 
 	if (file < 0)
 		return FILE_UNREADABLE;

@@ -542,18 +542,18 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die_unserved(const c
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-static char *run_folder(void)
+static char *run_directory(void)
 {
-	const char *folder = getenv("JNVDOCKER_RUN_DIR");
+	const char *directory = getenv("JNVDOCKER_RUN_DIR");
 
-	return joined("%s", folder != NULL && *folder != '\0' ? folder : "/run/jnvdocker");
+	return joined("%s", directory != NULL && *directory != '\0' ? directory : "/run/jnvdocker");
 }
 
 static char *socket_path(void)
 {
 	const char *path = getenv("JNVDOCKER_SOCKET");
 
-	return path != NULL && *path != '\0' ? joined("%s", path) : joined("%s/jnvdocker.sock", run_folder());
+	return path != NULL && *path != '\0' ? joined("%s", path) : joined("%s/jnvdocker.sock", run_directory());
 }
 
 static void die_distrusting(const char *path, const struct server *server) __attribute__((noreturn));
@@ -716,7 +716,7 @@ static int spawn_daemon(const char *program, const char *log_path)
  */
 static bool daemon_lives(void)
 {
-	char *path = joined("%s/jnvdockerd.start", run_folder());
+	char *path = joined("%s/jnvdockerd.start", run_directory());
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	bool held = file >= 0 && flock(file, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 
@@ -766,7 +766,7 @@ static int await_starting(const char *path)
 	while ((connection = try_connect(path)) < 0 && daemon_lives()) {
 		if (milliseconds() > began + START_TIMEOUT_MS)
 			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another directory",
-			    run_folder(), path);
+			    run_directory(), path);
 		usleep(START_POLL_MS * 1000);
 	}
 	return connection;
@@ -792,7 +792,7 @@ static int await_daemon(const char *path, const char *log_path, int alive)
 			die_unserved("jnvdockerd did not start; its log says why: %s", log_path);
 		if (ended && milliseconds() > began + OTHER_DAEMON_MS)
 			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another directory",
-			    run_folder(), path);
+			    run_directory(), path);
 		if (milliseconds() > began + START_TIMEOUT_MS)
 			die_unserved("jnvdockerd does not answer at %s after %d s; its log may say why: %s", path,
 			             START_TIMEOUT_MS / 1000, log_path);
@@ -801,22 +801,22 @@ static int await_daemon(const char *path, const char *log_path, int alive)
 
 static int start_daemon(const char *path)
 {
-	char *folder = joined("%s", path);
-	char *slash = strrchr(folder, '/');
+	char *directory = joined("%s", path);
+	char *slash = strrchr(directory, '/');
 
-	if (slash == folder)
+	if (slash == directory)
 		die("the socket's path %s names no directory of its own; set JNVDOCKER_SOCKET to another", path);
 	*slash = '\0';
 	if (!is_on_host())
 		die_unserved("no daemon answers at %s, and one in this container would not see who uses the host's GPUs; run it on"
 		             " the host", path);
 	/* Root's umask may be 077, and the socket's group must reach the socket. */
-	if (mkdir(folder, 0755) == 0 ? chmod(folder, 0755) < 0 : errno != EEXIST)
-		die_unserved("cannot make the directory %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another one", folder,
+	if (mkdir(directory, 0755) == 0 ? chmod(directory, 0755) < 0 : errno != EEXIST)
+		die_unserved("cannot make the directory %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another one", directory,
 		    strerror(errno));
 
 	/* One client at a time: a client that waits here finds the daemon that another one has started. */
-	char *lock_path = joined("%s/start.lock", folder);
+	char *lock_path = joined("%s/start.lock", directory);
 	int lock = fd_above_stdio(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
 		die_unserved("cannot lock %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another directory", lock_path,
@@ -824,7 +824,7 @@ static int start_daemon(const char *path)
 	int connection = await_starting(path);
 	if (connection < 0) {
 		char *program = daemon_program();
-		char *log_path = joined("%s/jnvdockerd.log", folder);
+		char *log_path = joined("%s/jnvdockerd.log", directory);
 
 		fprintf(stderr, "jnvdocker: no daemon at %s, starting %s\n", path, program);
 		int alive = spawn_daemon(program, log_path);
@@ -838,7 +838,7 @@ static int start_daemon(const char *path)
 /* ---- having systemd start the daemon --------------------------------------------------------- */
 
 /* Whether the directories differ from those of the service, which does not know our environment. */
-static bool folders_moved(void)
+static bool directories_moved(void)
 {
 	static const char *const movers[] = {
 		"JNVDOCKER_RUN_DIR", "JNVDOCKER_SOCKET", "JNVDOCKER_STATE_DIR", "JNVDOCKER_CONFIG", "JNVDOCKER_PLUGIN_DIR",
@@ -856,14 +856,14 @@ static bool folders_moved(void)
 
 static bool unit_installed(void)
 {
-	static const char *const folders[] = {
+	static const char *const directories[] = {
 		"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 		"/lib/systemd/system", NULL,
 	};
 	bool found = false;
 
-	for (const char *const *folder = folders; *folder != NULL && !found; folder++) {
-		char *unit = joined("%s/" SERVICE, *folder);
+	for (const char *const *directory = directories; *directory != NULL && !found; directory++) {
+		char *unit = joined("%s/" SERVICE, *directory);
 
 		found = access(unit, F_OK) == 0;
 		free(unit);
@@ -875,7 +875,7 @@ static bool is_systemds(void)
 {
 	struct stat manager;
 
-	return !folders_moved() && stat("/run/systemd/system", &manager) == 0 && S_ISDIR(manager.st_mode) && unit_installed();
+	return !directories_moved() && stat("/run/systemd/system", &manager) == 0 && S_ISDIR(manager.st_mode) && unit_installed();
 }
 
 /* The exit code of systemctl, which ends when the daemon serves or has failed. */
@@ -1071,13 +1071,13 @@ static void put_variables(struct buffer *request, unsigned rows)
  */
 static bool context_configured(void)
 {
-	const char *folder = getenv("DOCKER_CONFIG");
+	const char *directory = getenv("DOCKER_CONFIG");
 	const char *home = getenv("HOME");
 	char *path, *text;
 	ssize_t length = -1;
 
-	if (folder != NULL && *folder != '\0')
-		path = joined("%s/config.json", folder);
+	if (directory != NULL && *directory != '\0')
+		path = joined("%s/config.json", directory);
 	else
 		path = joined("%s/.docker/config.json", home != NULL ? home : "");
 	text = allocate(NULL, MAX_CONFIG + 1);
@@ -1098,7 +1098,7 @@ static void send_request(int connection, char **docker, char **argv)
 {
 	struct buffer request = { 0 };
 	struct winsize terminal = terminal_size();
-	char *folder = getcwd(NULL, 0);
+	char *directory = getcwd(NULL, 0);
 	uint32_t flags = 0;
 
 	flags |= isatty(0) ? TERMINAL_IN : 0;
@@ -1108,7 +1108,7 @@ static void send_request(int connection, char **docker, char **argv)
 	put_number(&request, PROTOCOL_VERSION);
 	put_number(&request, flags);
 	put_number(&request, terminal.ws_col);
-	put_string(&request, folder != NULL ? folder : "");
+	put_string(&request, directory != NULL ? directory : "");
 	put_list(&request, docker);
 	put_list(&request, argv + 1);
 	put_variables(&request, terminal.ws_row);
@@ -1116,7 +1116,7 @@ static void send_request(int connection, char **docker, char **argv)
 		die("the command line is longer than %d bytes; shorten it", MAX_FRAME);
 	send_frame(connection, FRAME_REQUEST, &request);
 	free(request.data);
-	free(folder);
+	free(directory);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  *
  *     rootfs PATH               the container's root on the host; without it only the rules are set
  *     mount SOURCE TARGET       binds a directory of the host at a place in the container, read-only
- *     cgroup FOLDER             a devices cgroup in which the rules are allowed; parents come first
+ *     cgroup DIRECTORY             a devices cgroup in which the rules are allowed; parents come first
  *     device PATH MAJOR MINOR   a rule in each cgroup, and /dev/NAME in the container
  *
  * Responsibilities:
@@ -159,13 +159,13 @@ static void parse_plan(struct plan *plan, int argc, char **argv)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_beneath(int folder, const char *path, int flags, uint64_t resolve)
+static int open_beneath(int directory, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
 	int opened;
 
 	do
-		opened = syscall(SYS_openat2, folder, path, &how, sizeof how);
+		opened = syscall(SYS_openat2, directory, path, &how, sizeof how);
 	while (opened < 0 && (errno == EINTR || errno == EAGAIN)); /* something was moved meanwhile */
 	if (opened < 0 && errno == ENOSYS)
 		die("the kernel has no openat2, which keeps links in an image from leading out of it; use Linux 5.6 or newer");
@@ -206,13 +206,13 @@ static char *own_cgroup(void)
 }
 
 /* Whether a path is that directory or is in it: returns the rest of the path, "" or from a slash on; else NULL. */
-static const char *below(const char *path, const char *folder)
+static const char *below(const char *path, const char *directory)
 {
-	size_t length = strlen(folder);
+	size_t length = strlen(directory);
 
-	if (strcmp(folder, "/") == 0)
+	if (strcmp(directory, "/") == 0)
 		return path;
-	if (!has_prefix(path, folder) || (path[length] != '\0' && path[length] != '/'))
+	if (!has_prefix(path, directory) || (path[length] != '\0' && path[length] != '/'))
 		return NULL;
 	return path + length;
 }
@@ -251,7 +251,7 @@ static bool is_devices(const char *type_and_options)
 	return false;
 }
 
-static bool find_hierarchy(const char *folder, struct hierarchy *found)
+static bool find_hierarchy(const char *directory, struct hierarchy *found)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
@@ -270,7 +270,7 @@ static bool find_hierarchy(const char *folder, struct hierarchy *found)
 		unescape(mount.root);
 		unescape(mount.point);
 		/* The innermost, and among several of those the topmost. */
-		if (below(folder, mount.point) != NULL && (!any || strlen(mount.point) >= strlen(found->point))) {
+		if (below(directory, mount.point) != NULL && (!any || strlen(mount.point) >= strlen(found->point))) {
 			*found = mount;
 			any = true;
 		}
@@ -281,14 +281,14 @@ static bool find_hierarchy(const char *folder, struct hierarchy *found)
 }
 
 /* Opens a cgroup, which must be the given one that this process is in, or one above it, but not the root. */
-static int open_cgroup(const char *folder, const char *own, bool innermost)
+static int open_cgroup(const char *directory, const char *own, bool innermost)
 {
 	struct hierarchy hierarchy;
 	struct statfs system;
 
-	if (!find_hierarchy(folder, &hierarchy))
-		die("'%s' is not in a devices cgroup hierarchy of version 1; check the agent's --cgroups_hierarchy", folder);
-	const char *inside = below(folder, hierarchy.point);
+	if (!find_hierarchy(directory, &hierarchy))
+		die("'%s' is not in a devices cgroup hierarchy of version 1; check the agent's --cgroups_hierarchy", directory);
+	const char *inside = below(directory, hierarchy.point);
 	char *path = strcmp(hierarchy.root, "/") == 0 ? joined("%s", inside) : joined("%s%s", hierarchy.root, inside);
 	const char *rest = path[0] == '/' && strcmp(path, "/") != 0 ? below(own, path) : NULL;
 	if (inside[0] != '/' || inside[1] == '\0' || rest == NULL || (innermost && *rest != '\0'))
@@ -298,14 +298,14 @@ static int open_cgroup(const char *folder, const char *own, bool innermost)
 	int opened = point < 0 ? -1 : open_beneath(point, inside + 1, O_PATH | O_DIRECTORY,
 						   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 	if (opened < 0)
-		die("cannot open the cgroup '%s': %s; see the agent's log", folder, strerror(errno));
+		die("cannot open the cgroup '%s': %s; see the agent's log", directory, strerror(errno));
 	if (fstatfs(opened, &system) < 0 || system.f_type != CGROUP_SUPER_MAGIC)
-		die("'%s' is not a cgroup of version 1; check the agent's --cgroups_hierarchy", folder);
+		die("'%s' is not a cgroup of version 1; check the agent's --cgroups_hierarchy", directory);
 	close(point);
 	return opened;
 }
 
-static void allow(int cgroup, const char *folder, const struct device *device)
+static void allow(int cgroup, const char *directory, const struct device *device)
 {
 	int file = openat(cgroup, "devices.allow", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	char *rule = joined("c %u:%u rw", device->major, device->minor);
@@ -313,7 +313,7 @@ static void allow(int cgroup, const char *folder, const struct device *device)
 	/* Each write sets one rule. */
 	if (file < 0 || write(file, rule, strlen(rule)) != (ssize_t)strlen(rule))
 		die("cannot allow %s (%s) in the cgroup '%s': %s; check what the agent's own cgroup allows", device->path,
-		    rule, folder, strerror(errno));
+		    rule, directory, strerror(errno));
 	close(file);
 	free(rule);
 }
@@ -342,7 +342,7 @@ static void set_rules(const struct plan *plan)
  * Makes a missing directory. If the name exists although opening it failed, it is a dangling link, and following it
  * would let the image choose the place.
  */
-static int make_folder(int parent, const char *name, const char *target)
+static int make_directory(int parent, const char *name, const char *target)
 {
 	char link[PATH_MAX];
 
@@ -362,13 +362,13 @@ static int make_folder(int parent, const char *name, const char *target)
  * Opens the directory of that path in the container, part by part, so that missing parts are made in the right
  * place.
  */
-static int open_folder(int root, const char *target)
+static int open_directory(int root, const char *target)
 {
 	char *path = joined("%s", target);
-	int folder = open_beneath(root, "/", O_PATH | O_DIRECTORY, IN_CONTAINER);
+	int directory = open_beneath(root, "/", O_PATH | O_DIRECTORY, IN_CONTAINER);
 	char *name, *next = path;
 
-	while (folder >= 0) {
+	while (directory >= 0) {
 		for (name = next; *name == '/'; name++)
 			continue;
 		if (*name == '\0')
@@ -378,18 +378,18 @@ static int open_folder(int root, const char *target)
 		*next = '\0';
 		int inner = open_beneath(root, path, O_PATH | O_DIRECTORY, IN_CONTAINER);
 		if (inner < 0 && errno == ENOENT)
-			inner = make_folder(folder, name, target);
+			inner = make_directory(directory, name, target);
 		*next = after;
-		close(folder);
-		folder = inner;
+		close(directory);
+		directory = inner;
 	}
-	if (folder < 0)
+	if (directory < 0)
 		die("cannot open %s in the container: %s; " OTHER_IMAGE, target, strerror(errno));
 	free(path);
-	return folder;
+	return directory;
 }
 
-static bool is_same_folder(int one, int other)
+static bool is_same_directory(int one, int other)
 {
 	struct stat first, second;
 
@@ -406,14 +406,14 @@ static void mount_read_only(int root, const struct bind *bind)
 	if (source < 0)
 		die("cannot open '%s': %s; run the task again, and see the log of jnvdockerd", bind->source,
 		    strerror(errno));
-	int place = open_folder(root, bind->target);
+	int place = open_directory(root, bind->target);
 	char *from = by_descriptor(source), *to = by_descriptor(place);
 	if (mount(from, to, NULL, MS_BIND, NULL) < 0)
 		die("cannot mount '%s' at %s: %s; check what else is mounted there", bind->source, bind->target,
 		    strerror(errno));
 	/* The mount must cover the place now, unless the image is being changed. */
 	int mounted = open_beneath(root, bind->target, O_PATH | O_DIRECTORY, IN_CONTAINER);
-	if (mounted < 0 || !is_same_folder(mounted, source))
+	if (mounted < 0 || !is_same_directory(mounted, source))
 		die("something other than '%s' is mounted at %s; run the task again", bind->source, bind->target);
 	char *top = by_descriptor(mounted);
 	if (mount(NULL, top, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
@@ -431,19 +431,19 @@ static void mount_read_only(int root, const struct bind *bind)
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Whether it is the root of a mount, and not a directory of the surrounding one. */
-static bool is_mount(int folder)
+static bool is_mount(int directory)
 {
 	struct statx status;
 
-	return statx(folder, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 &&
+	return statx(directory, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 &&
 	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-static bool is_hosts(int folder)
+static bool is_hosts(int directory)
 {
 	struct stat status, hosts;
 
-	return fstat(folder, &status) < 0 || stat("/dev", &hosts) < 0 || status.st_dev == hosts.st_dev;
+	return fstat(directory, &status) < 0 || stat("/dev", &hosts) < 0 || status.st_dev == hosts.st_dev;
 }
 
 /* Opens the container's own /dev: a node there is neither in the image nor on the host. */

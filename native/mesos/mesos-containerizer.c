@@ -154,11 +154,11 @@ static char *last_container(const char *path)
  * Whether the agent's file about a container mentions GPUs. A wrong yes costs a query; a wrong no would start a
  * container without its GPUs. If it cannot be read, the daemon reports the fault.
  */
-static bool config_may_need_gpus(const char *folder)
+static bool config_may_need_gpus(const char *directory)
 {
 	static const char *const words[] = { "gpus", "gpu_uuids", "com.nvidia.", "NVIDIA_", NULL };
 	struct buffer config = { 0 };
-	char *path = joined("%s/config", folder);
+	char *path = joined("%s/config", directory);
 	bool found = !read_whole(path, MAX_CONFIG, &config);
 
 	for (const char *const *word = words; *word != NULL && !found; word++)
@@ -171,16 +171,16 @@ static bool config_may_need_gpus(const char *folder)
 /* The same for a container and for those that it is nested in, since it may have their GPUs. */
 static bool may_need_gpus(const char *runtime_directory)
 {
-	char *folder = joined("%s", runtime_directory);
-	bool found = config_may_need_gpus(folder);
+	char *directory = joined("%s", runtime_directory);
+	bool found = config_may_need_gpus(directory);
 
-	for (char *end; !found && (end = last_container(folder)) != NULL; ) {
+	for (char *end; !found && (end = last_container(directory)) != NULL; ) {
 		*end = '\0';
-		if (last_container(folder) == NULL)
+		if (last_container(directory) == NULL)
 			break;
-		found = config_may_need_gpus(folder);
+		found = config_may_need_gpus(directory);
 	}
-	free(folder);
+	free(directory);
 	return found;
 }
 

@@ -64,9 +64,9 @@ static bool examine_source(void *argument, const char *source, size_t length)
 		search->escaped |= own;
 		return false;
 	}
-	char **folder = own ? &search->own : &search->another;
-	if (*folder == NULL)
-		*folder = joined("%.*s%s", (int)(id - source), source, search->id);
+	char **directory = own ? &search->own : &search->another;
+	if (*directory == NULL)
+		*directory = joined("%.*s%s", (int)(id - source), source, search->id);
 	return own;
 }
 
@@ -79,10 +79,10 @@ const char *why_not_read(enum file_state state)
 	return errno == ELOOP ? "it is a link" : strerror(errno);
 }
 
-static struct answer read_docker_file(int folder, const char *path, const char *name, struct buffer *into)
+static struct answer read_docker_file(int directory, const char *path, const char *name, struct buffer *into)
 {
 	struct stat status;
-	enum file_state state = read_file(folder, name, O_NOFOLLOW, MAX_TEXT, into, &status);
+	enum file_state state = read_file(directory, name, O_NOFOLLOW, MAX_TEXT, into, &status);
 
 	if (state != FILE_READ)
 		return failed("cannot read %s/%s: %s; create the container again, docker writes it for each container", path, name,
@@ -93,11 +93,11 @@ static struct answer read_docker_file(int folder, const char *path, const char *
 	return (struct answer){ .kind = UNCHANGED };
 }
 
-static struct answer read_folder(int folder, const char *path, struct texts *texts)
+static struct answer read_directory(int directory, const char *path, struct texts *texts)
 {
-	struct answer answer = read_docker_file(folder, path, KNOWN, &texts->container);
+	struct answer answer = read_docker_file(directory, path, KNOWN, &texts->container);
 
-	return answer.kind == FAILED ? answer : read_docker_file(folder, path, "hostconfig.json", &texts->host);
+	return answer.kind == FAILED ? answer : read_docker_file(directory, path, "hostconfig.json", &texts->host);
 }
 
 /*
@@ -114,11 +114,11 @@ static int open_beside_root(const char *id, const struct texts *texts, char **pa
 	for (const char *slash; (slash = memrchr(root, '/', length)) != NULL && slash > root; ) {
 		length = slash - root;
 		*path = joined("%.*s" CONTAINERS "%s", (int)length, root, id);
-		int folder = fd_above_stdio(open(*path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-		if (folder >= 0 && faccessat(folder, KNOWN, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return folder;
-		if (folder >= 0)
-			close(folder);
+		int directory = fd_above_stdio(open(*path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+		if (directory >= 0 && faccessat(directory, KNOWN, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return directory;
+		if (directory >= 0)
+			close(directory);
 		free(*path);
 		*path = NULL;
 	}
@@ -133,15 +133,15 @@ struct answer read_docker_files(const char *id, struct texts *texts)
 	each_string(&texts->config, "\"source\"", examine_source, &search);
 	char *beside = NULL;
 	const char *path = search.own != NULL ? search.own : search.another;
-	int folder = path == NULL ? -1 : fd_above_stdio(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-	if (folder < 0 && search.own != NULL)
+	int directory = path == NULL ? -1 : fd_above_stdio(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (directory < 0 && search.own != NULL)
 		answer = failed("cannot open %s: %s; create the container again, docker writes it for each container", path,
 				strerror(errno));
-	else if (folder < 0 && (folder = open_beside_root(id, texts, &beside)) >= 0)
+	else if (directory < 0 && (directory = open_beside_root(id, texts, &beside)) >= 0)
 		path = beside;
-	if (folder >= 0) {
-		answer = read_folder(folder, path, texts);
-		close(folder);
+	if (directory >= 0) {
+		answer = read_directory(directory, path, texts);
+		close(directory);
 	} else if (search.escaped && search.own == NULL) {
 		answer = failed("docker's data directory has a name that is not plain text; give dockerd another one (data-root)");
 	}

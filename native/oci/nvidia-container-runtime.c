@@ -116,12 +116,12 @@ static void become_runtime(const struct settings *settings, const struct call *c
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static bool write_new(int folder, const char *name, const struct stat *like, const char *text)
+static bool write_new(int directory, const char *name, const struct stat *like, const char *text)
 {
 	/* Left over from a process of ours that was killed. */
-	unlinkat(folder, name, 0);
+	unlinkat(directory, name, 0);
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int file = fd_above_stdio(openat(folder, name, flags, 0600));
+	int file = fd_above_stdio(openat(directory, name, flags, 0600));
 
 	if (file < 0)
 		return false;
@@ -141,14 +141,14 @@ static bool write_new(int folder, const char *name, const struct stat *like, con
  * process of ours that is killed midway may leave a new file beside the old one; it is removed with the engine's
  * directory, or the next time.
  */
-static bool replace_file(int folder, const char *name, const struct stat *old, const char *text)
+static bool replace_file(int directory, const char *name, const struct stat *old, const char *text)
 {
 	char *beside = joined("%s.jnvdocker", name);
-	bool replaced = write_new(folder, beside, old, text) && renameat(folder, beside, folder, name) == 0;
+	bool replaced = write_new(directory, beside, old, text) && renameat(directory, beside, directory, name) == 0;
 	int reason = errno;
 
 	if (!replaced)
-		unlinkat(folder, beside, 0);
+		unlinkat(directory, beside, 0);
 	free(beside);
 	errno = reason;
 	return replaced;
@@ -157,12 +157,12 @@ static bool replace_file(int folder, const char *name, const struct stat *old, c
 /* Makes a path absolute for processes with another working directory; empty stays empty. */
 static char *absolute(const char *path)
 {
-	char *folder = NULL;
+	char *directory = NULL;
 
-	if (*path == '/' || *path == '\0' || (folder = getcwd(NULL, 0)) == NULL)
+	if (*path == '/' || *path == '\0' || (directory = getcwd(NULL, 0)) == NULL)
 		return joined("%s", path);
-	char *result = joined("%s/%s", folder, path);
-	free(folder);
+	char *result = joined("%s/%s", directory, path);
+	free(directory);
 	return result;
 }
 
@@ -170,7 +170,7 @@ static char *absolute(const char *path)
 
 /* The directory of a container that is to be created. */
 struct bundle {
-	int folder;
+	int directory;
 	const char *path;
 	const char *config; /* the name of config.json in it */
 };
@@ -211,7 +211,7 @@ static bool end_text(struct buffer *text)
 /* Writes a config.json that an answer has changed. */
 static struct answer changed(const struct bundle *bundle, const struct stat *old, struct answer answer)
 {
-	if (answer.kind == CHANGED && !replace_file(bundle->folder, bundle->config, old, answer.text))
+	if (answer.kind == CHANGED && !replace_file(bundle->directory, bundle->config, old, answer.text))
 		return failed("cannot write %s of bundle '%s': %s; make room there, then start the container again",
 			      bundle->config, bundle->path, strerror(errno));
 	return answer;
@@ -222,7 +222,7 @@ static struct answer create(const struct settings *settings, const struct call *
 	bool plain = is_plain_id(call->id);
 	struct texts texts = { 0 };
 	struct stat status;
-	enum file_state state = read_file(bundle->folder, bundle->config, O_NOFOLLOW, MAX_TEXT, &texts.config, &status);
+	enum file_state state = read_file(bundle->directory, bundle->config, O_NOFOLLOW, MAX_TEXT, &texts.config, &status);
 
 	if (state != FILE_READ)
 		return failed("cannot read %s of bundle '%s': %s; make it a plain file", bundle->config, bundle->path,
@@ -247,14 +247,14 @@ static void edit_create(const struct settings *settings, const struct call *call
 		.path = *call->bundle != '\0' ? call->bundle : ".",
 		.config = *call->config != '\0' ? call->config : "config.json",
 	};
-	bundle.folder = fd_above_stdio(open(bundle.path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-	struct answer answer = bundle.folder >= 0 ? create(settings, call, &bundle)
+	bundle.directory = fd_above_stdio(open(bundle.path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	struct answer answer = bundle.directory >= 0 ? create(settings, call, &bundle)
 						  : failed("cannot open bundle '%s': %s; name the directory with config.json",
 							   bundle.path, strerror(errno));
 
 	if (answer.kind == FAILED)
 		refuse(call, answer.text);
-	close(bundle.folder);
+	close(bundle.directory);
 }
 
 /* ---- exec and delete ------------------------------------------------------------------------- */

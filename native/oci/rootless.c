@@ -128,9 +128,9 @@ struct brought {
 	struct buffer masks; /* a mount of nothing over each, as JSON behind commas */
 };
 
-static void mask(struct brought *brought, const char *folder, const char *rest)
+static void mask(struct brought *brought, const char *directory, const char *rest)
 {
-	char *target = joined("%s%s", strcmp(folder, "/") == 0 && *rest == '/' ? "" : folder, rest);
+	char *target = joined("%s%s", strcmp(directory, "/") == 0 && *rest == '/' ? "" : directory, rest);
 
 	put_text(&brought->masks, ",{\"destination\":");
 	put_json(&brought->masks, target);
@@ -157,10 +157,10 @@ static void scan_mount(struct brought *brought, const glob_t *nodes, const char 
 			continue;
 		/* By identity: there may be other paths to the same directory. */
 		for (char *slash = strrchr(node, '/'); slash != NULL; slash = memrchr(node, '/', slash - node)) {
-			char *folder = joined("%.*s", slash > node ? (int)(slash - node) : 1, node);
-			bool below = stat(folder, &status) == 0 && same(&status, &file);
+			char *directory = joined("%.*s", slash > node ? (int)(slash - node) : 1, node);
+			bool below = stat(directory, &status) == 0 && same(&status, &file);
 
-			free(folder);
+			free(directory);
 			if (below) {
 				mask(brought, target, slash);
 				brings = true;

@@ -106,13 +106,13 @@ const MADE_UP = {
 };
 
 /** Pictures of the page, in light and dark, wide and narrow: its beginning, and all of it. */
-export async function pictures(browser, url, folder) {
+export async function pictures(browser, url, directory) {
   for (const [name, size] of [["wide", WIDE], ["phone", PHONE]]) {
     for (const scheme of ["light", "dark"]) {
       const page = await open(browser, url, { ...size, deviceScaleFactor: 1 }, scheme, MADE_UP);
       await new Promise((resolve) => setTimeout(resolve, 500));
-      await page.screenshot({ path: `${folder}/page-${name}-${scheme}.png` });
-      await page.screenshot({ path: `${folder}/all-${name}-${scheme}.png`, fullPage: true });
+      await page.screenshot({ path: `${directory}/page-${name}-${scheme}.png` });
+      await page.screenshot({ path: `${directory}/all-${name}-${scheme}.png`, fullPage: true });
       await page.close();
     }
   }

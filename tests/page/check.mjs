@@ -1,10 +1,10 @@
 /**
  * Checks the page of a daemon with eight GPUs and a week of leases, as PageTest sets it up:
  *
- *   check.mjs MEMBER OTHER TCP LARGE FOLDER
+ *   check.mjs MEMBER OTHER TCP LARGE DIRECTORY
  *
  * MEMBER and OTHER are URLs of the daemon's socket through ssh, as a member of its group and as another user; TCP is
- * its address without names; LARGE is the page of a daemon with 16 GPUs and 20,000 leases; pictures go to FOLDER.
+ * its address without names; LARGE is the page of a daemon with 16 GPUs and 20,000 leases; pictures go to DIRECTORY.
  * The environment is that of the daemon; JNVDOCKER is the path of the command, MEMBER the member's name. Each line of output is a check.
  */
 
@@ -14,7 +14,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { launch, open, PHONE, pictures, WIDE } from "./browser.mjs";
 
-const [member, other, tcp, large, folder] = process.argv.slice(2);
+const [member, other, tcp, large, directory] = process.argv.slice(2);
 const { JNVDOCKER: jnvdocker, MEMBER: user } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PATIENCE = { timeout: 60_000, polling: 200 };
@@ -296,7 +296,7 @@ try {
   hold("--gpus", "device=3", "--gpu-wait");
   hold("--gpus", "4", "--gpu-wait");
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  await pictures(browser, member, folder);
+  await pictures(browser, member, directory);
   execFileSync(jnvdocker, ["gpu", "uncordon", "5"]);
 } finally {
   holders.forEach((holder) => holder.kill());

@@ -1,7 +1,7 @@
-# What the scripts of this folder share: the cache, the locks, Debian's packages.
+# What the scripts of this directory share: the cache, the locks, Debian's packages.
 # shellcheck shell=bash
 #
-# Everything downloaded or built is kept in $cache. A folder or file of the cache is made beside its
+# Everything downloaded or built is kept in $cache. A directory or file of the cache is made beside its
 # place and renamed into it, so whatever stands there is whole.
 
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -81,21 +81,21 @@ start_no_services() {
 # The machine's own Debian archive, queried for another suite: both spellings of apt's sources are read.
 # Sets the array apt_options.
 apt_for() {
-  local suite=$1 folder=$cache/apt/$1 sources
-  mkdir -p "$folder/lists/partial"
+  local suite=$1 directory=$cache/apt/$1 sources
+  mkdir -p "$directory/lists/partial"
   sources=$(deb822_source "$suite")
   if [ -n "$sources" ]; then
-    replace "$folder/debian.sources" "$sources"
-    sources=$folder/debian.sources
+    replace "$directory/debian.sources" "$sources"
+    sources=$directory/debian.sources
   else
     sources=$(one_line_source "$suite")
     [ -n "$sources" ] || die "no Debian archive among the sources of apt; searched /etc/apt/sources.list and sources.list.d"
-    replace "$folder/debian.list" "$sources"
-    sources=$folder/debian.list
+    replace "$directory/debian.list" "$sources"
+    sources=$directory/debian.list
   fi
   apt_options=(-o Dir::Etc::sourcelist="$sources" -o Dir::Etc::sourceparts=/dev/null
     -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null
-    -o Dir::State::Lists="$folder/lists" -o Dir::State::status=/dev/null
+    -o Dir::State::Lists="$directory/lists" -o Dir::State::status=/dev/null
     -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User=root
     -o Acquire::Languages=none -o Acquire::Retries=3)
 }
@@ -139,7 +139,7 @@ one_line_source() {
   done < <(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2> /dev/null)
 }
 
-# debs SUITE FOLDER NAME...: has the packages' files in the folder; a name with a question mark may be
+# debs SUITE DIRECTORY NAME...: has the packages' files in the directory; a name with a question mark may be
 # missing from the suite. Queries the archive only when the list of names is another than last time: apt
 # checks what is there already, and half a file of an interrupted run is fetched again.
 debs() {
@@ -151,8 +151,8 @@ debs() {
 }
 
 download_debs() {
-  local suite=$1 folder=$2 names=() name known file
-  mkdir -p "$folder"
+  local suite=$1 directory=$2 names=() name known file
+  mkdir -p "$directory"
   apt_for "$suite"
   say "downloading packages of $suite"
   quietly apt-get -qq "${apt_options[@]}" update || die "cannot read Debian's list of packages for $suite"
@@ -167,10 +167,10 @@ download_debs() {
     fi
   done
   known=$(apt-get "${apt_options[@]}" --print-uris -qq download "${names[@]}" | awk '{ print $2 }')
-  for file in "$folder"/*.deb; do
+  for file in "$directory"/*.deb; do
     grep -qxF -- "${file##*/}" <<< "$known" || rm -f "$file"
   done
-  (cd "$folder" && quietly apt-get -qq "${apt_options[@]}" download "${names[@]}") ||
-    die "cannot download packages of $suite; what is there already is kept in $folder"
-  replace "$folder/names" "${*:3}"
+  (cd "$directory" && quietly apt-get -qq "${apt_options[@]}" download "${names[@]}") ||
+    die "cannot download packages of $suite; what is there already is kept in $directory"
+  replace "$directory/names" "${*:3}"
 }

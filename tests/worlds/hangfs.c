@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     int fuse;
 
     if (argc != 2) {
-        fprintf(stderr, "usage: hangfs FOLDER\n");
+        fprintf(stderr, "usage: hangfs DIRECTORY\n");
         return 2;
     }
     fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);

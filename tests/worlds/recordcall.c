@@ -1,5 +1,5 @@
-// Records in the folder that it lies in how it was called, as the kernel has it: called.cmdline,
-// called.environ, called.status, in called.cwd its folder, and in called.fds each descriptor and where it leads;
+// Records in the directory that it lies in how it was called, as the kernel has it: called.cmdline,
+// called.environ, called.status, in called.cwd its directory, and in called.fds each descriptor and where it leads;
 // ends with 7.
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[PATH_MAX];
+static char directory[PATH_MAX];
 
 static FILE *create(const char *name)
 {
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/called.%s", folder, name);
+    snprintf(path, sizeof path, "%s/called.%s", directory, name);
     FILE *file = fopen(path, "we");
     if (file == NULL)
         exit(8);
@@ -49,7 +49,7 @@ static void record_descriptors(void)
     fclose(to);
 }
 
-static void record_folder(void)
+static void record_directory(void)
 {
     char target[PATH_MAX];
     ssize_t length = readlink("/proc/self/cwd", target, sizeof target);
@@ -61,12 +61,12 @@ static void record_folder(void)
 
 int main(void)
 {
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    ssize_t length = readlink("/proc/self/exe", directory, sizeof directory - 1);
     if (length < 0)
         return 9;
-    *strrchr(folder, '/') = '\0';
+    *strrchr(directory, '/') = '\0';
     record_descriptors();
-    record_folder();
+    record_directory();
     copy("cmdline");
     copy("environ");
     copy("status");

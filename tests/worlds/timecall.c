@@ -1,7 +1,7 @@
 /*
  * timecall TIMES CGROUP,... PROGRAM [ARGUMENT...]
  *
- * Runs a program in these cgroups' folders, as Mesos' agent would run its helper, and appends to a file how many
+ * Runs a program in these cgroups' directories, as Mesos' agent would run its helper, and appends to a file how many
  * nanoseconds it took from exec to its end. Ends as the program did.
  *
  * Called by any name but its own it is the quickest helper there can be: it says which launch info it was given,
@@ -32,11 +32,11 @@ static long now(void)
     return time.tv_sec * 1000000000L + time.tv_nsec;
 }
 
-static void join(char *folders)
+static void join(char *directories)
 {
-    for (char *folder = strtok(folders, ","); folder != NULL; folder = strtok(NULL, ",")) {
+    for (char *directory = strtok(directories, ","); directory != NULL; directory = strtok(NULL, ",")) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+        snprintf(path, sizeof path, "%s/cgroup.procs", directory);
         int procs = open(path, O_WRONLY | O_CLOEXEC);
         if (procs < 0 || write(procs, "0", 1) != 1) {
             err(2, "%s", path);

@@ -52,7 +52,7 @@ import java.nio.file.Path;
 /** Wires the commands of clients, engines and agents: none of this runs until one comes. */
 final class CommandParts {
     private final Core core;
-    private final Folders folders;
+    private final Directories directories;
     private final LiveConfig config;
     private final GpuHost gpuHost;
     private final DockerEngine engine;
@@ -66,7 +66,7 @@ final class CommandParts {
 
     /** The parts of the daemon that commands of all kinds need. */
     record Core(
-            Folders folders,
+            Directories directories,
             LiveConfig config,
             GpuHost gpuHost,
             CudaVersions cuda,
@@ -83,7 +83,7 @@ final class CommandParts {
 
     CommandParts(Core core, Installation installation) throws IOException {
         this.core = core;
-        this.folders = core.folders();
+        this.directories = core.directories();
         this.config = core.config();
         this.gpuHost = core.gpuHost();
         this.engine = core.engine();
@@ -93,13 +93,13 @@ final class CommandParts {
                 new RuntimeInstaller(
                         installation.tree().resolve("lib/oci"),
                         new RuntimeInstaller.Place(
-                                folders.state(),
-                                folders.markers(),
-                                folders.socket(),
-                                folders.wake()));
+                                directories.state(),
+                                directories.markers(),
+                                directories.socket(),
+                                directories.wake()));
         this.needs = new NeedsCheck(core.cuda(), core.monitor()::facts);
-        this.planner = new ContainerPlanner(gpuHost.nodes(), folders.pluginName());
-        this.edited = EditedContainers.in(folders.markers());
+        this.planner = new ContainerPlanner(gpuHost.nodes(), directories.pluginName());
+        this.edited = EditedContainers.in(directories.markers());
         this.refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
     }
 
@@ -131,7 +131,7 @@ final class CommandParts {
                         uninstall(volumes.plugin(), pods.injection()),
                         installation,
                         reload),
-                config.gpuSettings(folders.socket()),
+                config.gpuSettings(directories.socket()),
                 start,
                 jobs);
     }
@@ -154,7 +154,7 @@ final class CommandParts {
                                 pods.leases(),
                                 pods.injection(),
                                 pods.parts()::registrations),
-                        folders.facts(installation)));
+                        directories.facts(installation)));
     }
 
     private Prune prune(DriverVolumes drivers) {
@@ -165,7 +165,7 @@ final class CommandParts {
                 leases.prune(),
                 leases.leases(),
                 Processes.ofThisMachine(),
-                folders.pluginName());
+                directories.pluginName());
     }
 
     private Uninstall uninstall(VolumePlugin plugin, PodInjection pods) {
@@ -177,7 +177,7 @@ final class CommandParts {
                 gpuHost.served(),
                 installer,
                 pods,
-                folders.pluginName());
+                directories.pluginName());
     }
 
     /** {@code jnvdocker mesos}, and the launches of a Mesos agent. */
@@ -185,9 +185,13 @@ final class CommandParts {
         GpuInventory inventory = gpuHost.inventory();
         return new MesosCommand(
                 new AgentHost(
-                        inventory, core.cuda(), leases.leases(), config::mesos, folders.config()),
+                        inventory,
+                        core.cuda(),
+                        leases.leases(),
+                        config::mesos,
+                        directories.config()),
                 installation,
-                folders.socket(),
+                directories.socket(),
                 new MesosLaunch(
                         gpuHost,
                         needs,
@@ -202,7 +206,7 @@ final class CommandParts {
                 engine,
                 gpuHost.inventory(),
                 config::realRuntime,
-                folders.config(),
+                directories.config(),
                 new CdiHost(gpuHost, config::cdiNvidia),
                 refused,
                 reload::perform);
@@ -217,9 +221,9 @@ final class CommandParts {
                         leases.leases(),
                         leases.oci(),
                         leases.ociKeeper(),
-                        new GpuWishes(config::wishes, folders.pluginName(), engine::standard),
+                        new GpuWishes(config::wishes, directories.pluginName(), engine::standard),
                         new ContainerOwner(config::trustedOwners),
-                        folders.state().resolve(ClaimFiles.FOLDER));
+                        directories.state().resolve(ClaimFiles.DIRECTORY));
         return new RuntimeCommand(
                 host,
                 new RuntimeCreate(
@@ -241,7 +245,7 @@ final class CommandParts {
             RuntimeCommand runtime) {
         return new Commands(
                 start,
-                new VolumeSetup(gpuHost.host(), folders.pluginName(), start),
+                new VolumeSetup(gpuHost.host(), directories.pluginName(), start),
                 gpu,
                 jobs,
                 mesos,

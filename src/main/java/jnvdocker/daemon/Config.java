@@ -8,7 +8,7 @@ import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.posix.RegularFile;
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.InvalidGpuRequestException;
@@ -44,7 +44,7 @@ import java.util.Set;
  *     jnvdocker
  * @param keepHistory how long a lease is kept after its end; empty keeps all
  * @param idleWarn for how long a held GPU is idle when that is logged; empty if it never is
- * @param notifyFolders directories of programs that are run for each event
+ * @param notifyDirectories directories of programs that are run for each event
  * @param hosts that {@code --on all} means
  * @param stopOverdue whether the holder of an overdue lease is stopped
  * @param mesos the policy for Mesos tasks
@@ -62,7 +62,7 @@ public record Config(
         String socketGroup,
         Optional<Duration> keepHistory,
         Optional<Duration> idleWarn,
-        List<Path> notifyFolders,
+        List<Path> notifyDirectories,
         List<String> hosts,
         boolean stopOverdue,
         MesosPolicy mesos,
@@ -87,7 +87,7 @@ public record Config(
      */
     static Config read(Path file, boolean required) throws IOException {
         OwnConfig own = new OwnConfig(file);
-        refuseUnlessRoots(own.folder());
+        refuseUnlessRoots(own.directory());
         List<ConfigFile.Part> parts = new ArrayList<>();
         for (Path each : own.files()) {
             Optional<byte[]> bytes = RegularFile.readOwn(each, LIMIT);
@@ -104,9 +104,9 @@ public record Config(
     }
 
     /** A user that can write to such a directory can replace what is in it. */
-    private static void refuseUnlessRoots(Path folder) throws IOException {
+    private static void refuseUnlessRoots(Path directory) throws IOException {
         try {
-            TrustedFolder.check(folder);
+            TrustedDirectory.check(directory);
         } catch (RefusedException e) {
             throw new StartException(e.refusal(), e);
         }

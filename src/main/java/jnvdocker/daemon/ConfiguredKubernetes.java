@@ -21,7 +21,7 @@ final class ConfiguredKubernetes {
                 resource(written.at("resource")),
                 written.at("resource_per_model").choice(),
                 Config.absolute(written.at("kubelet_dir"), "that of the kubelet's directory")
-                        .orElse(KubernetesPolicy.KUBELET_FOLDER),
+                        .orElse(KubernetesPolicy.KUBELET_DIRECTORY),
                 written.at("cdi").choiceUnlessSaid(),
                 gpus,
                 cluster(written));

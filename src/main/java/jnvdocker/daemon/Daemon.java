@@ -71,10 +71,10 @@ final class Daemon implements AutoCloseable {
      *
      * @throws IOException naming the obstacle; nothing is left running then
      */
-    static Daemon start(Folders folders) throws IOException {
+    static Daemon start(Directories directories) throws IOException {
         Daemon daemon = new Daemon();
         try {
-            daemon.startParts(folders);
+            daemon.startParts(directories);
             return daemon;
         } catch (IOException | RuntimeException e) {
             daemon.close();
@@ -82,22 +82,22 @@ final class Daemon implements AutoCloseable {
         }
     }
 
-    private void startParts(Folders folders) throws IOException {
-        started.push(FolderLock.take(folders.run(), RUN_LOCK, "set JNVDOCKER_RUN_DIR"));
-        started.push(StateFolder.take(folders.state()));
-        LiveConfig config = LiveConfig.read(folders);
-        Host host = folders.host();
+    private void startParts(Directories directories) throws IOException {
+        started.push(DirectoryLock.take(directories.run(), RUN_LOCK, "set JNVDOCKER_RUN_DIR"));
+        started.push(StateDirectory.take(directories.state()));
+        LiveConfig config = LiveConfig.read(directories);
+        Host host = directories.host();
         host.setDriverDirectories(config.driverDirectories());
         DeviceNodes nodes = new DeviceNodes(host);
         nodes.link();
         GpuInventory inventory = new GpuInventory(host, nodes);
-        DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
-        GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
-        DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
+        DriverVolumeStore volumes = new DriverVolumeStore(directories.state());
+        GuardedRuntimes guarded = new GuardedRuntimes(directories.socket());
+        DockerEngine engine = new DockerEngine(directories.dockerSocket(), guarded);
         started.push(engine);
-        GpuMonitor monitor = NvmlSource.monitor(host, folders, volumes);
+        GpuMonitor monitor = NvmlSource.monitor(host, directories, volumes);
         LeaseParts.World world =
-                LeaseWorld.of(folders, config, host, nodes, inventory, engine, monitor);
+                LeaseWorld.of(directories, config, host, nodes, inventory, engine, monitor);
         PodKind podKind = new PodKind(world.processes());
         LeaseParts parts = LeaseParts.open(world, new MesosKind(world.processes()), podKind);
         PodLeases pods = new PodLeases(parts, world.pace(), podKind);
@@ -106,18 +106,18 @@ final class Daemon implements AutoCloseable {
         started.push(parts.queueKeeper().start());
         started.push(
                 Notifier.start(
-                        config::notifyFolders,
+                        config::notifyDirectories,
                         world.log(),
                         inventory,
                         parts.leases(),
-                        folders.run()));
+                        directories.run()));
         started.push(parts.overdue().start(config::stopOverdue));
         CudaVersions cuda = new CudaVersions(monitor::cuda);
-        ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
+        ServedVolumes served = new ServedVolumes(volumes, directories.state(), directories.run());
         GpuHost gpuHost = new GpuHost(host, inventory, nodes, volumes, served);
         FirstVolume.make(host, volumes, served);
         PodInjection injection =
-                new PodInjection(gpuHost, config::kubernetes, folders.run(), folders.cdi());
+                new PodInjection(gpuHost, config::kubernetes, directories.run(), directories.cdi());
         started.push(injection.start());
         KubernetesParts kubernetes =
                 new KubernetesParts(
@@ -133,13 +133,13 @@ final class Daemon implements AutoCloseable {
         DriverVolumes driverVolumes =
                 new DriverVolumes(host, volumes, served, parts.leases()::unknownToDocker);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
-        started.push(PluginServer.listen(plugin, folders.pluginSocket()));
+        started.push(PluginServer.listen(plugin, directories.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
         started.push(HistoryKeeper.start(parts.registry(), config::keepHistory, Pace.REAL));
         CommandParts.Core core =
                 new CommandParts.Core(
-                        folders, config, gpuHost, cuda, monitor, engine, guarded, parts);
-        Installation installation = installation(folders);
+                        directories, config, gpuHost, cuda, monitor, engine, guarded, parts);
+        Installation installation = installation(directories);
         CommandParts commands = new CommandParts(core, installation);
         started.push(monitor.start());
         IdleKeeper idle = IdleKeeper.start(parts, world, monitor::known, config::idleWarn);
@@ -148,7 +148,7 @@ final class Daemon implements AutoCloseable {
                 new GpuView(host, parts.leases(), monitor::readings, monitor::topologies, idle);
         GpuReload.Reload reload = () -> reload(config, host, parts, kubernetes);
         StartContainer start = commands.start();
-        JobCommands jobs = jobs(world, parts, installation, folders, config);
+        JobCommands jobs = jobs(world, parts, installation, directories, config);
         GpuCommand gpu =
                 commands.gpu(
                         view,
@@ -160,15 +160,15 @@ final class Daemon implements AutoCloseable {
         MesosCommand mesos = commands.mesos();
         RuntimeHost runtimeHost = commands.runtimeHost(reload);
         RuntimeCommand runtime = commands.runtime(runtimeHost, pods);
-        parts.ociKeeper().start(commands.edited(), folders.wake());
+        parts.ociKeeper().start(commands.edited(), directories.wake());
         started.push(parts.ociKeeper());
         RestPages rest =
                 new RestPages(
                         view,
                         cuda,
                         monitor::known,
-                        config.gpuSettings(folders.socket()),
-                        folders.pluginName());
+                        config.gpuSettings(directories.socket()),
+                        directories.pluginName());
         started.push(rest);
         MetricsPage metrics = new MetricsPage(view, config::listenLabels);
         web = WebServer.start(List.of(new HealthPage(), metrics, rest));
@@ -176,7 +176,7 @@ final class Daemon implements AutoCloseable {
         web.change(config.listen()).use();
         clients =
                 ClientServer.listen(
-                        folders.socket(),
+                        directories.socket(),
                         config.socketGroup(),
                         commands.all(start, gpu, jobs, mesos, runtime),
                         web);
@@ -191,7 +191,7 @@ final class Daemon implements AutoCloseable {
             LeaseParts.World world,
             LeaseParts parts,
             Installation installation,
-            Folders folders,
+            Directories directories,
             LiveConfig config)
             throws IOException {
         Jobs jobs =
@@ -199,19 +199,19 @@ final class Daemon implements AutoCloseable {
                         world,
                         parts,
                         installation.tree().resolve("bin/jnvdocker"),
-                        folders.socket(),
+                        directories.socket(),
                         config::keepHistory);
         started.push(jobs);
         return new JobCommands(jobs);
     }
 
-    private Installation installation(Folders folders) throws IOException {
+    private Installation installation(Directories directories) throws IOException {
         return new Installation(
                 SystemdService.isOurs(Files.readString(Path.of("/proc/self/cgroup"))),
                 Path.of(System.getProperty("java.home")).getParent(),
-                folders.config(),
-                folders.state(),
-                folders.cache(),
+                directories.config(),
+                directories.state(),
+                directories.cache(),
                 ended::countDown);
     }
 

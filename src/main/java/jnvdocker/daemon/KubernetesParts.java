@@ -85,7 +85,7 @@ final class KubernetesParts implements AutoCloseable {
 
     private void begin(KubernetesPolicy now) throws IOException {
         if (now.enabled()) {
-            PodParts.restore(leases, now.kubeletFolder());
+            PodParts.restore(leases, now.kubeletDirectory());
         } else {
             leases.report().stop();
         }
@@ -139,7 +139,7 @@ final class KubernetesParts implements AutoCloseable {
 
     private void serve(KubernetesPolicy now) throws InterruptedException, IOException {
         Supplier<KubernetesPolicy> its = () -> now.giving(policy.get().gpus());
-        try (KubeletLink opened = KubeletLink.open(now.kubeletFolder(), world.processes());
+        try (KubeletLink opened = KubeletLink.open(now.kubeletDirectory(), world.processes());
                 PodParts pods =
                         PodParts.start(
                                 new PodParts.World(

@@ -35,8 +35,8 @@ record KubernetesState(
     }
 
     @Override
-    public Path kubeletFolder() {
-        return live.kubernetes().kubeletFolder();
+    public Path kubeletDirectory() {
+        return live.kubernetes().kubeletDirectory();
     }
 
     @Override

@@ -22,7 +22,7 @@ final class LeaseWorld {
     private LeaseWorld() {}
 
     static LeaseParts.World of(
-            Folders folders,
+            Directories directories,
             LiveConfig config,
             Host host,
             DeviceNodes nodes,
@@ -32,9 +32,9 @@ final class LeaseWorld {
             throws IOException {
         Processes processes = Processes.ofThisMachine();
         return new LeaseParts.World(
-                folders.state(),
+                directories.state(),
                 BootId.read(host),
-                folders.pluginName(),
+                directories.pluginName(),
                 processes,
                 engine,
                 () -> inventory.read().gpus(),

@@ -44,10 +44,10 @@ final class LiveConfig {
     /**
      * @throws StartException naming the file, the line and the wrong key
      */
-    static LiveConfig read(Folders folders) throws IOException {
-        boolean named = folders.configNamed();
-        Config config = Config.read(folders.config(), named);
-        return new LiveConfig(folders.config(), named, folders.listen(), config);
+    static LiveConfig read(Directories directories) throws IOException {
+        boolean named = directories.configNamed();
+        Config config = Config.read(directories.config(), named);
+        return new LiveConfig(directories.config(), named, directories.listen(), config);
     }
 
     private void set(Config now) {
@@ -132,8 +132,8 @@ final class LiveConfig {
     }
 
     /** The directories of programs that are run for each event. */
-    List<Path> notifyFolders() {
-        return config.notifyFolders();
+    List<Path> notifyDirectories() {
+        return config.notifyDirectories();
     }
 
     /** Whether the holder of an overdue lease is stopped. */

@@ -59,14 +59,14 @@ public final class Main {
             System.setProperty("org.slf4j.simpleLogger.showDateTime", "false");
         }
         try {
-            Folders folders = Folders.of(environment);
+            Directories directories = Directories.of(environment);
             if (args.equals(MAKE_NODES)) {
-                makeNodes(folders, out);
+                makeNodes(directories, out);
             } else if (args.equals(PROXY)) {
-                serveProxy(folders, environment);
+                serveProxy(directories, environment);
             } else {
                 HostNamespaces.check(Path.of("/proc"), environment);
-                serve(folders, environment.getOrDefault("NOTIFY_SOCKET", ""));
+                serve(directories, environment.getOrDefault("NOTIFY_SOCKET", ""));
             }
             return ExitCode.OK.code();
         } catch (IOException e) {
@@ -78,13 +78,13 @@ public final class Main {
         }
     }
 
-    private static void makeNodes(Folders folders, PrintStream out) throws IOException {
-        new NodeMaker(new DeviceNodes(folders.host()), out).run();
+    private static void makeNodes(Directories directories, PrintStream out) throws IOException {
+        new NodeMaker(new DeviceNodes(directories.host()), out).run();
     }
 
     /** Runs until a signal ends the process, or a client stops the daemon. */
-    private static void serve(Folders folders, String notifySocket) throws IOException {
-        Daemon daemon = Daemon.start(folders);
+    private static void serve(Directories directories, String notifySocket) throws IOException {
+        Daemon daemon = Daemon.start(directories);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon), "stop"));
         new ServiceManager(notifySocket).ready();
         try {
@@ -95,13 +95,13 @@ public final class Main {
     }
 
     /** Runs until a signal ends the process. */
-    private static void serveProxy(Folders folders, Map<String, String> environment)
+    private static void serveProxy(Directories directories, Map<String, String> environment)
             throws IOException {
         ProxyServer proxy =
                 ProxyServer.listen(
-                        folders.proxySocket(),
+                        directories.proxySocket(),
                         environment.getOrDefault("JNVDOCKER_PROXY_GROUP", ""),
-                        folders.dockerSocket());
+                        directories.dockerSocket());
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(proxy), "stop"));
         new ServiceManager(environment.getOrDefault("NOTIFY_SOCKET", "")).ready();
         try {

@@ -33,12 +33,12 @@ final class NvmlSource implements GpuMonitor.Source {
      *
      * @param host is notified of MIG instances
      */
-    static GpuMonitor monitor(Host host, Folders folders, DriverVolumeStore volumes)
+    static GpuMonitor monitor(Host host, Directories directories, DriverVolumeStore volumes)
             throws IOException {
         return new GpuMonitor(
                 new NvmlSource(host, volumes),
                 GpuMonitor.Pace.USUAL,
-                GpuHealth.keptIn(folders.state().resolve("gpu-errors"), BootId.read(host)));
+                GpuHealth.keptIn(directories.state().resolve("gpu-errors"), BootId.read(host)));
     }
 
     @Override

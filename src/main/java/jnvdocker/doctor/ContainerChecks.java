@@ -35,11 +35,11 @@ import java.util.stream.Collectors;
 
 /** Checks the containers with claims, and scans for remains of nvidia-docker 1.0. */
 final class ContainerChecks {
-    private static final String FOLDER = "/var/lib/nvidia-docker/volumes";
+    private static final String DIRECTORY = "/var/lib/nvidia-docker/volumes";
     private static final String UNIT = "nvidia-docker.service";
-    private static final List<String> UNIT_FOLDERS =
+    private static final List<String> UNIT_DIRECTORIES =
             List.of("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system");
-    private static final List<String> SPEC_FOLDERS =
+    private static final List<String> SPEC_DIRECTORIES =
             List.of("/etc/docker/plugins", "/usr/lib/docker/plugins");
 
     private final Host host;
@@ -188,7 +188,7 @@ final class ContainerChecks {
 
     /** Remains of nvidia-docker 1.0 on this host; its plugin had the name of ours. */
     void leftovers(Findings found) throws IOException {
-        for (Path unit : there(UNIT_FOLDERS, List.of(UNIT))) {
+        for (Path unit : there(UNIT_DIRECTORIES, List.of(UNIT))) {
             found.wrong(
                     unit + " is nvidia-docker 1.0's, whose plugin takes our plugin's name",
                     "systemctl disable --now "
@@ -197,28 +197,28 @@ final class ContainerChecks {
                             + unit);
         }
         List<String> specs = List.of(daemon.pluginName() + ".spec", daemon.pluginName() + ".json");
-        for (Path spec : there(SPEC_FOLDERS, specs)) {
+        for (Path spec : there(SPEC_DIRECTORIES, specs)) {
             found.wrong(
                     "%s gives Docker another address of plugin %s than ours"
                             .formatted(spec, daemon.pluginName()),
                     "rm " + spec);
         }
-        Path folder = host.resolve(FOLDER);
-        if (Files.isDirectory(folder)) {
+        Path directory = host.resolve(DIRECTORY);
+        if (Files.isDirectory(directory)) {
             found.hint(
-                    folder + " has volumes of nvidia-docker 1.0, which nobody serves",
-                    "when no container that it started runs any more: rm -r " + folder);
+                    directory + " has volumes of nvidia-docker 1.0, which nobody serves",
+                    "when no container that it started runs any more: rm -r " + directory);
         }
         containers(found);
         found.okIfNothingElse("nothing is left of nvidia-docker 1.0");
     }
 
     /** Usrmerge makes two of the directories one. */
-    private Set<Path> there(List<String> folders, List<String> names) throws IOException {
+    private Set<Path> there(List<String> directories, List<String> names) throws IOException {
         Set<Path> there = new TreeSet<>();
-        for (String folder : folders) {
+        for (String directory : directories) {
             for (String name : names) {
-                Path path = host.resolve(folder + "/" + name);
+                Path path = host.resolve(directory + "/" + name);
                 if (Files.exists(path)) {
                     there.add(path);
                 }

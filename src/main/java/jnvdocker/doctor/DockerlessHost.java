@@ -5,7 +5,7 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineFacts;
 import jnvdocker.host.Host;
-import jnvdocker.mesos.agent.InstalledFolders;
+import jnvdocker.mesos.agent.InstalledDirectories;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -109,7 +109,8 @@ final class DockerlessHost {
             List<EngineKind> engines =
                     runtimes.registered().stream().map(Registration::engine).toList();
             return !engines.contains(EngineKind.DOCKER)
-                    && (!engines.isEmpty() || InstalledFolders.read(daemon.state()).isPresent());
+                    && (!engines.isEmpty()
+                            || InstalledDirectories.read(daemon.state()).isPresent());
         } catch (RefusedException e) {
             return true; // 'mesos flags' or 'runtime status' reports how to fix a damaged file
         }

@@ -154,16 +154,16 @@ final class GpuChecks {
         }
         around.leases()
                 .claimsOfUnknownGpus()
-                .forEach((folder, process) -> unknown(folder, process, found));
+                .forEach((directory, process) -> unknown(directory, process, found));
         found.okIfNothingElse("nobody uses a GPU without a lease");
     }
 
-    private static void unknown(String folder, ProcessId process, Findings found) {
+    private static void unknown(String directory, ProcessId process, Findings found) {
         found.wrong(
                 "the container of pid "
                         + process.pid()
                         + " has the claim of another jnvdocker mounted ("
-                        + Quote.shown(folder)
+                        + Quote.shown(directory)
                         + "), and its GPUs cannot be learnt from there",
                 "put both daemons' state directories where each sees the other's, or cordon the"
                         + " other's GPUs in each configuration");

@@ -47,7 +47,7 @@ final class KubernetesCheck {
     private void notEnabled(Findings found) {
         found.hint(
                 "a kubelet runs here ("
-                        + facts.kubeletFolder()
+                        + facts.kubeletDirectory()
                         + "), and its pods get no GPUs from jnvdocker",
                 "write enabled = true below [kubernetes] in "
                         + facts.config()
@@ -64,7 +64,7 @@ final class KubernetesCheck {
             case Registration.NoKubelet _ ->
                     found.wrong(
                             "no kubelet answers in %s, so no pod gets %s"
-                                    .formatted(facts.kubeletFolder(), resource),
+                                    .formatted(facts.kubeletDirectory(), resource),
                             "start the kubelet, or set kubelet_dir below [kubernetes] in "
                                     + facts.config());
             case Registration.Competitor(String socket) ->
@@ -110,7 +110,7 @@ final class KubernetesCheck {
     /** Without it a pod's uid is not known, and the kubelet's list has its name alone. */
     private void checkpoint(Findings found) {
         try {
-            if (CheckpointFile.isReadable(facts.kubeletFolder())) {
+            if (CheckpointFile.isReadable(facts.kubeletDirectory())) {
                 found.ok("the kubelet's checkpoint can be read");
                 return;
             }

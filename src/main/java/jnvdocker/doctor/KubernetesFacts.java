@@ -19,11 +19,11 @@ public interface KubernetesFacts {
     boolean byClaims();
 
     /** The kubelet's own directory. */
-    Path kubeletFolder();
+    Path kubeletDirectory();
 
     /** Whether a kubelet answers there. */
     default boolean isKubeletThere() {
-        return SocketFile.answers(kubeletFolder().resolve("device-plugins/kubelet.sock"));
+        return SocketFile.answers(kubeletDirectory().resolve("device-plugins/kubelet.sock"));
     }
 
     /** The configuration that says so. */

@@ -51,10 +51,10 @@ final class OtherWays {
                     file + " has podman and CRI-O give containers GPUs without jnvdocker",
                     "remove NVIDIA's hook, and run 'jnvdocker runtime install --engine podman'");
         }
-        List<Path> folders = foreign.cdiFolders();
+        List<Path> directories = foreign.cdiDirectories();
         for (Path file : foreign.nvidiasCdiFiles()) {
             if (ours.isPresent()) {
-                besideOurs(file, ours.get(), folders, found);
+                besideOurs(file, ours.get(), directories, found);
                 continue;
             }
             found.hint(
@@ -70,8 +70,8 @@ final class OtherWays {
     }
 
     /** Engines take the file in the later directory, and neither of two in one directory. */
-    private static void besideOurs(Path file, Path ours, List<Path> folders, Findings found) {
-        int order = folders.indexOf(file.getParent()) - folders.indexOf(ours.getParent());
+    private static void besideOurs(Path file, Path ours, List<Path> directories, Findings found) {
+        int order = directories.indexOf(file.getParent()) - directories.indexOf(ours.getParent());
         String result =
                 order == 0
                         ? "so engines refuse these names"

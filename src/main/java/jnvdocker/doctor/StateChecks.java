@@ -54,23 +54,23 @@ final class StateChecks {
 
     /** The file system of the registry and the driver volumes. */
     void state(Findings found) throws IOException {
-        Path folder = around.daemon().state();
+        Path directory = around.daemon().state();
         try {
             around.volumes().checkExecutable();
         } catch (DriverVolumeException e) {
             found.wrong(e);
         }
-        FileStore store = Files.getFileStore(folder);
+        FileStore store = Files.getFileStore(directory);
         long free = store.getUsableSpace();
-        if (!Files.isWritable(folder)) {
+        if (!Files.isWritable(directory)) {
             found.wrong(
-                    folder + " is mounted read-only, and no GPU can be given out",
+                    directory + " is mounted read-only, and no GPU can be given out",
                     "mount it writable, or choose " + ANOTHER);
         }
-        network(folder, store.type(), found);
-        space(folder, free, isCopied(store), found);
+        network(directory, store.type(), found);
+        space(directory, free, isCopied(store), found);
         found.okIfNothingElse(
-                folder + " is on " + store.type() + " with " + gibibytes(free) + " free");
+                directory + " is on " + store.type() + " with " + gibibytes(free) + " free");
     }
 
     static void network(Path state, String type, Findings found) {

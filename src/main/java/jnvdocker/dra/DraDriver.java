@@ -13,7 +13,7 @@ import jnvdocker.host.HostName;
 import jnvdocker.kubelet.Calls;
 import jnvdocker.kubelet.GrpcServer;
 import jnvdocker.kubelet.GrpcSockets;
-import jnvdocker.kubernetes.KubeletFolder;
+import jnvdocker.kubernetes.KubeletDirectory;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.kubernetes.PodClaims;
 import jnvdocker.kubernetes.Registration;
@@ -57,7 +57,7 @@ public final class DraDriver implements AutoCloseable {
     private static final Duration END = Duration.ofSeconds(2);
 
     private final GrpcSockets grpc;
-    private final Path kubeletFolder;
+    private final Path kubeletDirectory;
     private final Path registrySocket;
     private final Path socket;
     private final ApiServer api;
@@ -83,16 +83,16 @@ public final class DraDriver implements AutoCloseable {
 
     private DraDriver(
             GrpcSockets grpc,
-            Path kubeletFolder,
+            Path kubeletDirectory,
             ApiServer api,
             String node,
             PodClaims pods,
             SliceDevices devices) {
         this.grpc = grpc;
-        this.kubeletFolder = kubeletFolder;
+        this.kubeletDirectory = kubeletDirectory;
         this.api = api;
-        registrySocket = kubeletFolder.resolve("plugins_registry").resolve(NAME + "-reg.sock");
-        socket = kubeletFolder.resolve("plugins").resolve(NAME).resolve("dra.sock");
+        registrySocket = kubeletDirectory.resolve("plugins_registry").resolve(NAME + "-reg.sock");
+        socket = kubeletDirectory.resolve("plugins").resolve(NAME).resolve("dra.sock");
         calls = new DraCalls(api, node, pods);
         slices =
                 new SlicePublisher(
@@ -114,7 +114,7 @@ public final class DraDriver implements AutoCloseable {
         DraDriver driver =
                 new DraDriver(
                         grpc,
-                        policy.kubeletFolder(),
+                        policy.kubeletDirectory(),
                         new ApiServer(cluster.kubeconfig()),
                         cluster.node().orElse(host),
                         pods,
@@ -144,13 +144,14 @@ public final class DraDriver implements AutoCloseable {
     private void review() {
         try {
             if (!Files.isDirectory(registrySocket.getParent())
-                    || !SocketFile.answers(kubeletFolder.resolve("device-plugins/kubelet.sock"))) {
+                    || !SocketFile.answers(
+                            kubeletDirectory.resolve("device-plugins/kubelet.sock"))) {
                 report(new Registration.NoKubelet());
             }
             if (Files.isDirectory(registrySocket.getParent())) {
-                KubeletFolder.check(registrySocket.getParent());
+                KubeletDirectory.check(registrySocket.getParent());
                 Files.createDirectories(socket.getParent());
-                KubeletFolder.check(socket.getParent());
+                KubeletDirectory.check(socket.getParent());
                 plugin = listening(plugin, socket, calls.service());
                 registrar = listening(registrar, registrySocket, registration(socket));
             }
@@ -202,7 +203,7 @@ public final class DraDriver implements AutoCloseable {
         state = new Registration(NAME, next, Instant.now());
         switch (next) {
             case Registration.Registered _ -> LOG.info("the kubelet has registered {}", NAME);
-            case Registration.NoKubelet _ -> LOG.info("no kubelet runs in {}", kubeletFolder);
+            case Registration.NoKubelet _ -> LOG.info("no kubelet runs in {}", kubeletDirectory);
             case Registration.Failed(Refusal why) ->
                     LOG.warn("the kubelet has not registered {}: {}", NAME, why.message());
             case Registration.Trying _, Registration.Competitor _ -> {}

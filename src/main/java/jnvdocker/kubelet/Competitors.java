@@ -23,9 +23,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * Finds other device plugins that give out GPUs of ours, by querying those in the folder for their
- * devices. A socket that has answered is not queried again: some plugins report each change of a
- * device's health to only one of their readers.
+ * Finds other device plugins that give out GPUs of ours, by querying those in the directory for
+ * their devices. A socket that has answered is not queried again: some plugins report each change
+ * of a device's health to only one of their readers.
  */
 final class Competitors {
     private static final Logger LOG = LoggerFactory.getLogger(Competitors.class);
@@ -42,7 +42,7 @@ final class Competitors {
 
     private final GrpcSockets grpc;
 
-    /** The sockets that were in the folder the last time. */
+    /** The sockets that were in the directory the last time. */
     private final Map<Path, Plugin> known = new HashMap<>();
 
     Competitors(GrpcSockets grpc) {
@@ -108,7 +108,7 @@ final class Competitors {
     }
 
     private Plugin queried(Path path, Plugin plugin) {
-        if (!PluginFolder.isServed(path)) {
+        if (!PluginDirectory.isServed(path)) {
             return plugin;
         }
         try {
@@ -140,7 +140,7 @@ final class Competitors {
                         it.getValue().ids().orElse(Set.of()).stream()
                                 .anyMatch(id -> isOf(id, uuids)))
                 .map(Map.Entry::getKey)
-                .filter(PluginFolder::isServed)
+                .filter(PluginDirectory::isServed)
                 .sorted()
                 .findFirst();
     }

@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Serves a device plugin on a socket in the kubelet's folder, which root alone may use. */
+/** Serves a device plugin on a socket in the kubelet's directory, which root alone may use. */
 final class DevicePluginServer implements AutoCloseable {
     private final DeviceStreams streams;
     private final GrpcServer server;

@@ -3,7 +3,7 @@ package jnvdocker.kubelet;
 import com.google.protobuf.ByteString;
 
 import jnvdocker.kubernetes.Kubelet;
-import jnvdocker.kubernetes.KubeletFolder;
+import jnvdocker.kubernetes.KubeletDirectory;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
@@ -32,14 +32,14 @@ final class GrpcKubelet implements Kubelet {
      */
     GrpcKubelet(GrpcSockets grpc, Path kubeletDir, Processes processes) {
         this.grpc = grpc;
-        this.socket = PluginFolder.in(kubeletDir).kubelet();
+        this.socket = PluginDirectory.in(kubeletDir).kubelet();
         this.lister = kubeletDir.resolve("pod-resources/kubelet.sock");
         this.processes = processes;
     }
 
     @Override
     public ProcessId process() throws IOException {
-        KubeletFolder.check(socket.getParent());
+        KubeletDirectory.check(socket.getParent());
         int pid;
         try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
             channel.configureBlocking(false);
@@ -62,7 +62,7 @@ final class GrpcKubelet implements Kubelet {
 
     @Override
     public List<ContainerDevices> list(Duration limit) throws IOException {
-        KubeletFolder.check(lister.getParent());
+        KubeletDirectory.check(lister.getParent());
         long end = System.nanoTime() + limit.toNanos();
         if (!taken(limit)) {
             throw new IOException(

@@ -15,12 +15,12 @@ import java.util.Optional;
 public final class KubeletLink implements AutoCloseable {
     private final GrpcLog log = GrpcLog.take();
     private final GrpcSockets grpc = new GrpcSockets();
-    private final PluginFolder folder;
+    private final PluginDirectory directory;
     private final Kubelet kubelet;
     private Optional<Registrar> registrar = Optional.empty();
 
     private KubeletLink(Path kubeletDir, Processes processes) {
-        folder = PluginFolder.in(kubeletDir);
+        directory = PluginDirectory.in(kubeletDir);
         kubelet = new GrpcKubelet(grpc, kubeletDir, processes);
     }
 
@@ -52,7 +52,7 @@ public final class KubeletLink implements AutoCloseable {
         if (registrar.isPresent()) {
             throw new IllegalStateException("resources are served already");
         }
-        registrar = Optional.of(Registrar.start(grpc, folder, resources));
+        registrar = Optional.of(Registrar.start(grpc, directory, resources));
     }
 
     /** The registration of each resource; empty before any is served. */

@@ -11,7 +11,7 @@ import java.io.IOException;
  * What a device plugin reports to a kubelet about itself: {@code RegisterRequest} of {@code
  * v1beta1}.
  *
- * @param endpoint the name of its socket in the kubelet's folder
+ * @param endpoint the name of its socket in the kubelet's directory
  * @param resource {@code nvidia.com/gpu}
  */
 public record RegisterRequest(

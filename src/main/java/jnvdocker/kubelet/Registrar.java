@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Keeps resources registered: checks the kubelet's folder whenever something changes in it, when a
- * kubelet no longer reads the devices, and every few seconds.
+ * Keeps resources registered: checks the kubelet's directory whenever something changes in it, when
+ * a kubelet no longer reads the devices, and every few seconds.
  */
 final class Registrar implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Registrar.class);
@@ -29,31 +29,31 @@ final class Registrar implements AutoCloseable {
     /** When a plugin has made its socket, but does not listen yet. */
     private static final Duration SOON = Duration.ofMillis(200);
 
-    private final PluginFolder folder;
+    private final PluginDirectory directory;
     private final Competitors competitors;
     private final List<ResourceRegistrar> resources;
     private final Semaphore news = new Semaphore(0);
-    private final FolderWatch watch;
+    private final DirectoryWatch watch;
     private final Thread thread;
     private volatile boolean closing;
 
-    private Registrar(GrpcSockets grpc, PluginFolder folder, List<Resource> resources) {
-        this.folder = folder;
+    private Registrar(GrpcSockets grpc, PluginDirectory directory, List<Resource> resources) {
+        this.directory = directory;
         this.competitors = new Competitors(grpc);
         this.resources =
                 resources.stream()
-                        .map(it -> new ResourceRegistrar(grpc, folder, it, news::release))
+                        .map(it -> new ResourceRegistrar(grpc, directory, it, news::release))
                         .toList();
-        watch = new FolderWatch(folder.path(), POLL, news::release);
+        watch = new DirectoryWatch(directory.path(), POLL, news::release);
         thread = PermanentThread.platform("registrar", this::keep);
     }
 
-    static Registrar start(GrpcSockets grpc, PluginFolder folder, List<Resource> resources) {
-        Registrar registrar = new Registrar(grpc, folder, resources);
+    static Registrar start(GrpcSockets grpc, PluginDirectory directory, List<Resource> resources) {
+        Registrar registrar = new Registrar(grpc, directory, resources);
         LOG.info(
                 "offering {} to the kubelet at {}",
                 resources.stream().map(Resource::name).collect(Collectors.joining(", ")),
-                folder.kubelet());
+                directory.kubelet());
         registrar.watch.start();
         registrar.thread.start();
         return registrar;
@@ -76,13 +76,13 @@ final class Registrar implements AutoCloseable {
     }
 
     private Duration review() {
-        Optional<Refusal> fault = folder.fault();
+        Optional<Refusal> fault = directory.fault();
         if (fault.isPresent()) {
             resources.forEach(resource -> resource.withdraw(fault.get()));
             return POLL;
         }
-        Optional<Object> kubelet = folder.kubeletNow();
-        Map<Path, Object> others = folder.plugins();
+        Optional<Object> kubelet = directory.kubeletNow();
+        Map<Path, Object> others = directory.plugins();
         Set<String> uuids = new HashSet<>();
         for (ResourceRegistrar resource : resources) {
             others.remove(resource.socket());

@@ -10,7 +10,7 @@ import java.util.Locale;
  * @param name {@code nvidia.com/gpu}
  */
 public record Resource(String name, DevicePlugin plugin) {
-    /** The name of the plugin's socket in the kubelet's folder. */
+    /** The name of the plugin's socket in the kubelet's directory. */
     String socketName() {
         return "jnvdocker-"
                 + name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.-]", "-")

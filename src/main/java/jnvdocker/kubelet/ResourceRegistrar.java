@@ -48,7 +48,7 @@ final class ResourceRegistrar implements AutoCloseable {
     private static final Duration STEADY = Duration.ofMinutes(1);
 
     private final GrpcSockets grpc;
-    private final PluginFolder folder;
+    private final PluginDirectory directory;
     private final Resource resource;
     private final Runnable changed;
     private volatile Registration state;
@@ -66,9 +66,10 @@ final class ResourceRegistrar implements AutoCloseable {
     /**
      * @param changed run when it is time to review
      */
-    ResourceRegistrar(GrpcSockets grpc, PluginFolder folder, Resource resource, Runnable changed) {
+    ResourceRegistrar(
+            GrpcSockets grpc, PluginDirectory directory, Resource resource, Runnable changed) {
         this.grpc = grpc;
-        this.folder = folder;
+        this.directory = directory;
         this.resource = resource;
         this.changed = changed;
         state = new Registration(resource.name(), new Trying(), Instant.now());
@@ -80,7 +81,7 @@ final class ResourceRegistrar implements AutoCloseable {
     }
 
     Path socket() {
-        return folder.path().resolve(resource.socketName());
+        return directory.path().resolve(resource.socketName());
     }
 
     Set<String> uuids() {
@@ -213,8 +214,8 @@ final class ResourceRegistrar implements AutoCloseable {
 
     private void register() {
         // It may have started since this review began; once registered, it is not a fresh one.
-        Optional<Object> running = folder.kubeletNow();
-        if (!PluginFolder.isServed(folder.kubelet())) {
+        Optional<Object> running = directory.kubeletNow();
+        if (!PluginDirectory.isServed(directory.kubelet())) {
             report(new NoKubelet());
             retry();
             return;
@@ -226,7 +227,7 @@ final class ResourceRegistrar implements AutoCloseable {
                         resource.name(),
                         PluginOptions.OURS);
         try {
-            grpc.request(folder.kubelet(), Calls.REGISTER, request.bytes(), REGISTER_LIMIT);
+            grpc.request(directory.kubelet(), Calls.REGISTER, request.bytes(), REGISTER_LIMIT);
             kubelet = running;
             registered = true;
             wasRead = false;
@@ -273,13 +274,13 @@ final class ResourceRegistrar implements AutoCloseable {
                             resource.name(),
                             resource.plugin().devices().size());
             case Trying _ -> {}
-            case NoKubelet _ -> LOG.info("no kubelet serves {}", folder.kubelet());
+            case NoKubelet _ -> LOG.info("no kubelet serves {}", directory.kubelet());
             case Competitor(String socket) ->
                     LOG.warn(
                             "{} is not registered: another device plugin gives out the same GPUs"
                                     + " at {}; remove it from this node",
                             resource.name(),
-                            Quote.lines(folder.path().resolve(socket).toString()));
+                            Quote.lines(directory.path().resolve(socket).toString()));
             case Failed(Refusal reason) when !still -> LOG.warn("{}", reason.message());
             case Failed _ -> LOG.debug("{} is still not registered", resource.name());
         }

@@ -46,7 +46,7 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private static final Duration BETWEEN_SCANS = Duration.ofSeconds(30);
     private static final Duration PATIENCE = Duration.ofSeconds(12);
 
-    private final Supplier<List<Path>> folders;
+    private final Supplier<List<Path>> directories;
     private final GpuInventory inventory;
     private final Leases leases;
     private final File file;
@@ -63,8 +63,8 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private long scanned = System.nanoTime() - BETWEEN_SCANS.toNanos();
 
     private Notifier(
-            Supplier<List<Path>> folders, GpuInventory inventory, Leases leases, Path run) {
-        this.folders = folders;
+            Supplier<List<Path>> directories, GpuInventory inventory, Leases leases, Path run) {
+        this.directories = directories;
         this.inventory = inventory;
         this.leases = leases;
         file = run.resolve("event.json").toFile();
@@ -73,16 +73,16 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     /**
      * Notifies from now on.
      *
-     * @param folders of the programs, as the configuration has them at each moment
+     * @param directories of the programs, as the configuration has them at each moment
      * @param run the daemon's directory in /run
      */
     public static Notifier start(
-            Supplier<List<Path>> folders,
+            Supplier<List<Path>> directories,
             DecisionLog log,
             GpuInventory inventory,
             Leases leases,
             Path run) {
-        Notifier notifier = new Notifier(folders, inventory, leases, run);
+        Notifier notifier = new Notifier(directories, inventory, leases, run);
         log.read(notifier);
         notifier.thread.start();
         return notifier;
@@ -90,7 +90,7 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
 
     @Override
     public void accept(String decision, String line, Map<String, String> fields) {
-        if (!folders.get().isEmpty()) {
+        if (!directories.get().isEmpty()) {
             add(Event.of(decision, Instant.now(), line, fields));
         }
     }
@@ -111,7 +111,7 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
                     LOG.info("the programs of notify have caught up");
                 }
                 if (System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos()
-                        && !folders.get().isEmpty()) {
+                        && !directories.get().isEmpty()) {
                     findTroubles();
                     scanned = System.nanoTime();
                 }
@@ -126,8 +126,8 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private void runAll(Event event) throws IOException {
         Files.deleteIfExists(file.toPath());
         Files.writeString(file.toPath(), Json.line(event) + "\n");
-        for (Path folder : folders.get()) {
-            for (Path program : Programs.in(folder)) {
+        for (Path directory : directories.get()) {
+            for (Path program : Programs.in(directory)) {
                 run(program);
             }
         }

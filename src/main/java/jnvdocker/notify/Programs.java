@@ -2,7 +2,7 @@ package jnvdocker.notify;
 
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.ShortProcess;
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.RefusedException;
 
@@ -32,9 +32,9 @@ final class Programs {
     private Programs() {}
 
     /** The programs of a directory, in the order of their names; none when it is not there. */
-    static List<Path> in(Path folder) throws IOException {
+    static List<Path> in(Path directory) throws IOException {
         List<Path> programs = new ArrayList<>();
-        try (Stream<Path> files = Files.list(folder)) {
+        try (Stream<Path> files = Files.list(directory)) {
             for (Path file : files.sorted().toList()) {
                 if (NAME.matcher(file.getFileName().toString()).matches()
                         && Files.isRegularFile(file)
@@ -50,8 +50,8 @@ final class Programs {
 
     private static void check(Path program) throws RefusedException, IOException {
         Path real = program.toRealPath();
-        TrustedFolder.check(program.getParent());
-        TrustedFolder.check(real.getParent());
+        TrustedDirectory.check(program.getParent());
+        TrustedDirectory.check(real.getParent());
         int mode = (Integer) Files.getAttribute(real, "unix:mode");
         if ((Integer) Files.getAttribute(real, "unix:uid") != 0 || (mode & OTHERS_WRITE) != 0) {
             throw new RefusedException(

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * @param terminals which of the client's standard streams are terminals
  * @param contextConfigured whether the user's docker config may name a context
  * @param columns the terminal's width, 0 if there is none
- * @param folder the working directory
+ * @param directory the working directory
  * @param docker the words of the docker command, the first a path; the mere name for a command of
  *     our own on a host without docker
  * @param arguments as typed, without the program's name
@@ -32,7 +32,7 @@ public record ClientRequest(
         Terminals terminals,
         boolean contextConfigured,
         int columns,
-        String folder,
+        String directory,
         List<String> docker,
         List<String> arguments,
         Map<String, String> variables) {
@@ -78,7 +78,7 @@ public record ClientRequest(
         }
         int flags = reader.number();
         int columns = Math.clamp(reader.number(), 0, 10_000);
-        String folder = reader.string();
+        String directory = reader.string();
         List<String> docker = reader.strings();
         List<String> arguments = reader.strings();
         Map<String, String> variables = variables(reader.strings());
@@ -91,7 +91,7 @@ public record ClientRequest(
                 new Terminals((flags & IN) != 0, (flags & OUT) != 0, (flags & ERR) != 0),
                 (flags & CONTEXT) != 0,
                 columns,
-                folder,
+                directory,
                 docker,
                 arguments,
                 variables);

@@ -76,7 +76,9 @@ record DockerArguments(
         String mount =
                 "%s_%s:%s:ro"
                         .formatted(
-                                DriverVolume.KIND, driver.text(), ContainerPlanner.DRIVER_FOLDER);
+                                DriverVolume.KIND,
+                                driver.text(),
+                                ContainerPlanner.DRIVER_DIRECTORY);
         if (isAll(vol)) {
             return List.of(mount);
         }

@@ -239,12 +239,12 @@ public final class Prune {
     /** Returns processes of containers that have a driver's volume mounted, by version. */
     private Map<String, ProcessId> mounted() throws IOException {
         List<String> above = new ArrayList<>();
-        for (Path folder : served.folders()) {
+        for (Path directory : served.directories()) {
             above.add(
                     processes
-                            .mountRoot(folder)
+                            .mountRoot(directory)
                             .map(Pattern::quote)
-                            .orElse(".*/" + Pattern.quote(folder.getFileName().toString())));
+                            .orElse(".*/" + Pattern.quote(directory.getFileName().toString())));
         }
         try {
             Map<String, ProcessId> mounted =

@@ -108,7 +108,7 @@ public final class RuntimeNeeds {
                 "jnvdocker runtime uninstall --engine "
                         + word
                         + " && rm -r "
-                        + registration.folder());
+                        + registration.directory());
     }
 
     /** The command that removes containers, which must not run for that. */

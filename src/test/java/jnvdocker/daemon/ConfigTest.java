@@ -77,7 +77,7 @@ class ConfigTest {
                             true,
                             List.of()));
 
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     @ParameterizedTest
     @ValueSource(strings = {"", "\n\n", "# nothing but words\n", "  # a\r\n# b", "\t"})
@@ -152,7 +152,7 @@ class ConfigTest {
                                 false,
                                 Optional.of(Path.of("/usr/bin/crun")),
                                 false,
-                                Set.of(ContainerOwner.Trust.FOLDER),
+                                Set.of(ContainerOwner.Trust.DIRECTORY),
                                 Set.of("A100")),
                         new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true),
                         new KubernetesPolicy(
@@ -204,7 +204,7 @@ class ConfigTest {
                         real = "/usr/bin/crun"
                         swarm_resources = ["A100"]
                         cdi_nvidia = false
-                        trust_owner = ["folder"]
+                        trust_owner = ["directory"]
 
                         [kubernetes]
                         enabled = true
@@ -519,21 +519,21 @@ class ConfigTest {
 
     @Test
     void fileThatNeedNotBeThereIsTheDefault() throws IOException {
-        assertEquals(List.of(), Config.read(folder.resolve("none.toml"), false).ignore());
-        assertThrows(IOException.class, () -> Config.read(folder.resolve("none.toml"), true));
+        assertEquals(List.of(), Config.read(directory.resolve("none.toml"), false).ignore());
+        assertThrows(IOException.class, () -> Config.read(directory.resolve("none.toml"), true));
     }
 
     @Test
     void fileIsReadWhetherItIsNamedOrNot() throws IOException {
-        Path file = Files.writeString(folder.resolve("config.toml"), "socket_group = 'lab'");
+        Path file = Files.writeString(directory.resolve("config.toml"), "socket_group = 'lab'");
         assertEquals("lab", Config.read(file, false).socketGroup());
         assertEquals("lab", Config.read(file, true).socketGroup());
     }
 
     @Test
     void filesBesideItOverrideItInTheOrderOfTheirNames() throws IOException {
-        Path file = folder.resolve("config.toml");
-        Path beside = Files.createDirectory(folder.resolve("config.d"));
+        Path file = directory.resolve("config.toml");
+        Path beside = Files.createDirectory(directory.resolve("config.d"));
         Files.writeString(file, "default_gpus = 1\nmax_wait = '1h'\n[runtime]\nall_means = 1\n");
         Files.writeString(beside.resolve("b.toml"), "default_gpus = 3\n");
         Files.writeString(
@@ -564,7 +564,7 @@ class ConfigTest {
     @ParameterizedTest
     @ValueSource(strings = {"config.toml", "config.d/one.toml"})
     void fileThatOthersMayWriteIsRefused(String name) throws IOException {
-        Path file = folder.resolve(name);
+        Path file = directory.resolve(name);
         Files.createDirectories(file.getParent());
         Files.writeString(file, "[runtime]\nreal = '/tmp/mine'\n");
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--rw-"));
@@ -575,23 +575,23 @@ class ConfigTest {
                         + file
                         + " && chmod go-w "
                         + file,
-                refusalOf(folder.resolve("config.toml")));
+                refusalOf(directory.resolve("config.toml")));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {".", "config.d"})
     void directoryThatOthersMayWriteIsRefused(String name) throws IOException {
-        Path open = Files.createDirectories(folder.resolve(name)).toRealPath();
+        Path open = Files.createDirectories(directory.resolve(name)).toRealPath();
         Files.writeString(open.resolve("config.toml"), "");
         Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxr-xrwx"));
-        String refusal = refusalOf(folder.resolve("config.toml"));
+        String refusal = refusalOf(directory.resolve("config.toml"));
         assertTrue(refusal.startsWith("users other than root can write to " + open), refusal);
     }
 
     @Test
     @Tag("root")
     void fileOfAnotherUserIsRefused() throws IOException {
-        Path file = Files.writeString(folder.resolve("config.toml"), "");
+        Path file = Files.writeString(directory.resolve("config.toml"), "");
         Files.setAttribute(file, "unix:uid", 4243);
         String refusal = refusalOf(file);
         assertTrue(refusal.startsWith(file + " belongs to uid 4243, who could"), refusal);
@@ -599,7 +599,7 @@ class ConfigTest {
 
     @Test
     void whatIsNoFileIsRefusedAtOnceAndNamed() throws Exception {
-        Path file = folder.resolve("config.toml");
+        Path file = directory.resolve("config.toml");
         assertEquals(0, new ProcessBuilder("mkfifo", file.toString()).start().waitFor());
         assertEquals(
                 file + " is a named pipe, where a regular file should be; move it away",
@@ -617,7 +617,7 @@ class ConfigTest {
                         + " file, or remove the link",
                 refusalOf(file));
         Files.delete(file);
-        Path beside = Files.createFile(folder.resolve("config.d"));
+        Path beside = Files.createFile(directory.resolve("config.d"));
         assertEquals(beside + " is not a directory; move it away", refusalOf(file));
         Files.delete(beside);
         Files.writeString(file, "\ufeffdefault_gpus = 1\n");
@@ -626,7 +626,7 @@ class ConfigTest {
 
     @Test
     void hugeFileIsRefusedUnread() throws IOException {
-        Path file = Files.writeString(folder.resolve("big"), "#".repeat((1 << 20) + 1));
+        Path file = Files.writeString(directory.resolve("big"), "#".repeat((1 << 20) + 1));
         assertTrue(refusalOf(file).startsWith(file + " is longer than"), refusalOf(file));
     }
 
@@ -739,8 +739,8 @@ class ConfigTest {
 
     @Test
     void limitsOfALaterFileComeFirst() throws IOException {
-        Path file = folder.resolve("config.toml");
-        Path beside = Files.createDirectory(folder.resolve("config.d"));
+        Path file = directory.resolve("config.toml");
+        Path beside = Files.createDirectory(directory.resolve("config.d"));
         Files.writeString(file, "[limits]\nalice = { gpus = 1, max_wait = '1h' }\n");
         Files.writeString(beside.resolve("a.toml"), "[limits]\n'*' = { gpus = 3 }\n");
         Allowance alice = allowance(Config.read(file, true), "alice");
@@ -811,7 +811,7 @@ class ConfigTest {
 
     @Test
     void fileThatIsNotUtf8IsNamed() throws IOException {
-        Path file = folder.resolve("latin1");
+        Path file = directory.resolve("latin1");
         Files.write(file, "# Gerät".getBytes(StandardCharsets.ISO_8859_1));
         var error = assertThrows(StartException.class, () -> Config.read(file, true));
         assertTrue(error.getMessage().startsWith(file + " is not UTF-8"), error.toString());

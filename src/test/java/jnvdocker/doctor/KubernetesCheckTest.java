@@ -35,12 +35,12 @@ class KubernetesCheckTest {
 
     private static final String UNTRIED = "UNKNOWN: the kubelet has not been offered the GPUs yet";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path plugins;
 
     @BeforeEach
-    void makeFolder() throws IOException {
-        plugins = Files.createDirectory(folder.resolve("device-plugins"));
+    void makeDirectory() throws IOException {
+        plugins = Files.createDirectory(directory.resolve("device-plugins"));
     }
 
     private ServerSocketChannel kubelet() throws IOException {
@@ -52,7 +52,7 @@ class KubernetesCheckTest {
     private TestingKubernetes enabled(Registration.State... states) {
         return new TestingKubernetes(
                 true,
-                folder,
+                directory,
                 List.of(),
                 List.of(states).stream()
                         .map(state -> new Registration("nvidia.com/gpu", state, Instant.EPOCH))
@@ -63,7 +63,7 @@ class KubernetesCheckTest {
 
     private List<String> findings(KubernetesFacts facts) throws IOException {
         Findings found = new Findings();
-        new KubernetesCheck(Host.at(folder), facts, DAEMON).findings(found);
+        new KubernetesCheck(Host.at(directory), facts, DAEMON).findings(found);
         return found.all().stream().map(it -> it.state() + ": " + it.line()).toList();
     }
 
@@ -72,7 +72,7 @@ class KubernetesCheckTest {
         TestingKubernetes facts =
                 new TestingKubernetes(
                         true,
-                        folder,
+                        directory,
                         List.of(),
                         List.of(),
                         Optional.empty(),
@@ -91,7 +91,7 @@ class KubernetesCheckTest {
         TestingKubernetes facts =
                 new TestingKubernetes(
                         true,
-                        folder,
+                        directory,
                         List.of(),
                         List.of(),
                         Optional.empty(),
@@ -105,10 +105,10 @@ class KubernetesCheckTest {
 
     @Test
     void hostWithoutAKubeletHasNothingToSay() throws IOException {
-        assertEquals(List.of(), findings(TestingKubernetes.none(folder)));
+        assertEquals(List.of(), findings(TestingKubernetes.none(directory)));
         // What a kubelet that was stopped leaves behind.
         kubelet().close();
-        assertEquals(List.of(), findings(TestingKubernetes.none(folder)));
+        assertEquals(List.of(), findings(TestingKubernetes.none(directory)));
     }
 
     @Test
@@ -117,11 +117,11 @@ class KubernetesCheckTest {
             assertEquals(
                     List.of(
                             "HINT: a kubelet runs here ("
-                                    + folder
+                                    + directory
                                     + "), and its pods get no GPUs from jnvdocker; write enabled ="
                                     + " true below [kubernetes] in /etc/jnvdocker/config.toml, then"
                                     + " run 'jnvdocker gpu reload'"),
-                    findings(TestingKubernetes.none(folder)));
+                    findings(TestingKubernetes.none(directory)));
         }
     }
 
@@ -154,7 +154,7 @@ class KubernetesCheckTest {
             TestingKubernetes facts =
                     new TestingKubernetes(
                             true,
-                            folder,
+                            directory,
                             List.of(),
                             List.of(),
                             Optional.empty(),
@@ -176,7 +176,7 @@ class KubernetesCheckTest {
         assertEquals(
                 List.of(
                         "WRONG: no kubelet answers in "
-                                + folder
+                                + directory
                                 + ", so no pod gets nvidia.com/gpu; start the kubelet, or set"
                                 + " kubelet_dir below [kubernetes] in /etc/jnvdocker/config.toml",
                         "WRONG: another device plugin (nvidia-gpu.sock) gives pods nvidia.com/gpu,"
@@ -199,7 +199,7 @@ class KubernetesCheckTest {
                 findings(
                         new TestingKubernetes(
                                 true,
-                                folder,
+                                directory,
                                 List.of(),
                                 List.of(),
                                 Optional.of(why),
@@ -212,7 +212,7 @@ class KubernetesCheckTest {
                 findings(
                         new TestingKubernetes(
                                 true,
-                                folder,
+                                directory,
                                 List.of(),
                                 List.of(),
                                 Optional.empty(),
@@ -225,7 +225,7 @@ class KubernetesCheckTest {
         TestingKubernetes facts =
                 new TestingKubernetes(
                         true,
-                        folder,
+                        directory,
                         List.of(),
                         List.of(),
                         Optional.empty(),
@@ -244,7 +244,7 @@ class KubernetesCheckTest {
 
     @Test
     void idsOfNoGpuAreNamed() throws IOException {
-        Path driver = Files.createDirectories(folder.resolve("proc/driver/nvidia"));
+        Path driver = Files.createDirectories(directory.resolve("proc/driver/nvidia"));
         Files.writeString(
                 driver.resolve("version"),
                 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.261.03  Thu Jun  5\n");
@@ -260,7 +260,7 @@ class KubernetesCheckTest {
                 findings(
                         new TestingKubernetes(
                                 true,
-                                folder,
+                                directory,
                                 List.of("9"),
                                 List.of(),
                                 Optional.empty(),

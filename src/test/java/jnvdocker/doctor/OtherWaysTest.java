@@ -34,12 +34,12 @@ class OtherWaysTest {
     private static final String OURS =
             "/usr/libexec/jnvdocker-runtime/docker/nvidia-container-runtime";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path root;
 
     @BeforeEach
     void open() throws IOException {
-        root = folder.toRealPath();
+        root = directory.toRealPath();
     }
 
     private Path write(String path, String text) throws IOException {

@@ -11,7 +11,7 @@ import java.util.Optional;
 /** A daemon's part for pods, with nothing behind it. */
 public record TestingKubernetes(
         boolean enabled,
-        Path kubeletFolder,
+        Path kubeletDirectory,
         List<String> unknown,
         List<Registration> registrations,
         Optional<Refusal> obstacle,
@@ -26,14 +26,14 @@ public record TestingKubernetes(
     /** One whose pods get CDI devices. */
     TestingKubernetes(
             boolean enabled,
-            Path kubeletFolder,
+            Path kubeletDirectory,
             List<String> unknown,
             List<Registration> registrations,
             Optional<Refusal> obstacle,
             Optional<Refusal> cdiFault) {
         this(
                 enabled,
-                kubeletFolder,
+                kubeletDirectory,
                 unknown,
                 registrations,
                 obstacle,
@@ -45,9 +45,9 @@ public record TestingKubernetes(
     }
 
     /** A host without Kubernetes. */
-    public static TestingKubernetes none(Path folder) {
+    public static TestingKubernetes none(Path directory) {
         return new TestingKubernetes(
-                false, folder, List.of(), List.of(), Optional.empty(), Optional.empty());
+                false, directory, List.of(), List.of(), Optional.empty(), Optional.empty());
     }
 
     @Override

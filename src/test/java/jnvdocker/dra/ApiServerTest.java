@@ -35,7 +35,7 @@ import javax.net.ssl.TrustManagerFactory;
 class ApiServerTest {
     private static final char[] PASSWORD = "test-only".toCharArray();
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private HttpsServer server;
     private String authority;
 
@@ -47,7 +47,7 @@ class ApiServerTest {
     }
 
     private KeyStore keys(String name, String algorithm) throws Exception {
-        Path file = folder.resolve(name + ".p12");
+        Path file = directory.resolve(name + ".p12");
         Process keytool =
                 new ProcessBuilder(
                                 Path.of(System.getProperty("java.home"), "bin/keytool").toString(),
@@ -131,9 +131,9 @@ class ApiServerTest {
     }
 
     private Path kubeconfig(String user) throws IOException {
-        Files.writeString(folder.resolve("ca.pem"), authority);
+        Files.writeString(directory.resolve("ca.pem"), authority);
         return Files.writeString(
-                folder.resolve("kubeconfig"),
+                directory.resolve("kubeconfig"),
                 """
                 clusters:
                 - {name: other, cluster: {server: "https://192.0.2.1"}}
@@ -162,7 +162,7 @@ class ApiServerTest {
         serve(client, "{\"kind\": \"Node\"}");
         byte[] key = client.getKey("own", PASSWORD).getEncoded();
         Files.writeString(
-                folder.resolve("current.pem"),
+                directory.resolve("current.pem"),
                 pem("CERTIFICATE", client.getCertificate("own").getEncoded())
                         + pem(form, form.equals("PRIVATE KEY") ? key : older(key)));
         Path file = kubeconfig("{client-certificate: current.pem, client-key: current.pem}");
@@ -180,7 +180,7 @@ class ApiServerTest {
         KeyStore client = keys("client", "EC");
         serve(client, "{\"items\": \"" + "x".repeat(3 << 20) + "\"}");
         Files.writeString(
-                folder.resolve("current.pem"),
+                directory.resolve("current.pem"),
                 pem("CERTIFICATE", client.getCertificate("own").getEncoded())
                         + pem("PRIVATE KEY", client.getKey("own", PASSWORD).getEncoded()));
         Path file = kubeconfig("{client-certificate: current.pem, client-key: current.pem}");

@@ -27,7 +27,7 @@ class GrpcSocketsTest {
     /** What the buffers of the sockets hold, and what is read at a time, included. */
     private static final int MOST = 8 << 20;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     /** Sends frames, each of which HTTP/2 has answered, and reads nothing. */
     private static long flood(ServerSocketChannel server, String frame) throws IOException {
@@ -50,7 +50,7 @@ class GrpcSocketsTest {
     @ParameterizedTest
     @ValueSource(strings = {SETTINGS, PING})
     void connectionToAPeerThatDoesNotReadEnds(String frame) throws Exception {
-        Path socket = folder.resolve("plugin.sock");
+        Path socket = directory.resolve("plugin.sock");
         try (GrpcSockets grpc = new GrpcSockets();
                 ServerSocketChannel server =
                         ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {

@@ -53,9 +53,9 @@ public final class ManPages {
         for (Map.Entry<String, String> page :
                 new ManPages(Path.of(args[0]), args[1]).all().entrySet()) {
             String name = page.getKey();
-            Path folder = target.resolve("man" + name.substring(name.length() - 1));
-            Files.createDirectories(folder);
-            try (OutputStream out = gzip(folder.resolve(name + ".gz"))) {
+            Path directory = target.resolve("man" + name.substring(name.length() - 1));
+            Files.createDirectories(directory);
+            try (OutputStream out = gzip(directory.resolve(name + ".gz"))) {
                 out.write(page.getValue().getBytes(StandardCharsets.US_ASCII));
             }
         }

@@ -66,7 +66,7 @@ class MetricsPageTest {
     private static final String UUID = "GPU-5c1a000%d-0000-0000-0000-000000000000";
     private static final int GPUS = 3;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final ProcessId self =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final Map<String, Reading> readings = new HashMap<>();
@@ -92,7 +92,8 @@ class MetricsPageTest {
     @BeforeEach
     void open() throws IOException {
         Path driver =
-                Files.createDirectories(folder.resolve("root/proc/driver/nvidia/gpus")).getParent();
+                Files.createDirectories(directory.resolve("root/proc/driver/nvidia/gpus"))
+                        .getParent();
         Files.writeString(
                 driver.resolve("version"),
                 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
@@ -104,12 +105,12 @@ class MetricsPageTest {
                     "Model: NVIDIA A100\nGPU UUID: %s\nDevice Minor: %d\n"
                             .formatted(UUID.formatted(i), i));
         }
-        host = Host.at(folder.resolve("root"));
-        engine = new DockerEngine(folder.resolve("no-engine.sock"));
+        host = Host.at(directory.resolve("root"));
+        engine = new DockerEngine(directory.resolve("no-engine.sock"));
         parts =
                 LeaseParts.open(
                         new LeaseParts.World(
-                                Files.createDirectory(folder.resolve("state")),
+                                Files.createDirectory(directory.resolve("state")),
                                 "boot",
                                 "nvidia-docker",
                                 Processes.ofThisMachine(),

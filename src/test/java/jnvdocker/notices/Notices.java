@@ -226,8 +226,8 @@ public final class Notices {
         return release.getProperty("JAVA_VERSION").replace("\"", "");
     }
 
-    private static List<Path> files(Path folder, String suffix) throws IOException {
-        try (Stream<Path> files = Files.walk(folder)) {
+    private static List<Path> files(Path directory, String suffix) throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
             return files.filter(file -> file.toString().endsWith(suffix)).sorted().toList();
         }
     }

@@ -35,7 +35,7 @@ import java.util.Optional;
 
 /** The other end is written out byte by byte, as the C client sends it. */
 class ClientConnectionTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
     private SocketChannel client;
     private SocketChannel daemon;
     private DataOutputStream out;
@@ -47,7 +47,7 @@ class ClientConnectionTest {
 
     @BeforeEach
     void connect() throws IOException {
-        var address = UnixDomainSocketAddress.of(folder.resolve("socket"));
+        var address = UnixDomainSocketAddress.of(directory.resolve("socket"));
         try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             server.bind(address);
             client = SocketChannel.open(address);

@@ -129,14 +129,14 @@ class ClientRequestTest {
     static byte[] request(
             int flags, int columns, List<String> docker, List<String> argv, List<String> variables)
             throws IOException {
-        byte[] folder = "/home/ada".getBytes(StandardCharsets.UTF_8);
+        byte[] directory = "/home/ada".getBytes(StandardCharsets.UTF_8);
         byte[] head = new Payload.Writer().number(1).number(flags).number(columns).toBytes();
         byte[] lists =
                 new Payload.Writer().strings(docker).strings(argv).strings(variables).toBytes();
-        return ByteBuffer.allocate(head.length + 4 + folder.length + lists.length)
+        return ByteBuffer.allocate(head.length + 4 + directory.length + lists.length)
                 .put(head)
-                .putInt(folder.length)
-                .put(folder)
+                .putInt(directory.length)
+                .put(directory)
                 .put(lists)
                 .array();
     }

@@ -51,8 +51,8 @@ class SocketServerTest {
     }
 
     @Test
-    void clientThatWentAwayGivesItsPlaceBack(@TempDir Path folder) throws Exception {
-        Path socket = folder.resolve("s");
+    void clientThatWentAwayGivesItsPlaceBack(@TempDir Path directory) throws Exception {
+        Path socket = directory.resolve("s");
         try (var listening = SocketFile.listen(socket, Optional.empty())) {
             SocketServer server = new SocketServer(listening, memory, new EachThird());
             server.start();

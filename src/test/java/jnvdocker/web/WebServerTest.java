@@ -48,7 +48,7 @@ class WebServerTest {
             new WebConnection.Patience(SHORT, SHORT, SHORT, SHORT);
     private static final WebThreads.Limits LIMITS = new WebThreads.Limits(1, 1, 3, 2);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final FrameMemory memory = new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ZERO);
     private final CountDownLatch release = new CountDownLatch(1);
     private final CountDownLatch streamEnded = new CountDownLatch(1);
@@ -145,7 +145,8 @@ class WebServerTest {
 
     /** The daemon's own socket. */
     private SocketChannel socket() throws IOException {
-        SocketAddress address = UnixDomainSocketAddress.of(folder.resolve("s" + System.nanoTime()));
+        SocketAddress address =
+                UnixDomainSocketAddress.of(directory.resolve("s" + System.nanoTime()));
         try (var listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             listening.bind(address);
             SocketChannel observer = SocketChannel.open(address);

@@ -55,7 +55,7 @@ class ImageArchiveTest {
     /** An archive as Docker before 25 writes it, links between layers included. */
     private static TestingArchive saved() {
         return new TestingArchive()
-                .folder("0a1b")
+                .directory("0a1b")
                 .file("0a1b/VERSION", "1.0")
                 .file("0a1b/json", "{\"id\": \"0a1b\"}")
                 .file("0a1b/layer.tar", new byte[20_000])
@@ -76,7 +76,7 @@ class ImageArchiveTest {
 
     /** An OCI layout with these blobs beside the index; all configurations are among them. */
     private static TestingArchive layout(String index, String... blobs) {
-        TestingArchive archive = new TestingArchive().folder("blobs").folder("blobs/sha256");
+        TestingArchive archive = new TestingArchive().directory("blobs").directory("blobs/sha256");
         for (String blob : blobs) {
             archive.blob(blob);
         }

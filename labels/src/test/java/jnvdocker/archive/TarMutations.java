@@ -240,13 +240,13 @@ final class TarMutations {
         byte[] layout =
                 new TestingArchive()
                         .layout()
-                        .folder("blobs")
+                        .directory("blobs")
                         .blob(config)
                         .blob(manifest)
                         .file("index.json", index(descriptor(manifest, named("cuda:1"))))
                         .plain();
         byte[] all =
-                saved().folder("layer")
+                saved().directory("layer")
                         .file("layer/layer.tar", new byte[3 * BLOCK + 1])
                         .link("latest", "layer/layer.tar", TarConstants.LF_SYMLINK)
                         .link("same", "layer/layer.tar", TarConstants.LF_LINK)

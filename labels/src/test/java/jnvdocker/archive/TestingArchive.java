@@ -95,7 +95,7 @@ final class TestingArchive {
         return put(entry, new byte[0]);
     }
 
-    TestingArchive folder(String name) {
+    TestingArchive directory(String name) {
         return put(new TarArchiveEntry(name + "/"), new byte[0]);
     }
 

@@ -236,10 +236,10 @@ public final class DeviceNodes {
     /**
      * The nodes of GPUs that a path leads to, by their minors.
      *
-     * @param folder whether it leads to a directory, and so to everything in it
+     * @param directory whether it leads to a directory, and so to everything in it
      * @param complete false when a directory has too many entries to check all of them
      */
-    public record Reached(Set<Integer> minors, boolean folder, boolean complete) {
+    public record Reached(Set<Integer> minors, boolean directory, boolean complete) {
         public Reached {
             minors = Set.copyOf(minors);
         }

@@ -33,11 +33,11 @@ public final class DrmNodes {
      */
     private static List<DeviceNode> of(Host host, Gpu gpu) throws IOException {
         List<DeviceNode> nodes = new ArrayList<>();
-        Path folder = host.resolve("/sys/bus/pci/devices/" + gpu.pciAddress() + "/drm");
-        if (!Files.isDirectory(folder)) {
+        Path directory = host.resolve("/sys/bus/pci/devices/" + gpu.pciAddress() + "/drm");
+        if (!Files.isDirectory(directory)) {
             return nodes;
         }
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder)) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
             for (Path entry : entries) {
                 String name = entry.getFileName().toString();
                 Matcher kind = NAME.matcher(name);

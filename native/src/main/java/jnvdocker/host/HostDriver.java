@@ -151,9 +151,9 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     }
 
     private static List<Gpu> readGpus(Host host) throws IOException {
-        Path folder = host.resolve("/proc/driver/nvidia/gpus");
+        Path directory = host.resolve("/proc/driver/nvidia/gpus");
         List<Path> found = new ArrayList<>();
-        try (var entries = Files.newDirectoryStream(folder)) {
+        try (var entries = Files.newDirectoryStream(directory)) {
             for (Path entry : entries) {
                 if (PCI_ADDRESS.matcher(addressOf(entry)).matches()) {
                     found.add(entry);
@@ -175,10 +175,10 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     }
 
     /** Skips a GPU that cannot be read, so that the others stay usable. */
-    private static Optional<Gpu> gpu(int index, Path folder) {
-        String address = addressOf(folder);
+    private static Optional<Gpu> gpu(int index, Path directory) {
+        String address = addressOf(directory);
         try {
-            String text = KernelText.read(folder.resolve("information"));
+            String text = KernelText.read(directory.resolve("information"));
             return EXCLUDED.matcher(text).find()
                     ? Optional.empty()
                     : Optional.of(parseGpu(index, address, text));

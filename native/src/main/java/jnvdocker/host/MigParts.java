@@ -47,7 +47,8 @@ final class MigParts {
     /**
      * What the driver's files show of a GPU.
      *
-     * @param parted whether it has any part; the folder of its parts is there without MIG mode, too
+     * @param parted whether it has any part; the directory of its parts is there without MIG mode,
+     *     too
      * @param instances those that can be used
      */
     private record Shown(boolean parted, List<Seen> instances) {}
@@ -148,9 +149,9 @@ final class MigParts {
         return new Shown(!parts.isEmpty(), seen);
     }
 
-    private static List<Path> entries(Path folder, Pattern name) throws IOException {
+    private static List<Path> entries(Path directory, Pattern name) throws IOException {
         List<Path> found = new ArrayList<>();
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder)) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
             for (Path entry : entries) {
                 if (name.matcher(entry.getFileName().toString()).matches()) {
                     found.add(entry);
@@ -164,8 +165,8 @@ final class MigParts {
         return found;
     }
 
-    private static int number(Path folder, Pattern name) {
-        Matcher matcher = name.matcher(folder.getFileName().toString());
+    private static int number(Path directory, Pattern name) {
+        Matcher matcher = name.matcher(directory.getFileName().toString());
         return matcher.matches() ? Integer.parseInt(matcher.group(1)) : -1;
     }
 

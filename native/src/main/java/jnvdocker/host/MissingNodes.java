@@ -14,7 +14,7 @@ final class MissingNodes {
     /** World-readable; access is controlled by the device cgroup alone. */
     private static final NodeParameters CAPABILITY = new NodeParameters(true, 0, 0, 0444);
 
-    private static final int FOLDER = 0755;
+    private static final int DIRECTORY = 0755;
 
     private final Host host;
 
@@ -48,10 +48,10 @@ final class MissingNodes {
      * Makes the node of a capability; the driver's parameters do not concern its owner and mode.
      */
     void makeCapability(Path path, int major, int minor) throws IOException {
-        Path folder = path.getParent();
-        if (!Files.isDirectory(folder)) {
-            Files.createDirectories(folder);
-            Posix.chmod(folder, FOLDER);
+        Path directory = path.getParent();
+        if (!Files.isDirectory(directory)) {
+            Files.createDirectories(directory);
+            Posix.chmod(directory, DIRECTORY);
         }
         make(path, CAPABILITY, major, minor);
     }

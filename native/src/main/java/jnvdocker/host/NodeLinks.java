@@ -57,11 +57,11 @@ final class NodeLinks {
     List<DeviceNode> missing() throws IOException {
         List<DeviceNode> found = new ArrayList<>();
         Path dev = host.resolve("/dev");
-        for (Path folder : List.of(dev, host.resolve("/dev/" + DeviceNodes.CAPS))) {
-            if (!Files.isDirectory(folder)) {
+        for (Path directory : List.of(dev, host.resolve("/dev/" + DeviceNodes.CAPS))) {
+            if (!Files.isDirectory(directory)) {
                 continue;
             }
-            try (var entries = Files.newDirectoryStream(folder, NODES)) {
+            try (var entries = Files.newDirectoryStream(directory, NODES)) {
                 for (Path path : entries) {
                     long device = FileStatus.of(path).characterDevice();
                     String name = "/dev/" + dev.relativize(path);

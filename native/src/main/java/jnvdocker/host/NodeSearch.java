@@ -27,7 +27,7 @@ final class NodeSearch {
     private final Set<Integer> minors = new TreeSet<>();
     private int files;
 
-    private record Level(Path folder, int depth) {}
+    private record Level(Path directory, int depth) {}
 
     /**
      * @param levels how deep to search: 1 for the directory itself
@@ -38,16 +38,16 @@ final class NodeSearch {
     }
 
     void search(Path top) {
-        Queue<Level> folders = new ArrayDeque<>();
-        folders.add(new Level(top, 1));
-        while (!folders.isEmpty() && files <= MOST_FILES) {
-            Level level = folders.remove();
-            try (DirectoryStream<Path> entries = Files.newDirectoryStream(level.folder())) {
+        Queue<Level> directories = new ArrayDeque<>();
+        directories.add(new Level(top, 1));
+        while (!directories.isEmpty() && files <= MOST_FILES) {
+            Level level = directories.remove();
+            try (DirectoryStream<Path> entries = Files.newDirectoryStream(level.directory())) {
                 for (Path entry : entries) {
                     if (++files > MOST_FILES) {
                         return;
                     }
-                    search(entry, level.depth(), folders);
+                    search(entry, level.depth(), directories);
                 }
             } catch (IOException | DirectoryIteratorException e) {
                 // Missing, gone, or not readable for us.
@@ -55,11 +55,11 @@ final class NodeSearch {
         }
     }
 
-    private void search(Path entry, int depth, Queue<Level> folders) {
+    private void search(Path entry, int depth, Queue<Level> directories) {
         try {
             FileStatus status = FileStatus.of(entry, LinkOption.NOFOLLOW_LINKS);
-            if (status.isFolder() && depth < levels) {
-                folders.add(new Level(entry, depth + 1));
+            if (status.isDirectory() && depth < levels) {
+                directories.add(new Level(entry, depth + 1));
             }
             DeviceNodes.minor(status.characterDevice(), major).ifPresent(minors::add);
         } catch (IOException e) {

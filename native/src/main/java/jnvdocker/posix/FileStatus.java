@@ -22,7 +22,7 @@ public record FileStatus(int mode, long device) {
         return (mode & S_IFMT) == S_IFCHR ? device : 0;
     }
 
-    public boolean isFolder() {
+    public boolean isDirectory() {
         return (mode & S_IFMT) == S_IFDIR;
     }
 }

@@ -67,19 +67,19 @@ public final class ForeignRoot implements AutoCloseable {
     }
 
     /** Opens a directory by a path without any link or mount; empty if there is none. */
-    public Optional<ForeignFolder> folder(String path) throws PosixException {
-        return folder(path, NO_LINK);
+    public Optional<ForeignDirectory> directory(String path) throws PosixException {
+        return directory(path, NO_LINK);
     }
 
     /** Opens a directory, to which links within the root may lead; empty if there is none. */
-    public Optional<ForeignFolder> linkedFolder(String path) throws PosixException {
-        return folder(path, 0);
+    public Optional<ForeignDirectory> linkedDirectory(String path) throws PosixException {
+        return directory(path, 0);
     }
 
-    private Optional<ForeignFolder> folder(String path, long resolve) throws PosixException {
+    private Optional<ForeignDirectory> directory(String path, long resolve) throws PosixException {
         try {
             return Optional.of(
-                    new ForeignFolder(
+                    new ForeignDirectory(
                             openBelow(
                                     descriptor,
                                     path,
@@ -104,22 +104,22 @@ public final class ForeignRoot implements AutoCloseable {
     }
 
     /** Opens an entry of a directory, which may be of any kind, without opening what it is. */
-    static int find(int folder, String name) throws PosixException {
-        return openBelow(folder, name, O_PATH, IN_ROOT | NO_MAGIC_LINK | NO_MOUNT | NO_LINK);
+    static int find(int directory, String name) throws PosixException {
+        return openBelow(directory, name, O_PATH, IN_ROOT | NO_MAGIC_LINK | NO_MOUNT | NO_LINK);
     }
 
     /** Makes a file in a directory, for writing; a name that is taken fails. */
-    static int create(int folder, String name) throws PosixException {
-        return openBelow(folder, name, O_NEW, IN_ROOT | NO_MAGIC_LINK | NO_MOUNT | NO_LINK);
+    static int create(int directory, String name) throws PosixException {
+        return openBelow(directory, name, O_NEW, IN_ROOT | NO_MAGIC_LINK | NO_MOUNT | NO_LINK);
     }
 
-    private static int openBelow(int folder, String path, long flags, long resolve)
+    private static int openBelow(int directory, String path, long flags, long resolve)
             throws PosixException {
         try (Memory how = new Memory(HOW_SIZE)) {
             how.setLong(0, flags | O_CLOEXEC);
             how.setLong(8, (flags & O_NEW) == O_NEW ? OWNERS : 0);
             how.setLong(16, resolve);
-            return (int) LibC.INSTANCE.syscall(OPENAT2, folder, path, how, HOW_SIZE);
+            return (int) LibC.INSTANCE.syscall(OPENAT2, directory, path, how, HOW_SIZE);
         } catch (LastErrorException e) {
             throw Posix.failure("openat2 " + path, e.getErrorCode());
         }

@@ -22,7 +22,7 @@ interface LibC extends Library {
     int close(int descriptor);
 
     /** The call openat2, which glibc has no function for. */
-    long syscall(long number, int folder, String path, Pointer how, long size)
+    long syscall(long number, int directory, String path, Pointer how, long size)
             throws LastErrorException;
 
     int flock(int descriptor, int operation) throws LastErrorException;

@@ -159,12 +159,12 @@ public final class Posix {
      * @param type as in {@code /proc/filesystems}
      * @param options the file system's own, separated by commas
      */
-    public static void mountReadOnly(String source, Path folder, String type, String options)
+    public static void mountReadOnly(String source, Path directory, String type, String options)
             throws PosixException {
         try {
-            LibC.INSTANCE.mount(source, folder.toString(), type, MS_RDONLY, options);
+            LibC.INSTANCE.mount(source, directory.toString(), type, MS_RDONLY, options);
         } catch (LastErrorException e) {
-            throw failure("mount " + type + " at " + folder, e.getErrorCode());
+            throw failure("mount " + type + " at " + directory, e.getErrorCode());
         }
     }
 
@@ -174,11 +174,11 @@ public final class Posix {
      *
      * @throws PosixException with {@link Errno#EINVAL} when nothing is mounted there
      */
-    public static void unmount(Path folder) throws PosixException {
+    public static void unmount(Path directory) throws PosixException {
         try {
-            LibC.INSTANCE.umount2(folder.toString(), MNT_DETACH | UMOUNT_NOFOLLOW);
+            LibC.INSTANCE.umount2(directory.toString(), MNT_DETACH | UMOUNT_NOFOLLOW);
         } catch (LastErrorException e) {
-            throw failure("unmount " + folder, e.getErrorCode());
+            throw failure("unmount " + directory, e.getErrorCode());
         }
     }
 

@@ -9,10 +9,10 @@ import java.util.TreeSet;
 /**
  * Devices of one major that a cgroup of version 1 allows its processes by number.
  *
- * @param folder in the hierarchy of the devices controller
+ * @param directory in the hierarchy of the devices controller
  * @param process a process in the cgroup, or below it
  */
-public record AllowedDevices(String folder, SortedSet<Integer> minors, ProcessId process) {
+public record AllowedDevices(String directory, SortedSet<Integer> minors, ProcessId process) {
     public AllowedDevices {
         minors = Collections.unmodifiableSortedSet(new TreeSet<>(minors));
     }

@@ -19,12 +19,12 @@ public final class CgroupControllers {
     /**
      * Returns the directory of the same path in another controller's hierarchy.
      *
-     * @param folder below {@code /sys/fs/cgroup}, of the first controller
+     * @param directory below {@code /sys/fs/cgroup}, of the first controller
      * @return empty when either controller has no hierarchy, or the directory is the root of its
      *     own
      */
-    public Optional<String> counterpart(String folder, String of, String controller) {
-        Optional<String> path = CgroupHierarchy.of(of, mounts).flatMap(it -> it.path(folder));
+    public Optional<String> counterpart(String directory, String of, String controller) {
+        Optional<String> path = CgroupHierarchy.of(of, mounts).flatMap(it -> it.path(directory));
         return CgroupHierarchy.of(controller, mounts)
                 .map(hierarchy -> hierarchy.mount().point())
                 .flatMap(point -> path.map(point::concat));

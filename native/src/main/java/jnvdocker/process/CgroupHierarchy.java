@@ -11,7 +11,7 @@ import java.util.stream.Stream;
  * @param controller its controller in version 1; version 2 has only one hierarchy
  */
 record CgroupHierarchy(Mount mount, String controller) {
-    private static final String FOLDER = "/sys/fs/cgroup";
+    private static final String DIRECTORY = "/sys/fs/cgroup";
     private static final String DEVICES = "devices";
 
     /**
@@ -40,7 +40,8 @@ record CgroupHierarchy(Mount mount, String controller) {
 
     private static Stream<CgroupHierarchy> mounted(MountTable table, String controller) {
         return table.mounts().stream()
-                .filter(mount -> mount.point().equals(FOLDER) || isBelow(mount.point(), FOLDER))
+                .filter(mount ->
+                        mount.point().equals(DIRECTORY) || isBelow(mount.point(), DIRECTORY))
                 .map(mount -> new CgroupHierarchy(mount, controller));
     }
 
@@ -50,7 +51,7 @@ record CgroupHierarchy(Mount mount, String controller) {
      * @param processCgroups {@code /proc/<pid>/cgroup} (see cgroups(7)) of a process in it
      * @return empty when the process is in a cgroup of another name, or outside of the mounted part
      */
-    Optional<String> folder(String processCgroups, String containerId) {
+    Optional<String> directory(String processCgroups, String containerId) {
         return Stream.of(processCgroups.split("\n"))
                 .map(line -> line.split(":", 3))
                 .filter(this::isOurs)
@@ -65,7 +66,7 @@ record CgroupHierarchy(Mount mount, String controller) {
      *
      * @param processCgroups {@code /proc/<pid>/cgroup}
      */
-    Optional<String> folder(String processCgroups) {
+    Optional<String> directory(String processCgroups) {
         return Stream.of(processCgroups.split("\n"))
                 .map(line -> line.split(":", 3))
                 .filter(this::isOurs)
@@ -79,9 +80,9 @@ record CgroupHierarchy(Mount mount, String controller) {
      * Returns the part of a directory's path that it shares with its counterparts in other
      * hierarchies, if it is in this one.
      */
-    Optional<String> path(String folder) {
-        return isBelow(folder, mount.point())
-                ? Optional.of(folder.substring(mount.point().length()))
+    Optional<String> path(String directory) {
+        return isBelow(directory, mount.point())
+                ? Optional.of(directory.substring(mount.point().length()))
                 : Optional.empty();
     }
 
@@ -113,21 +114,21 @@ record CgroupHierarchy(Mount mount, String controller) {
 
     /** Returns the path up to the first name that contains the container's id. */
     private static Optional<String> ofContainer(String path, String containerId) {
-        StringBuilder folder = new StringBuilder();
+        StringBuilder directory = new StringBuilder();
         for (String name : path.substring(1).split("/")) {
             // The kernel's notation for a path outside of a cgroup namespace.
             if (name.equals("..")) {
                 return Optional.empty();
             }
-            folder.append('/').append(name);
+            directory.append('/').append(name);
             if (!containerId.isEmpty() && name.contains(containerId)) {
-                return Optional.of(folder.toString());
+                return Optional.of(directory.toString());
             }
         }
         return Optional.empty();
     }
 
-    private static boolean isBelow(String path, String folder) {
-        return path.startsWith(folder + "/");
+    private static boolean isBelow(String path, String directory) {
+        return path.startsWith(directory + "/");
     }
 }

@@ -2,7 +2,7 @@ package jnvdocker.process;
 
 import jnvdocker.posix.Errno;
 import jnvdocker.posix.FileStatus;
-import jnvdocker.posix.LinkFolder;
+import jnvdocker.posix.LinkDirectory;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
 import jnvdocker.posix.ProcessId;
@@ -58,7 +58,7 @@ final class DeviceScan {
     private static final int LINKS_OF_ONE_THREAD = 3;
     private static final long BETWEEN_PASSES_MILLIS = 5000;
 
-    private final ProcFolder processes;
+    private final ProcDirectory processes;
     private final Path proc;
     private final DescriptorLimits limits;
     private final AtomicLong read = new AtomicLong();
@@ -72,7 +72,7 @@ final class DeviceScan {
      */
     private record Many(ProcessId process, Optional<SortedSet<Integer>> minors) {}
 
-    DeviceScan(ProcFolder processes, Path proc, DescriptorLimits limits) {
+    DeviceScan(ProcDirectory processes, Path proc, DescriptorLimits limits) {
         this.processes = processes;
         this.proc = proc;
         this.limits = limits;
@@ -221,16 +221,16 @@ final class DeviceScan {
     }
 
     private Entries scan(Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
-        Path folder = process.resolve("fd");
+        Path directory = process.resolve("fd");
         Entries entries = Entries.NONE;
-        try (LinkFolder descriptors = LinkFolder.open(folder)) {
+        try (LinkDirectory descriptors = LinkDirectory.open(directory)) {
             while (descriptors.next()) {
                 if (!mayGoOn.getAsBoolean()) {
                     return Entries.TOO_MANY;
                 }
                 entries = Entries.SOME;
                 if (mayBeNode(descriptors.path())) {
-                    minor(folder.resolve(descriptors.name()), major).ifPresent(minors::add);
+                    minor(directory.resolve(descriptors.name()), major).ifPresent(minors::add);
                 }
             }
         } catch (PosixException e) {

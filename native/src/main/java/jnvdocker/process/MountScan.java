@@ -21,7 +21,7 @@ final class MountScan {
 
     private final Limits limits;
     private final Predicate<String> root;
-    private final Set<MountedFolder> found = new LinkedHashSet<>();
+    private final Set<MountedDirectory> found = new LinkedHashSet<>();
     private final ByteArrayOutputStream device = new ByteArrayOutputStream();
     private final ByteArrayOutputStream path = new ByteArrayOutputStream();
     private int field;
@@ -50,7 +50,7 @@ final class MountScan {
      * Returns the mounts with a matching root; empty when the limits do not allow reading all of
      * it.
      */
-    Optional<Set<MountedFolder>> read(InputStream mountinfo) throws IOException {
+    Optional<Set<MountedDirectory>> read(InputStream mountinfo) throws IOException {
         byte[] buffer = new byte[1 << 14];
         int count;
         while ((count = mountinfo.read(buffer)) >= 0) {
@@ -86,7 +86,8 @@ final class MountScan {
         if (field > ROOT) {
             String mounted = Mount.root(path.toString(StandardCharsets.UTF_8));
             if (root.test(mounted)) {
-                found.add(new MountedFolder(device.toString(StandardCharsets.US_ASCII), mounted));
+                found.add(
+                        new MountedDirectory(device.toString(StandardCharsets.US_ASCII), mounted));
             }
         }
         field = 0;

@@ -43,15 +43,15 @@ public record MountTable(List<Mount> mounts) {
     /**
      * Returns the spelling of the root of a mount of this directory.
      *
-     * @param folder absolute, without symbolic links
+     * @param directory absolute, without symbolic links
      */
-    Optional<MountedFolder> spell(Path folder) {
-        return holding(folder)
+    Optional<MountedDirectory> spell(Path directory) {
+        return holding(directory)
                 .map(mount ->
-                        new MountedFolder(
+                        new MountedDirectory(
                                 mount.device(),
                                 Path.of(mount.root())
-                                        .resolve(Path.of(mount.point()).relativize(folder))
+                                        .resolve(Path.of(mount.point()).relativize(directory))
                                         .toString()));
     }
 
@@ -59,13 +59,13 @@ public record MountTable(List<Mount> mounts) {
      * Returns the place of a directory as seen from here; empty when its file system, or that part
      * of it, is not mounted here.
      */
-    public Optional<Path> find(MountedFolder folder) {
+    public Optional<Path> find(MountedDirectory directory) {
         return mounts.stream()
-                .filter(mount -> mount.device().equals(folder.device()))
-                .flatMap(mount -> mount.at(folder.path()).stream())
+                .filter(mount -> mount.device().equals(directory.device()))
+                .flatMap(mount -> mount.at(directory.path()).stream())
                 .map(Path::of)
                 // The mount is not covered by another.
-                .filter(path -> spell(path).filter(folder::equals).isPresent())
+                .filter(path -> spell(path).filter(directory::equals).isPresent())
                 .findFirst();
     }
 }

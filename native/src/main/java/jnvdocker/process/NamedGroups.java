@@ -27,7 +27,7 @@ final class NamedGroups {
     /** Returns the oldest process in a directory or below it. */
     @FunctionalInterface
     interface Oldest {
-        Optional<ProcessId> of(CgroupFolder folder) throws IOException;
+        Optional<ProcessId> of(CgroupDirectory directory) throws IOException;
     }
 
     NamedGroups(Pattern name, Oldest oldest) {
@@ -46,32 +46,32 @@ final class NamedGroups {
     }
 
     /** Adds a directory, or those below it. */
-    void add(CgroupFolder folder) throws IOException {
+    void add(CgroupDirectory directory) throws IOException {
         try {
-            String own = folder.path().getFileName().toString();
-            if (ProcFolder.CONTAINER.matcher(own).find() || !isRoots(folder)) {
+            String own = directory.path().getFileName().toString();
+            if (ProcDirectory.CONTAINER.matcher(own).find() || !isRoots(directory)) {
                 return;
             }
             Matcher matcher = name.matcher(own);
             if (matcher.matches()) {
                 names.add(matcher.group(1));
-                oldest.of(folder)
-                        .map(process -> new Group(folder.path().toString(), process))
+                oldest.of(directory)
+                        .map(process -> new Group(directory.path().toString(), process))
                         .ifPresent(group -> found.merge(matcher.group(1), group, Group::older));
                 return;
             }
-            for (CgroupFolder inner : folder.below()) {
+            for (CgroupDirectory inner : directory.below()) {
                 add(inner);
             }
         } catch (IOException e) {
             // Reads of its files fail in several ways if it is removed meanwhile.
-            if (Files.exists(folder.path())) {
+            if (Files.exists(directory.path())) {
                 throw e;
             }
         }
     }
 
-    private static boolean isRoots(CgroupFolder folder) throws IOException {
-        return Files.getAttribute(folder.path(), "unix:uid").equals(0);
+    private static boolean isRoots(CgroupDirectory directory) throws IOException {
+        return Files.getAttribute(directory.path(), "unix:uid").equals(0);
     }
 }

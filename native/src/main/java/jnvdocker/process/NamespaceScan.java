@@ -32,7 +32,7 @@ final class NamespaceScan {
     private static final Comparator<ProcessId> BY_AGE =
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
 
-    private final ProcFolder processes;
+    private final ProcDirectory processes;
     private final Path proc;
     private final Owners owners;
     private final MountScan.Limits limits;
@@ -49,7 +49,7 @@ final class NamespaceScan {
         int of(Path namespace) throws PosixException;
     }
 
-    NamespaceScan(ProcFolder processes, Path proc, Owners owners, MountScan.Limits limits) {
+    NamespaceScan(ProcDirectory processes, Path proc, Owners owners, MountScan.Limits limits) {
         this.processes = processes;
         this.proc = proc;
         this.owners = owners;
@@ -62,14 +62,14 @@ final class NamespaceScan {
     }
 
     SeenMounts everywhere(Predicate<String> root) {
-        Map<MountedFolder, List<ProcessId>> holders = new HashMap<>();
+        Map<MountedDirectory, List<ProcessId>> holders = new HashMap<>();
         List<ProcessId> unread = new ArrayList<>();
         for (var namespace : otherNamespaces().entrySet()) {
             for (ProcessId process : namespace.getValue()) {
                 Optional<Result> result = search(process, namespace.getKey(), root);
                 if (result.isPresent()) {
-                    for (MountedFolder folder : result.get().found()) {
-                        holders.computeIfAbsent(folder, _ -> new ArrayList<>()).add(process);
+                    for (MountedDirectory directory : result.get().found()) {
+                        holders.computeIfAbsent(directory, _ -> new ArrayList<>()).add(process);
                     }
                     if (!result.get().complete()) {
                         unread.add(process);
@@ -88,7 +88,7 @@ final class NamespaceScan {
      *
      * @throws UncheckedIOException when it has more than the limits allow
      */
-    Set<MountedFolder> of(ProcessId process, Predicate<String> root) {
+    Set<MountedDirectory> of(ProcessId process, Predicate<String> root) {
         String pid = String.valueOf(process.pid());
         Optional<Result> result = namespace(pid).flatMap(its -> search(process, its, root));
         if (result.filter(it -> !it.complete()).isPresent()) {
@@ -107,7 +107,7 @@ final class NamespaceScan {
      *
      * @param complete whether all of its mountinfo was read
      */
-    private record Result(Set<MountedFolder> found, boolean complete) {
+    private record Result(Set<MountedDirectory> found, boolean complete) {
         static final Result NOTHING = new Result(Set.of(), true);
     }
 
@@ -128,7 +128,7 @@ final class NamespaceScan {
     private Result read(String pid, Predicate<String> root) throws IOException {
         MountScan scan = new MountScan(limits, root);
         try (InputStream mountinfo = Files.newInputStream(proc.resolve(pid).resolve("mountinfo"))) {
-            Optional<Set<MountedFolder>> found = scan.read(mountinfo);
+            Optional<Set<MountedDirectory>> found = scan.read(mountinfo);
             return new Result(found.orElse(Set.of()), found.isPresent());
         } finally {
             bytesRead.addAndGet(scan.bytes());

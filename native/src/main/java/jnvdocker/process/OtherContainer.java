@@ -28,7 +28,7 @@ public record OtherContainer(String title, String toStop) {
     private static final String NAMESPACE = "/(default|k8s\\.io)/([A-Za-z0-9][A-Za-z0-9._-]*)";
 
     private static final Pattern CONTAINERD = Pattern.compile("(?m):" + NAMESPACE);
-    private static final Pattern CONTAINERDS_FOLDER =
+    private static final Pattern CONTAINERDS_DIRECTORY =
             Pattern.compile("/sys/fs/cgroup(?:/devices)?" + NAMESPACE + "(?:/.*)?");
 
     private static final int SHORT_ID = 12;
@@ -100,14 +100,14 @@ public record OtherContainer(String title, String toStop) {
     }
 
     private static Optional<String> toStopContainerds(String cgroup) {
-        return containerd(CONTAINERDS_FOLDER.matcher(cgroup).results().findFirst())
+        return containerd(CONTAINERDS_DIRECTORY.matcher(cgroup).results().findFirst())
                 .map(Containerds::toStop);
     }
 
     /** A container of containerd, as {@code ctr container ls} shows it. */
     private record Containerds(String namespace, String name) {
         String shortName() {
-            return ProcFolder.CONTAINER.matcher(name).matches()
+            return ProcDirectory.CONTAINER.matcher(name).matches()
                     ? name.substring(0, SHORT_ID)
                     : name;
         }

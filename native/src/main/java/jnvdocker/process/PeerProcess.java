@@ -21,7 +21,7 @@ import java.util.Optional;
  */
 public final class PeerProcess {
     private static final Logger LOG = LoggerFactory.getLogger(PeerProcess.class);
-    private static final ProcFolder PROC = new ProcFolder(Path.of("/proc"));
+    private static final ProcDirectory PROC = new ProcDirectory(Path.of("/proc"));
 
     private PeerProcess() {}
 

@@ -46,11 +46,11 @@ public final class ProcessGroup {
     public static String make(ProcessId process, String name, Map<String, byte[]> attributes)
             throws IOException {
         try {
-            Path folder = parent(process).resolve(name);
-            Files.createDirectory(folder);
-            mark(folder, attributes);
-            enter(folder, process);
-            return folder.toString();
+            Path directory = parent(process).resolve(name);
+            Files.createDirectory(directory);
+            mark(directory, attributes);
+            enter(directory, process);
+            return directory.toString();
         } catch (IOException e) {
             throw new FailedException(
                     "cannot put process "
@@ -62,10 +62,10 @@ public final class ProcessGroup {
         }
     }
 
-    private static void mark(Path folder, Map<String, byte[]> attributes) {
+    private static void mark(Path directory, Map<String, byte[]> attributes) {
         try {
             for (Map.Entry<String, byte[]> each : attributes.entrySet()) {
-                Posix.setAttribute(folder, TRUSTED + each.getKey(), each.getValue());
+                Posix.setAttribute(directory, TRUSTED + each.getKey(), each.getValue());
             }
         } catch (PosixException e) {
             LOG.debug("cgroup without attributes: {}", e.getMessage());
@@ -73,26 +73,26 @@ public final class ProcessGroup {
     }
 
     /** Returns an attribute that was given to a cgroup; empty when it has none. */
-    public static Optional<byte[]> attribute(String folder, String name) {
+    public static Optional<byte[]> attribute(String directory, String name) {
         try {
-            return Optional.of(Posix.attribute(Path.of(folder), TRUSTED + name, LIMIT));
+            return Optional.of(Posix.attribute(Path.of(directory), TRUSTED + name, LIMIT));
         } catch (PosixException e) {
             LOG.debug("cgroup without attribute: {}", e.getMessage());
             return Optional.empty();
         }
     }
 
-    private static void enter(Path folder, ProcessId process) throws IOException {
+    private static void enter(Path directory, ProcessId process) throws IOException {
         try {
             refuseIfDead(process);
-            move(process.pid(), folder);
+            move(process.pid(), directory);
             // A later process of its pid may be there instead.
             refuseIfDead(process);
         } catch (IOException e) {
-            for (int pid : new CgroupFolder(folder).pids()) {
-                move(pid, folder.getParent());
+            for (int pid : new CgroupDirectory(directory).pids()) {
+                move(pid, directory.getParent());
             }
-            remove(folder.toString());
+            remove(directory.toString());
             throw e;
         }
     }
@@ -103,9 +103,9 @@ public final class ProcessGroup {
         }
     }
 
-    private static void move(int pid, Path folder) throws IOException {
+    private static void move(int pid, Path directory) throws IOException {
         Files.writeString(
-                folder.resolve("cgroup.procs"), String.valueOf(pid), StandardOpenOption.WRITE);
+                directory.resolve("cgroup.procs"), String.valueOf(pid), StandardOpenOption.WRITE);
     }
 
     private static Path parent(ProcessId process) throws IOException {
@@ -114,7 +114,7 @@ public final class ProcessGroup {
                         .orElseThrow(() -> new IOException("none are mounted"));
         String cgroups = Files.readString(Path.of("/proc/" + process.pid() + "/cgroup"));
         return hierarchy
-                .folder(cgroups)
+                .directory(cgroups)
                 .map(Path::of)
                 .orElseThrow(() -> new IOException("the one that it is in is not mounted"));
     }
@@ -128,15 +128,15 @@ public final class ProcessGroup {
         List<String> found = new ArrayList<>();
         Optional<CgroupHierarchy> hierarchy = CgroupHierarchy.among(MountTable.ofThisProcess());
         if (hierarchy.isPresent()) {
-            find(new CgroupFolder(Path.of(hierarchy.get().mount().point())), name, found);
+            find(new CgroupDirectory(Path.of(hierarchy.get().mount().point())), name, found);
         }
         return found;
     }
 
-    private static void find(CgroupFolder folder, Predicate<String> name, List<String> found)
+    private static void find(CgroupDirectory directory, Predicate<String> name, List<String> found)
             throws IOException {
         try {
-            for (CgroupFolder below : folder.below()) {
+            for (CgroupDirectory below : directory.below()) {
                 if (name.test(below.path().getFileName().toString())) {
                     found.add(below.path().toString());
                 }
@@ -144,7 +144,7 @@ public final class ProcessGroup {
             }
         } catch (IOException e) {
             // Reads of its files fail in several ways if it is removed meanwhile.
-            if (Files.exists(folder.path())) {
+            if (Files.exists(directory.path())) {
                 throw e;
             }
         }
@@ -153,8 +153,8 @@ public final class ProcessGroup {
     /**
      * Ends all processes of a cgroup, by SIGTERM, and by SIGKILL those that are left after a time.
      */
-    public static void end(String folder, Duration patience) throws IOException {
-        CgroupFolder group = new CgroupFolder(Path.of(folder));
+    public static void end(String directory, Duration patience) throws IOException {
+        CgroupDirectory group = new CgroupDirectory(Path.of(directory));
         long begun = System.nanoTime();
         group.pids().forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroy));
         while (group.hasProcesses() && System.nanoTime() - begun < patience.toNanos()) {
@@ -174,12 +174,12 @@ public final class ProcessGroup {
      *
      * @return whether it is gone
      */
-    public static boolean remove(String folder) {
+    public static boolean remove(String directory) {
         try {
-            Files.deleteIfExists(Path.of(folder));
+            Files.deleteIfExists(Path.of(directory));
             return true;
         } catch (IOException e) {
-            LOG.debug("{} stays: {}", folder, e.getMessage());
+            LOG.debug("{} stays: {}", directory, e.getMessage());
             return false;
         }
     }

@@ -29,7 +29,7 @@ public interface Processes {
      * Returns the processes of {@code /proc}, the real one, whatever counts as {@code /} elsewhere.
      */
     static Processes ofThisMachine() {
-        return new ProcFolder(Path.of("/proc"));
+        return new ProcDirectory(Path.of("/proc"));
     }
 
     /**
@@ -115,7 +115,7 @@ public interface Processes {
      * Returns the mounts of one process in the same way. Empty when it has gone, or is in a
      * namespace that is not root's.
      */
-    Set<MountedFolder> mounts(ProcessId process, Predicate<String> root);
+    Set<MountedDirectory> mounts(ProcessId process, Predicate<String> root);
 
     /**
      * Returns the oldest process in a namespace of root's for each mount with a matching root.
@@ -135,9 +135,9 @@ public interface Processes {
         }
         Map<String, ProcessId> oldest = new TreeMap<>();
         seen.holders()
-                .forEach((folder, holders) ->
+                .forEach((directory, holders) ->
                         oldest.merge(
-                                group(root, folder),
+                                group(root, directory),
                                 holders.getFirst(),
                                 BinaryOperator.minBy(
                                         Comparator.comparingLong(ProcessId::startTime)
@@ -148,14 +148,14 @@ public interface Processes {
     /** Returns the same for one process: group 1 of the pattern for each of its mounts. */
     default Set<String> mounted(ProcessId process, Pattern root) {
         return mounts(process, root.asMatchPredicate()).stream()
-                .map(folder -> group(root, folder))
+                .map(directory -> group(root, directory))
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    private static String group(Pattern pattern, MountedFolder folder) {
-        Matcher matcher = pattern.matcher(folder.path());
+    private static String group(Pattern pattern, MountedDirectory directory) {
+        Matcher matcher = pattern.matcher(directory.path());
         if (!matcher.matches()) {
-            throw new IllegalArgumentException(folder + " does not match");
+            throw new IllegalArgumentException(directory + " does not match");
         }
         return matcher.group(1);
     }
@@ -183,10 +183,10 @@ public interface Processes {
     /**
      * A cgroup with processes.
      *
-     * @param folder below {@code /sys/fs/cgroup}
+     * @param directory below {@code /sys/fs/cgroup}
      * @param process the oldest in it
      */
-    record Group(String folder, ProcessId process) {
+    record Group(String directory, ProcessId process) {
         Group older(Group other) {
             return process.startTime() <= other.process().startTime() ? this : other;
         }
@@ -213,17 +213,17 @@ public interface Processes {
     /**
      * Returns the spelling of the root of a mount of this directory. Empty when that is unknown.
      */
-    Optional<MountedFolder> spell(Path folder);
+    Optional<MountedDirectory> spell(Path directory);
 
     /**
      * Returns the place of a directory of which a mount was found. Empty when its file system is
      * not mounted within our sight, or is covered.
      */
-    Optional<Path> locate(MountedFolder folder);
+    Optional<Path> locate(MountedDirectory directory);
 
     /** Returns its path within its file system. */
-    default Optional<String> mountRoot(Path folder) {
-        return spell(folder).map(MountedFolder::path);
+    default Optional<String> mountRoot(Path directory) {
+        return spell(directory).map(MountedDirectory::path);
     }
 
     /**

@@ -13,7 +13,7 @@ import java.util.Map;
  * @param unread a process of each namespace with more mounts than the limits allow: anything may be
  *     mounted there
  */
-public record SeenMounts(Map<MountedFolder, List<ProcessId>> holders, List<ProcessId> unread) {
+public record SeenMounts(Map<MountedDirectory, List<ProcessId>> holders, List<ProcessId> unread) {
     public SeenMounts {
         holders = Map.copyOf(holders);
         unread = List.copyOf(unread);

@@ -93,7 +93,7 @@ class DeviceNodesTest {
 
     /** Nodes on top are found, however many files are below. */
     @Test
-    void folderWithTooManyEntriesIsNotSearched() throws IOException {
+    void directoryWithTooManyEntriesIsNotSearched() throws IOException {
         assumeTrue(Posix.effectiveUser() == 0, "only root makes device nodes");
         Path dev = proc.path("/dev");
         Posix.mknod(dev.resolve("gpu"), 0600, 195, 5);
@@ -294,7 +294,7 @@ class DeviceNodesTest {
     }
 
     @Test
-    void folderThatCannotHaveTheNodeIsNamed() throws IOException {
+    void directoryThatCannotHaveTheNodeIsNamed() throws IOException {
         Files.delete(proc.path("/dev"));
         var error = assertThrows(IOException.class, () -> nodes.of(GPU));
         assertTrue(error.getMessage().startsWith("cannot make the missing"), error.toString());

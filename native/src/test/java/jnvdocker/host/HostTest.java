@@ -18,25 +18,25 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 class HostTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path root;
     private Host host;
 
     @BeforeEach
     void makeRoot() throws IOException {
-        root = Files.createDirectory(folder.toRealPath().resolve("root"));
+        root = Files.createDirectory(directory.toRealPath().resolve("root"));
         Files.createDirectories(root.resolve("driver/lib"));
         host = Host.at(root);
     }
 
     @Test
     void rootMustExist() {
-        assertThrows(NoSuchFileException.class, () -> Host.at(folder.resolve("nothing")));
+        assertThrows(NoSuchFileException.class, () -> Host.at(directory.resolve("nothing")));
     }
 
     @Test
     void rootIsKnownWithoutItsLinks() throws IOException {
-        Path link = Files.createSymbolicLink(folder.resolve("link"), root);
+        Path link = Files.createSymbolicLink(directory.resolve("link"), root);
         assertEquals(root, Host.at(link).root());
     }
 
@@ -69,7 +69,7 @@ class HostTest {
     }
 
     @Test
-    void relativeLinkStartsAtItsFolder() throws IOException {
+    void relativeLinkStartsAtItsDirectory() throws IOException {
         link("driver/lib/libcuda.so.1", "../lib64/libcuda.so.535");
         assertEquals(
                 root.resolve("driver/lib64/libcuda.so.535"),
@@ -98,7 +98,7 @@ class HostTest {
 
     @Test
     void nothingLeadsAboveTheRoot() throws IOException {
-        Files.createDirectory(folder.resolve("secret"));
+        Files.createDirectory(directory.resolve("secret"));
         link("driver/up", "../../../../secret");
         assertEquals(root.resolve("secret"), host.resolve("/driver/up"));
         assertEquals(root.resolve("secret"), host.resolve("../../secret"));
@@ -164,7 +164,8 @@ class HostTest {
 
     @Test
     void pathOutOfTheRootHasNoSpelling() {
-        assertThrows(IllegalArgumentException.class, () -> host.spell(folder.resolve("root2/dev")));
+        assertThrows(
+                IllegalArgumentException.class, () -> host.spell(directory.resolve("root2/dev")));
     }
 
     @Test

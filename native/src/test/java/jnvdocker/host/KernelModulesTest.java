@@ -16,22 +16,23 @@ import java.nio.file.Path;
 import java.util.List;
 
 class KernelModulesTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     private Host host;
 
     @BeforeEach
     void makeHostWithoutUvm() throws IOException {
-        Files.createDirectories(folder.resolve("proc"));
-        Files.createDirectories(folder.resolve("dev"));
-        Files.writeString(folder.resolve("proc/devices"), "Character devices:\n195 nvidia\n");
-        host = Host.at(folder);
+        Files.createDirectories(directory.resolve("proc"));
+        Files.createDirectories(directory.resolve("dev"));
+        Files.writeString(directory.resolve("proc/devices"), "Character devices:\n195 nvidia\n");
+        host = Host.at(directory);
     }
 
     private KernelModules modprobe(String script) throws IOException {
-        Path program = Files.writeString(folder.resolve("modprobe"), "#!/bin/sh\n" + script + "\n");
+        Path program =
+                Files.writeString(directory.resolve("modprobe"), "#!/bin/sh\n" + script + "\n");
         assertTrue(program.toFile().setExecutable(true));
-        return new KernelModules(List.of(folder.resolve("absent"), program));
+        return new KernelModules(List.of(directory.resolve("absent"), program));
     }
 
     @Test
@@ -40,19 +41,19 @@ class KernelModulesTest {
         KernelModules modules =
                 modprobe(
                         "[ \"$1\" = nvidia-uvm ] && echo '510 nvidia-uvm' >> "
-                                + folder
+                                + directory
                                 + "/proc/devices");
         List<DeviceNode> control = new DeviceNodes(host, modules).control();
         assertEquals(
                 List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
                 control.stream().map(DeviceNode::name).toList());
-        assertTrue(Files.exists(folder.resolve("dev/nvidia-uvm-tools")));
+        assertTrue(Files.exists(directory.resolve("dev/nvidia-uvm-tools")));
     }
 
     @Test
     void driverThatIsNotLoadedIs() throws IOException {
-        Files.createDirectories(folder.resolve("sys/module/nvidia"));
-        Path version = folder.resolve("sys/module/nvidia/version");
+        Files.createDirectories(directory.resolve("sys/module/nvidia"));
+        Path version = directory.resolve("sys/module/nvidia/version");
         KernelModules modules = modprobe("[ \"$1\" = nvidia ] && echo 535.104.05 > " + version);
         new DeviceNodes(host, modules).loadDriver();
         assertEquals("535.104.05", HostDriver.readVersion(host).toString());
@@ -60,8 +61,8 @@ class KernelModulesTest {
 
     @Test
     void driverThatIsLoadedIsNotLoadedAgain() throws IOException {
-        Files.createDirectories(folder.resolve("sys/module/nvidia"));
-        Files.writeString(folder.resolve("sys/module/nvidia/version"), "535.104.05\n");
+        Files.createDirectories(directory.resolve("sys/module/nvidia"));
+        Files.writeString(directory.resolve("sys/module/nvidia/version"), "535.104.05\n");
         KernelModules modules = modprobe("exit 1");
         assertDoesNotThrow(() -> new DeviceNodes(host, modules).loadDriver());
     }
@@ -92,7 +93,7 @@ class KernelModulesTest {
     }
 
     @Test
-    void folderThatIsNotThisMachineHasNoKernel() {
+    void directoryThatIsNotThisMachineHasNoKernel() {
         assertThrows(IOException.class, () -> KernelModules.of(host).load("nvidia-uvm"));
     }
 }

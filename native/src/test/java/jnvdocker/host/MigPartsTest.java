@@ -42,9 +42,9 @@ class MigPartsTest {
     }
 
     private void instance(int gpuInstance, int computeInstance, int minor) throws IOException {
-        String folder = "/proc/driver/nvidia/capabilities/gpu1/mig/gi" + gpuInstance;
-        proc.file(folder + "/access", access(minor));
-        proc.file(folder + "/ci" + computeInstance + "/access", access(minor + 1));
+        String directory = "/proc/driver/nvidia/capabilities/gpu1/mig/gi" + gpuInstance;
+        proc.file(directory + "/access", access(minor));
+        proc.file(directory + "/ci" + computeInstance + "/access", access(minor + 1));
     }
 
     private static String access(int minor) {

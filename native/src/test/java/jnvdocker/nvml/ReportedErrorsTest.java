@@ -14,12 +14,12 @@ import java.util.Optional;
 class ReportedErrorsTest {
     private static final String UUID = "GPU-5c1a0000-0000-4000-8000-000000000000";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     /** The driver reports an error once: a full disk must not hide it from the next daemon. */
     @Test
     void whatCouldNotBeWrittenIsWrittenTheNextTime() throws Exception {
-        Path file = folder.resolve("state/errors");
+        Path file = directory.resolve("state/errors");
         ReportedErrors errors = ReportedErrors.read(file, "boot");
         errors.loaded("load");
         Fault.Reported error = new Fault.Reported(95, Instant.ofEpochSecond(1000));

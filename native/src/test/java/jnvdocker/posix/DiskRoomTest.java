@@ -15,12 +15,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 class DiskRoomTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     @Test
     void isWhatJavaSees() throws IOException {
-        FileStore store = Files.getFileStore(folder);
-        DiskRoom room = DiskRoom.of(folder);
+        FileStore store = Files.getFileStore(directory);
+        DiskRoom room = DiskRoom.of(directory);
         assertEquals(store.isReadOnly(), room.readOnly());
         // Other processes write meanwhile.
         assertTrue(Math.abs(store.getUsableSpace() - room.bytes()) < 1 << 30, room::toString);
@@ -35,7 +35,7 @@ class DiskRoomTest {
 
     @Test
     void whatIsNotThereHasNone() {
-        Path gone = folder.resolve("gone");
+        Path gone = directory.resolve("gone");
         var error = assertThrows(PosixException.class, () -> DiskRoom.of(gone));
         assertEquals(Errno.ENOENT, error.errno());
     }
@@ -43,16 +43,16 @@ class DiskRoomTest {
     @Test
     @Tag("root")
     void diskWithoutRoomForANameAndOneThatNobodyMayWriteAreSeen() throws Exception {
-        run("mount", "-t", "tmpfs", "-o", "nr_inodes=2", "tmpfs", folder.toString());
+        run("mount", "-t", "tmpfs", "-o", "nr_inodes=2", "tmpfs", directory.toString());
         try {
-            assertTrue(DiskRoom.of(folder).forFiles());
-            Files.createFile(folder.resolve("last"));
-            assertFalse(DiskRoom.of(folder).forFiles());
-            assertFalse(DiskRoom.of(folder).readOnly());
-            run("mount", "-o", "remount,ro", folder.toString());
-            assertTrue(DiskRoom.of(folder).readOnly());
+            assertTrue(DiskRoom.of(directory).forFiles());
+            Files.createFile(directory.resolve("last"));
+            assertFalse(DiskRoom.of(directory).forFiles());
+            assertFalse(DiskRoom.of(directory).readOnly());
+            run("mount", "-o", "remount,ro", directory.toString());
+            assertTrue(DiskRoom.of(directory).readOnly());
         } finally {
-            run("umount", folder.toString());
+            run("umount", directory.toString());
         }
     }
 

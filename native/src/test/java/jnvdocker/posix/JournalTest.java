@@ -16,11 +16,11 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 class JournalTest {
-    @TempDir private Path folder;
+    @TempDir private Path directory;
 
     @Test
     void valueWithLineEndsStaysOneField() throws IOException {
-        Path path = folder.resolve("socket");
+        Path path = directory.resolve("socket");
         try (WakeSocket socket = WakeSocket.bind(path, Duration.ofSeconds(5))) {
             Map<String, String> fields = new TreeMap<>();
             fields.put("MESSAGE", "one\nPRIORITY=0");
@@ -36,7 +36,7 @@ class JournalTest {
 
     @Test
     void journalThatIsAwayIsNoFailure() {
-        Journal journal = Journal.open(folder.resolve("nothing")).orElseThrow();
+        Journal journal = Journal.open(directory.resolve("nothing")).orElseThrow();
         assertFalse(journal.send(Map.of("MESSAGE", "hello")));
     }
 

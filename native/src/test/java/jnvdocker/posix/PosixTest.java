@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Set;
 
 class PosixTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     @ParameterizedTest
     @CsvSource({"/dev/null, 1, 3", "/dev/zero, 1, 5", "/dev/tty, 5, 0"})
@@ -37,7 +37,7 @@ class PosixTest {
     void largeMajorsAndMinorsArePackedAsTheKernelDoes() throws IOException {
         for (int major : List.of(195, 255, 256, 4095)) {
             for (int minor : List.of(0, 255, 256, 0xfffff)) {
-                Path node = folder.resolve(major + "." + minor);
+                Path node = directory.resolve(major + "." + minor);
                 Posix.mknod(node, 0600, major, minor);
                 assertEquals(
                         Files.getAttribute(node, "unix:rdev"),
@@ -50,7 +50,7 @@ class PosixTest {
     @Test
     @Tag("root")
     void nodeOfATakenNameIsRefused() throws IOException {
-        Path taken = Files.createFile(folder.resolve("taken"));
+        Path taken = Files.createFile(directory.resolve("taken"));
         var error = assertThrows(PosixException.class, () -> Posix.mknod(taken, 0600, 1, 3));
         assertEquals(Errno.EEXIST, error.errno());
         assertEquals("mknod " + taken + ": File exists", error.getMessage());
@@ -58,7 +58,7 @@ class PosixTest {
 
     @Test
     void peerOfASocketIsItsProcess() throws IOException {
-        var address = UnixDomainSocketAddress.of(folder.resolve("socket"));
+        var address = UnixDomainSocketAddress.of(directory.resolve("socket"));
         try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             server.bind(address);
             try (var client = SocketChannel.open(address);
@@ -79,13 +79,13 @@ class PosixTest {
 
     @Test
     void userIsTheOneThatOwnsOurFiles() throws IOException {
-        Path file = Files.createFile(folder.resolve("file"));
+        Path file = Files.createFile(directory.resolve("file"));
         assertEquals(Files.getAttribute(file, "unix:uid"), Posix.effectiveUser());
     }
 
     @Test
     void chmodSetsWhatTheUmaskWouldTake() throws IOException {
-        Path file = Files.createFile(folder.resolve("file"));
+        Path file = Files.createFile(directory.resolve("file"));
         Posix.chmod(file, 0666);
         assertEquals(
                 PosixFilePermissions.fromString("rw-rw-rw-"), Files.getPosixFilePermissions(file));
@@ -93,7 +93,7 @@ class PosixTest {
 
     @Test
     void chmodOfNothingNamesIt() {
-        Path nothing = folder.resolve("nothing");
+        Path nothing = directory.resolve("nothing");
         var error = assertThrows(PosixException.class, () -> Posix.chmod(nothing, 0600));
         assertEquals("chmod " + nothing + ": No such file or directory", error.getMessage());
     }
@@ -101,7 +101,7 @@ class PosixTest {
     @Test
     @Tag("root")
     void chownLeavesWhatIsMinusOne() throws IOException {
-        Path file = Files.createFile(folder.resolve("file"));
+        Path file = Files.createFile(directory.resolve("file"));
         Posix.chown(file, 12, 34);
         Posix.chown(file, -1, 56);
         assertEquals(12, Files.getAttribute(file, "unix:uid"));
@@ -110,7 +110,7 @@ class PosixTest {
 
     @Test
     void reflinkAcrossFileSystemsFailsAndLeavesNothing() {
-        Path copy = folder.resolve("copy");
+        Path copy = directory.resolve("copy");
         var error =
                 assertThrows(
                         PosixException.class,
@@ -123,8 +123,8 @@ class PosixTest {
 
     @Test
     void reflinkLeavesAFileThatIsThere() throws IOException {
-        Path from = Files.writeString(folder.resolve("from"), "new");
-        Path taken = Files.writeString(folder.resolve("taken"), "old");
+        Path from = Files.writeString(directory.resolve("from"), "new");
+        Path taken = Files.writeString(directory.resolve("taken"), "old");
         var error = assertThrows(PosixException.class, () -> Posix.reflink(from, taken, 0644));
         assertEquals(Errno.EEXIST, error.errno());
         assertEquals("old", Files.readString(taken));
@@ -132,8 +132,8 @@ class PosixTest {
 
     @Test
     void reflinkOfNothingMakesNothing() {
-        Path nothing = folder.resolve("nothing");
-        Path copy = folder.resolve("copy");
+        Path nothing = directory.resolve("nothing");
+        Path copy = directory.resolve("copy");
         var error = assertThrows(PosixException.class, () -> Posix.reflink(nothing, copy, 0644));
         assertEquals("open " + nothing + ": No such file or directory", error.getMessage());
         assertFalse(Files.exists(copy));
@@ -141,7 +141,7 @@ class PosixTest {
 
     @Test
     void failedReflinksLeaveNoDescriptorOpen() throws IOException {
-        Path copy = folder.resolve("copy");
+        Path copy = directory.resolve("copy");
         for (int i = 0; i < 50; i++) {
             assertThrows(
                     PosixException.class,

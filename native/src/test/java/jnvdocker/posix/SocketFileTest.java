@@ -18,12 +18,12 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
 class SocketFileTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path path;
 
     @BeforeEach
     void namePath() {
-        path = folder.resolve("test.sock");
+        path = directory.resolve("test.sock");
     }
 
     @Test
@@ -58,7 +58,7 @@ class SocketFileTest {
     void linkStaysAndSoDoesItsTarget() throws IOException {
         Path socket = path;
         leaveSocket();
-        path = Files.createSymbolicLink(folder.resolve("link"), socket);
+        path = Files.createSymbolicLink(directory.resolve("link"), socket);
         assertRefusal("there is something else");
         assertTrue(Files.isSymbolicLink(path));
         assertTrue(Files.exists(socket, LinkOption.NOFOLLOW_LINKS));
@@ -84,7 +84,7 @@ class SocketFileTest {
     void nameThatAnotherSocketHasByNowStays() throws IOException {
         try (ServerSocketChannel _ = listen()) {
             SocketFile file = SocketFile.of(path);
-            Files.move(path, folder.resolve("old.sock")); // keeps its inode taken
+            Files.move(path, directory.resolve("old.sock")); // keeps its inode taken
             leaveSocket();
             file.delete();
             assertTrue(Files.exists(path));

@@ -40,16 +40,18 @@ class CgroupTest {
     private static final String UNIFIED =
             "31 23 0:28 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
-    @TempDir Path folder;
-    private TestingProcFolder proc;
+    @TempDir Path directory;
+    private TestingProcDirectory proc;
 
     @BeforeEach
     void startInit() throws IOException {
-        proc = new TestingProcFolder(folder.resolve("proc")).process(INIT.pid(), INIT.startTime());
+        proc =
+                new TestingProcDirectory(directory.resolve("proc"))
+                        .process(INIT.pid(), INIT.startTime());
     }
 
     @Test
-    void unifiedHierarchyHasTheFolder() throws IOException {
+    void unifiedHierarchyHasTheDirectory() throws IOException {
         proc.file("self/mountinfo", UNIFIED);
         proc.file("7/cgroup", "0::/system.slice/docker-" + ID + ".scope\n");
         assertCgroup("/sys/fs/cgroup/system.slice/docker-" + ID + ".scope");
@@ -70,7 +72,7 @@ class CgroupTest {
     }
 
     @Test
-    void folderBelowTheContainersIsStillTheContainers() throws IOException {
+    void directoryBelowTheContainersIsStillTheContainers() throws IOException {
         proc.file("self/mountinfo", UNIFIED);
         proc.file("7/cgroup", "0::/docker/" + ID + "/init.scope\n");
         assertCgroup("/sys/fs/cgroup/docker/" + ID);
@@ -97,7 +99,7 @@ class CgroupTest {
                 "what",
                 ""
             })
-    void anotherFolderSaysNothing(String cgroup) throws IOException {
+    void anotherDirectorySaysNothing(String cgroup) throws IOException {
         proc.file("self/mountinfo", UNIFIED).file("7/cgroup", cgroup + "\n");
         assertNoCgroup();
     }
@@ -129,7 +131,7 @@ class CgroupTest {
     }
 
     @Test
-    void populatedFolderHasProcesses() throws IOException {
+    void populatedDirectoryHasProcesses() throws IOException {
         Path group = group("x", "cgroup.events", "populated 1\nfrozen 0\n");
         assertTrue(hasProcesses(group));
         group("x", "cgroup.events", "populated 0\nfrozen 1\n");
@@ -137,7 +139,7 @@ class CgroupTest {
     }
 
     @Test
-    void foldersBelowAreSearched() throws IOException {
+    void directoriesBelowAreSearched() throws IOException {
         Path group = group("x", "cgroup.procs", "");
         group("x/a/b", "cgroup.procs", "");
         group("x/a", "cgroup.procs", "");
@@ -147,14 +149,14 @@ class CgroupTest {
     }
 
     @Test
-    void folderThatIsGoneHasNone() {
-        assertFalse(hasProcesses(folder.resolve("gone")));
-        assertFalse(hasProcesses(folder.resolve("gone/too")));
+    void directoryThatIsGoneHasNone() {
+        assertFalse(hasProcesses(directory.resolve("gone")));
+        assertFalse(hasProcesses(directory.resolve("gone/too")));
     }
 
     @Test
-    void folderThatIsNoCgroupIsNotTakenForEmpty() throws IOException {
-        Path other = Files.createDirectory(folder.resolve("other"));
+    void directoryThatIsNoCgroupIsNotTakenForEmpty() throws IOException {
+        Path other = Files.createDirectory(directory.resolve("other"));
         assertThrows(UncheckedIOException.class, () -> hasProcesses(other));
     }
 
@@ -162,7 +164,7 @@ class CgroupTest {
             "37 31 0:34 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n";
 
     @Test
-    void everyControllerHasItsOwnFolder() throws IOException {
+    void everyControllerHasItsOwnDirectory() throws IOException {
         proc.file("self/mountinfo", TMPFS + HYBRID + CPU + DEVICES + FREEZER);
         proc.file("7/cgroup", "9:devices:/\n8:freezer:/mesos/a\n4:cpu,cpuacct:/x\n0::/y\n");
         assertEquals(
@@ -182,7 +184,7 @@ class CgroupTest {
     }
 
     @Test
-    void folderHasANamesakeInEachHierarchy() {
+    void directoryHasANamesakeInEachHierarchy() {
         var controllers = new CgroupControllers(MountTable.parse(TMPFS + DEVICES + FREEZER));
         assertEquals(
                 Optional.of("/sys/fs/cgroup/devices/mesos/a"),
@@ -201,7 +203,8 @@ class CgroupTest {
         proc.file("self/mountinfo", UNIFIED);
         assertEquals(List.of(), proc.processes().allowed(195));
 
-        CgroupFolder root = new CgroupFolder(group("d", "cgroup.procs", "7\n0\n8\n").resolve("."));
+        CgroupDirectory root =
+                new CgroupDirectory(group("d", "cgroup.procs", "7\n0\n8\n").resolve("."));
         group("d", "devices.list", "a *:* rwm\nc 195:255 rw\nc 195:* rwm\nc 1:3 rwm\nb 195:1 rw\n");
         group("d/x", "cgroup.procs", "9\n");
         assertEquals(new TreeSet<>(List.of(255)), root.allowedMinors(195));
@@ -210,8 +213,8 @@ class CgroupTest {
 
     /** As a container's does whose pod goes on. */
     @Test
-    void folderThatIsRemovedWhileTheOneAboveIsReadHasNone() throws Exception {
-        CgroupFolder pod = new CgroupFolder(group("pod", "cgroup.procs", "7\n"));
+    void directoryThatIsRemovedWhileTheOneAboveIsReadHasNone() throws Exception {
+        CgroupDirectory pod = new CgroupDirectory(group("pod", "cgroup.procs", "7\n"));
         Path away = group("away", "cgroup.procs", "8\n");
         AtomicBoolean over = new AtomicBoolean();
         Thread churn =
@@ -239,9 +242,9 @@ class CgroupTest {
     @Test
     void processesOfThreadedGroupsAreFound() throws IOException {
         group("d", "cgroup.type", "domain threaded\n");
-        CgroupFolder domain = new CgroupFolder(group("d", "cgroup.procs", "7\n"));
+        CgroupDirectory domain = new CgroupDirectory(group("d", "cgroup.procs", "7\n"));
         group("d/t", "cgroup.type", "threaded\n");
-        CgroupFolder threaded = new CgroupFolder(group("d/t", "cgroup.threads", "8\n"));
+        CgroupDirectory threaded = new CgroupDirectory(group("d/t", "cgroup.threads", "8\n"));
         Path unreadable = threaded.path().resolve("cgroup.procs");
         Files.createSymbolicLink(unreadable, Path.of("not supported"));
         assertEquals(List.of(7), domain.pids());
@@ -264,11 +267,12 @@ class CgroupTest {
         Files.writeString(group.resolve("devices.list"), devices + "\n");
         proc.mounts(1, 1).file("1/status", "CapBnd:\tffffffff\nNoNewPrivs:\t0\n");
         proc.mounts(7, namespace).file("7/status", "CapBnd:\t" + capabilities + "\n");
-        assertEquals(privileged, proc.processes().arePrivileged(folder.resolve("pod").toString()));
+        assertEquals(
+                privileged, proc.processes().arePrivileged(directory.resolve("pod").toString()));
     }
 
     private Path group(String name, String file, String text) throws IOException {
-        Path group = Files.createDirectories(folder.resolve(name));
+        Path group = Files.createDirectories(directory.resolve(name));
         Files.writeString(group.resolve(file), text);
         return group;
     }

@@ -25,18 +25,18 @@ class DeviceScanTest {
 
     private static final int MANY = 300;
 
-    @TempDir Path folder;
-    private TestingProcFolder proc;
+    @TempDir Path directory;
+    private TestingProcDirectory proc;
 
     @BeforeEach
     void makeProc() throws IOException {
-        proc = new TestingProcFolder(folder);
+        proc = new TestingProcDirectory(directory);
     }
 
     /** JUnit warns of each link that leads out of its directory. */
     @AfterEach
     void deleteLinks() throws IOException {
-        try (var walk = Files.walk(folder)) {
+        try (var walk = Files.walk(directory)) {
             for (Path link : walk.filter(Files::isSymbolicLink).toList()) {
                 Files.delete(link);
             }
@@ -53,7 +53,7 @@ class DeviceScanTest {
         proc.file(pid + "/status", "Name:\tsleep\n" + ids.formatted(uid));
     }
 
-    private ProcFolder limited(int process, int user, int users, int root) {
+    private ProcDirectory limited(int process, int user, int users, int root) {
         return proc.processes(
                 MountScan.Limits.USUAL, new DescriptorLimits(process, user, users, root));
     }
@@ -66,7 +66,7 @@ class DeviceScanTest {
     void withinTheLimitsAllAreRead() throws IOException {
         process(10, 0, MANY);
         process(11, 1000, MANY);
-        ProcFolder processes = limited(MANY, MANY, MANY, MANY);
+        ProcDirectory processes = limited(MANY, MANY, MANY, MANY);
         for (int i = 1; i <= 2; i++) {
             OpenDevices found = processes.usersOf(MAJOR);
             assertEquals(List.of(10, 11), pids(found));
@@ -90,14 +90,14 @@ class DeviceScanTest {
         process(10, 1000, 1);
         proc.file("10/status", "Name:\tx\nUid:\t1000\t0\t0\t0\nCapEff:\t" + effective + "\n");
         proc.file("10/uid_map", users + "\n");
-        ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
+        ProcDirectory processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
         assertEquals(new Credentials(1000, Set.of(), all), processes.credentials(10));
     }
 
     @Test
     void processWithManyIsReadOnceAndThenInTheBackground() throws Exception {
         process(10, 1000, MANY);
-        ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
+        ProcDirectory processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
         DeviceScan scan = processes.deviceScan();
         OpenDevices found = processes.usersOf(MAJOR);
         assertEquals(List.of(10), pids(found));
@@ -111,7 +111,7 @@ class DeviceScanTest {
         assertEquals(new Credentials(1000, Set.of(4, 7, 24)), beyond.credentials());
         assertFalse(beyond.pending());
 
-        Files.delete(folder.resolve("10/fd/" + (MANY - 1)));
+        Files.delete(directory.resolve("10/fd/" + (MANY - 1)));
         scan.pass(MAJOR, 1000);
         assertEquals(List.of(), pids(processes.usersOf(MAJOR)));
     }
@@ -125,7 +125,7 @@ class DeviceScanTest {
         process(50, 1001, MANY);
         process(51, 0, MANY);
         int user = 2 * MANY;
-        ProcFolder processes = limited(100, user, 1 << 20, 1 << 20);
+        ProcDirectory processes = limited(100, user, 1 << 20, 1 << 20);
         DeviceScan scan = processes.deviceScan();
         OpenDevices found = processes.usersOf(MAJOR);
         long most = user + (long) hogs * DescriptorLimits.UNMETERED + 2 * MANY;
@@ -161,16 +161,16 @@ class DeviceScanTest {
     @Test
     void laterProcessOfTheSamePidIsAnother() throws Exception {
         process(10, 1000, MANY);
-        ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
+        ProcDirectory processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
         assertEquals(List.of(10), pids(processes.usersOf(MAJOR)));
-        Files.delete(folder.resolve("10/fd/" + (MANY - 1)));
+        Files.delete(directory.resolve("10/fd/" + (MANY - 1)));
         proc.process(10, 99);
         assertEquals(List.of(), pids(processes.usersOf(MAJOR)));
     }
 
     @Test
     void threadsOfAProcessWithoutItsFirstOneAreRead() throws Exception {
-        proc.stat(10, TestingProcFolder.stat("sleep", 'Z', 2, 99)).descriptors("10");
+        proc.stat(10, TestingProcDirectory.stat("sleep", 'Z', 2, 99)).descriptors("10");
         proc.descriptors("10/task/10").descriptors("10/task/11", "/etc/passwd", "/dev/full");
         assertEquals(List.of(10), pids(proc.processes().usersOf(MAJOR)));
     }

@@ -49,9 +49,9 @@ class GroupsTest {
         }
     }
 
-    private Path group(Path folder) throws IOException {
-        groups.add(Files.createDirectory(folder));
-        return folder;
+    private Path group(Path directory) throws IOException {
+        groups.add(Files.createDirectory(directory));
+        return directory;
     }
 
     /** Starts a process in a cgroup. */

@@ -26,13 +26,13 @@ class PeerProcessTest {
             """;
 
     private final Processes processes = Processes.ofThisMachine();
-    @TempDir Path folder;
+    @TempDir Path directory;
     private UnixDomainSocketAddress address;
     private ServerSocketChannel server;
 
     @BeforeEach
     void listen() throws IOException {
-        address = UnixDomainSocketAddress.of(folder.resolve("socket"));
+        address = UnixDomainSocketAddress.of(directory.resolve("socket"));
         server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         server.bind(address);
     }

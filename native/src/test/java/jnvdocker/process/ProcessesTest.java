@@ -32,7 +32,7 @@ import java.util.stream.Stream;
 class ProcessesTest {
     private static final String ID = "jnvdocker-test-" + ProcessHandle.current().pid();
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final Processes processes = Processes.ofThisMachine();
     private final List<Process> started = new ArrayList<>();
     private final List<Path> groups = new ArrayList<>();
@@ -131,8 +131,8 @@ class ProcessesTest {
 
     /** A program that may open a file, and whose first thread ends. */
     private Path withoutFirstThread() throws Exception {
-        Path source = folder.resolve("first-thread-ends.c");
-        Path program = folder.resolve("first-thread-ends");
+        Path source = directory.resolve("first-thread-ends.c");
+        Path program = directory.resolve("first-thread-ends");
         Files.writeString(
                 source,
                 """
@@ -156,12 +156,12 @@ class ProcessesTest {
     /** Major 1 has /dev/full as minor 7 and /dev/zero as 5. */
     @Test
     void whoHasADeviceOpenIsSeenByTheDeviceAndNotTheName() throws Exception {
-        Path link = Files.createSymbolicLink(folder.resolve("a link"), Path.of("/dev/full"));
+        Path link = Files.createSymbolicLink(directory.resolve("a link"), Path.of("/dev/full"));
         Process full = start("sh", "-c", "exec sleep 1000 <\"$0\"", link + "");
-        Process file = start("sh", "-c", "exec sleep 1000 3<>\"$0\"", folder + "/nvidia7");
+        Process file = start("sh", "-c", "exec sleep 1000 3<>\"$0\"", directory + "/nvidia7");
         await(() -> minors(full).equals(Set.of(7)));
         assertEquals(Set.of(), minors(file));
-        assertTrue(Files.exists(folder.resolve("nvidia7")));
+        assertTrue(Files.exists(directory.resolve("nvidia7")));
         assertTrue(
                 processes.usersOf(2).users().stream().noneMatch(user -> user.minors().contains(7)),
                 "of another major");
@@ -171,8 +171,8 @@ class ProcessesTest {
 
     @Test
     @Tag("root")
-    void nodeOfAnyFolderIsSeenByItsName() throws Exception {
-        Path node = folder.resolve("nvidia7");
+    void nodeOfAnyDirectoryIsSeenByItsName() throws Exception {
+        Path node = directory.resolve("nvidia7");
         Posix.mknod(node, 0600, 1, 7);
         Process process = start("sh", "-c", "exec sleep 1000 3<\"$0\"", node + "");
         await(() -> minors(process).equals(Set.of(7)));
@@ -205,7 +205,7 @@ class ProcessesTest {
         assertEquals("sleep", traits.name());
         Path program = Path.of(process.info().command().orElseThrow());
         assertEquals(program.getFileName().toString(), traits.program());
-        int user = (int) Files.getAttribute(folder, "unix:uid");
+        int user = (int) Files.getAttribute(directory, "unix:uid");
         assertEquals(processes.loginUid(id.pid()).orElse(user), traits.uid());
         kill(process);
         assertEquals(Optional.empty(), processes.traits(id));
@@ -219,7 +219,7 @@ class ProcessesTest {
     })
     void processOfApptainersIsKnownByTheProgramThatKeepsIt(
             String program, String title, String stop) throws Exception {
-        Path keeper = Files.copy(Path.of("/bin/sh").toRealPath(), folder.resolve(program));
+        Path keeper = Files.copy(Path.of("/bin/sh").toRealPath(), directory.resolve(program));
         Process process = start(keeper + "", "-c", "sleep 1000 & echo $!; wait");
         int pid = Integer.parseInt(firstLine(process));
         OtherContainer other =
@@ -251,13 +251,13 @@ class ProcessesTest {
     @Test
     @Tag("root")
     void oldestProcessOfAPrivateMountNamespaceHasItsMounts() throws Exception {
-        Path source = Files.createDirectory(folder.resolve("a claim"));
-        Path point = Files.createDirectory(folder.resolve("point"));
+        Path source = Files.createDirectory(directory.resolve("a claim"));
+        Path point = Files.createDirectory(directory.resolve("point"));
         String script = "mount --bind \"$0\" \"$1\"; sleep 1000 & echo; wait";
         Process holder = start("unshare", "-m", "sh", "-c", script, source + "", point + "");
         assertEquals("", firstLine(holder));
 
-        Pattern root = Pattern.compile(".*/" + folder.getFileName() + "/a (.*)");
+        Pattern root = Pattern.compile(".*/" + directory.getFileName() + "/a (.*)");
         assertEquals(Map.of("claim", find(holder).orElseThrow()), processes.oldestWithMount(root));
         assertEquals(Set.of("claim"), processes.mounted(find(holder).orElseThrow(), root));
 
@@ -272,9 +272,9 @@ class ProcessesTest {
     @Test
     @Tag("root")
     void mountOfANamespaceThatIsNotRootsCountsForNothing() throws Exception {
-        Path source = Files.createDirectories(folder.resolve("a claim"));
-        Path point = Files.createDirectory(folder.resolve("point"));
-        Posix.chmod(folder, 0755);
+        Path source = Files.createDirectories(directory.resolve("a claim"));
+        Path point = Files.createDirectory(directory.resolve("point"));
+        Posix.chmod(directory, 0755);
         String script = "mount --bind \"$0\" \"$1\" && echo; exec sleep 1000";
         Process nested =
                 startAsNobody(
@@ -291,7 +291,7 @@ class ProcessesTest {
         Process ofRoot = start("unshare", "-Urm", "sh", "-c", script, source + "", point + "");
         assertEquals("", firstLine(ofRoot));
 
-        Pattern root = Pattern.compile(".*/" + folder.getFileName() + "/a (.*)");
+        Pattern root = Pattern.compile(".*/" + directory.getFileName() + "/a (.*)");
         assertEquals(Map.of("claim", find(ofRoot).orElseThrow()), processes.oldestWithMount(root));
         assertEquals(Set.of(), processes.mounted(find(nested).orElseThrow(), root));
         assertEquals(Set.of("claim"), processes.mounted(find(ofRoot).orElseThrow(), root));
@@ -301,10 +301,10 @@ class ProcessesTest {
     @Test
     @Tag("root")
     void mountsOfANamespaceThatIsNotRootsAreNotRead() throws Exception {
-        ProcFolder folder = new ProcFolder(Path.of("/proc"));
+        ProcDirectory directory = new ProcDirectory(Path.of("/proc"));
         Pattern none = Pattern.compile("/none(.*)");
-        assertEquals(Map.of(), folder.oldestWithMount(none));
-        long before = folder.mountScan().bytesRead();
+        assertEquals(Map.of(), directory.oldestWithMount(none));
+        long before = directory.mountScan().bytesRead();
         String script =
                 "mount -t tmpfs none /mnt && cd /mnt && set 1 2 3 4 5 6 7 8 9 10 11 12 &&"
                         + " mkdir -p $0/$0/$0/$0/$0/$0/$0/$0 deep $* &&"
@@ -314,8 +314,8 @@ class ProcessesTest {
         Process nobodys = startAsNobody("unshare", "-Urm", "sh", "-c", script, "x".repeat(200));
         long size = Long.parseLong(firstLine(nobodys));
         assertTrue(size > 4 << 20, "only " + size + " bytes");
-        assertEquals(Map.of(), folder.oldestWithMount(none));
-        long read = folder.mountScan().bytesRead() - before;
+        assertEquals(Map.of(), directory.oldestWithMount(none));
+        long read = directory.mountScan().bytesRead() - before;
         assertTrue(read < before + (1 << 16), read + " bytes, and " + before + " before");
     }
 
@@ -370,13 +370,13 @@ class ProcessesTest {
     private static List<Path> cgroups() {
         return Stream.of("devices", "unified", "")
                 .map(Path.of("/sys/fs/cgroup")::resolve)
-                .filter(folder -> Files.exists(folder.resolve("cgroup.procs")))
+                .filter(directory -> Files.exists(directory.resolve("cgroup.procs")))
                 .toList();
     }
 
-    private Path group(Path folder) throws IOException {
-        groups.add(Files.createDirectory(folder));
-        return folder;
+    private Path group(Path directory) throws IOException {
+        groups.add(Files.createDirectory(directory));
+        return directory;
     }
 
     private Process startAsNobody(String... command) throws IOException {

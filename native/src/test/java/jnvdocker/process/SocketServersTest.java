@@ -15,14 +15,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 class SocketServersTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path socket;
     private Path proc;
 
     @BeforeEach
     void systemdListens() throws IOException {
-        socket = Files.createFile(folder.resolve("docker.sock"));
-        proc = Files.createDirectory(folder.resolve("proc"));
+        socket = Files.createFile(directory.resolve("docker.sock"));
+        proc = Files.createDirectory(directory.resolve("proc"));
         Files.createDirectory(proc.resolve("net"));
         table("00010000", socket.toString());
         opens(1, 4242);
@@ -54,7 +54,7 @@ class SocketServersTest {
 
     @Test
     void pathMayBeSpelledThroughALink() throws IOException {
-        Path link = Files.createSymbolicLink(folder.resolve("run"), folder.toRealPath());
+        Path link = Files.createSymbolicLink(directory.resolve("run"), directory.toRealPath());
         table("00010000", link.resolve("docker.sock").toString());
         assertFalse(isServed());
     }
@@ -63,12 +63,12 @@ class SocketServersTest {
     void unknownStateCountsAsServed() throws IOException {
         Files.delete(proc.resolve("net/unix"));
         assertTrue(isServed());
-        assertTrue(new SocketServers(proc).isServed(folder.resolve("none")));
+        assertTrue(new SocketServers(proc).isServed(directory.resolve("none")));
     }
 
     @Test
     void realSocketOfOursIsServed() throws IOException {
-        Path real = folder.resolve("real.sock");
+        Path real = directory.resolve("real.sock");
         try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             server.bind(UnixDomainSocketAddress.of(real));
             assertTrue(SocketServers.ofThisMachine().isServed(real));

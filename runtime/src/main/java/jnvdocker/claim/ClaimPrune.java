@@ -87,15 +87,15 @@ public final class ClaimPrune {
     public void run(Wish wish, List<Pruned> done) throws IOException {
         String id = engine.id(LIMIT);
         // A claim is in the registry before it has a directory.
-        List<String> folders = files.ids();
+        List<String> directories = files.ids();
         Set<String> known = new HashSet<>();
         for (Claim claim : registry.claims().all()) {
             known.add(claim.id());
             done.add(known(claim, id, wish));
         }
-        for (String folder : folders) {
-            if (!known.contains(folder)) {
-                done.add(unknown(folder, wish));
+        for (String directory : directories) {
+            if (!known.contains(directory)) {
+                done.add(unknown(directory, wish));
             }
         }
     }
@@ -106,7 +106,7 @@ public final class ClaimPrune {
         if (why.isPresent()) {
             return Pruned.kept(volume, why.get());
         }
-        long freed = FreedBytes.of(files.folder(claim.id()));
+        long freed = FreedBytes.of(files.directory(claim.id()));
         if (!wish.dry()) {
             try {
                 if (!reconciler.removeUnused(claim.id())) {
@@ -209,7 +209,7 @@ public final class ClaimPrune {
         if (why.isPresent()) {
             return Pruned.kept(volume, why.get());
         }
-        long freed = FreedBytes.of(files.folder(claim));
+        long freed = FreedBytes.of(files.directory(claim));
         if (!wish.dry()) {
             if (!engine.removeVolume(volume, LIMIT)) {
                 return Pruned.kept(volume, NAMED_NOW);

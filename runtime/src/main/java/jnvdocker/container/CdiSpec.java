@@ -64,7 +64,7 @@ public final class CdiSpec {
         edits.putArray("mounts")
                 .addObject()
                 .put("hostPath", driver.toString())
-                .put("containerPath", ContainerPlanner.DRIVER_FOLDER)
+                .put("containerPath", ContainerPlanner.DRIVER_DIRECTORY)
                 .putArray("options")
                 .add("ro")
                 .add("nosuid")

@@ -8,10 +8,10 @@ import java.util.regex.Pattern;
 /**
  * The image's own CUDA libraries of a newer driver, which run on the loaded one.
  *
- * @param folder that the image has them in
+ * @param directory that the image has them in
  * @param names of the libraries in it
  */
-public record CompatLibraries(String folder, List<String> names) {
+public record CompatLibraries(String directory, List<String> names) {
     private static final Pattern NAMED = Pattern.compile("/compat(/[^:]*)?(:|$)");
 
     /** The libraries of an image that has none, or none that fit. */

@@ -9,7 +9,7 @@ import jnvdocker.labels.ImageConfig;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.GraphicsFile;
-import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.GraphicsFiles;
 import jnvdocker.words.RefusedException;
 
@@ -33,7 +33,7 @@ import java.util.stream.Stream;
 /** Decides what a container with GPUs gets. Which GPUs, was decided before. */
 public final class ContainerPlanner {
     /** The path of the driver volume in containers. */
-    public static final String DRIVER_FOLDER = "/usr/local/nvidia";
+    public static final String DRIVER_DIRECTORY = "/usr/local/nvidia";
 
     private static final List<String> SERVICES =
             List.of("/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket");
@@ -186,13 +186,14 @@ public final class ContainerPlanner {
 
     /** The directory of root's MPS control daemon: any user may make one of that name. */
     private Optional<GraphicsFile> mps() throws IOException {
-        Path folder = nodes.host().resolveParent(MPS);
+        Path directory = nodes.host().resolveParent(MPS);
         try {
             Map<String, Object> found =
-                    Files.readAttributes(folder, "unix:isDirectory,uid", LinkOption.NOFOLLOW_LINKS);
+                    Files.readAttributes(
+                            directory, "unix:isDirectory,uid", LinkOption.NOFOLLOW_LINKS);
             boolean roots = found.get("isDirectory").equals(true) && found.get("uid").equals(0);
             return roots
-                    ? Optional.of(new GraphicsFile(folder.toAbsolutePath(), MPS))
+                    ? Optional.of(new GraphicsFile(directory.toAbsolutePath(), MPS))
                     : Optional.empty();
         } catch (NoSuchFileException e) {
             return Optional.empty();
@@ -223,8 +224,8 @@ public final class ContainerPlanner {
                 all.getOrDefault(
                         LIBRARY_PATH,
                         container.image().environment().getOrDefault(LIBRARY_PATH, ""));
-        if (!rest.startsWith(compat.folder())) {
-            all.put(LIBRARY_PATH, compat.folder() + ":" + rest);
+        if (!rest.startsWith(compat.directory())) {
+            all.put(LIBRARY_PATH, compat.directory() + ":" + rest);
         }
         return all;
     }
@@ -238,18 +239,18 @@ public final class ContainerPlanner {
      */
     public static List<SearchedName> names(DriverVolume volume, Map<String, String> variables) {
         List<SearchedName> names = new ArrayList<>();
-        for (Folder folder : Folder.values()) {
-            for (String name : volume.names(folder)) {
+        for (Directory directory : Directory.values()) {
+            for (String name : volume.names(directory)) {
                 if (!GL.matcher(name).matches()) {
-                    boolean inFolders =
-                            switch (folder) {
+                    boolean inDirectories =
+                            switch (directory) {
                                 case BIN -> true;
                                 case LIB -> false;
                                 case LIB64 ->
                                         !name.endsWith(".so." + volume.version())
                                                 && DriverCapabilities.wants(variables, name);
                             };
-                    names.add(new SearchedName(folder, name, inFolders));
+                    names.add(new SearchedName(directory, name, inDirectories));
                 }
             }
         }
@@ -272,9 +273,9 @@ public final class ContainerPlanner {
 
     private List<VolumeMount> mounts(Container container) throws RefusedException {
         List<VolumeMount> mounts = new ArrayList<>();
-        if (!container.settings().mountTargets().contains(DRIVER_FOLDER)) {
+        if (!container.settings().mountTargets().contains(DRIVER_DIRECTORY)) {
             String name = DriverVolume.name(container.driver());
-            mounts.add(new VolumeMount(name, volumeDriver, DRIVER_FOLDER, Map.of()));
+            mounts.add(new VolumeMount(name, volumeDriver, DRIVER_DIRECTORY, Map.of()));
         }
         for (VolumeMount mount : container.allocation().mounts()) {
             refuseMountAt(mount.target(), container.settings());
@@ -333,10 +334,10 @@ public final class ContainerPlanner {
      * Directories that a variable names.
      *
      * @param standard those that programs search without the variable
-     * @param folders those of the driver, beneath its directory
+     * @param directories those of the driver, beneath its directory
      * @param first whether the driver's come first
      */
-    private record SearchPath(String standard, List<String> folders, boolean first) {
+    private record SearchPath(String standard, List<String> directories, boolean first) {
         /** Adds the variable, unless its value names the driver or is to be kept. */
         void put(
                 Map<String, String> added,
@@ -350,8 +351,8 @@ public final class ContainerPlanner {
             }
             String others = before.isEmpty() ? standard : before;
             String drivers =
-                    folders.stream()
-                            .map(folder -> DRIVER_FOLDER + "/" + folder)
+                    directories.stream()
+                            .map(directory -> DRIVER_DIRECTORY + "/" + directory)
                             .collect(Collectors.joining(":"));
             added.put(
                     variable,
@@ -360,8 +361,8 @@ public final class ContainerPlanner {
                             .collect(Collectors.joining(":")));
         }
 
-        private static boolean isDrivers(String folder) {
-            return folder.startsWith(DRIVER_FOLDER + "/");
+        private static boolean isDrivers(String directory) {
+            return directory.startsWith(DRIVER_DIRECTORY + "/");
         }
     }
 }

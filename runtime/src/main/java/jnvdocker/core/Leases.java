@@ -79,7 +79,7 @@ public final class Leases {
     private final WithheldGpus withheld = new WithheldGpus();
 
     /** The path of the lease in a container. */
-    public static final String FOLDER = "/run/jnvdocker";
+    public static final String DIRECTORY = "/run/jnvdocker";
 
     private static final String FORCED = "released by force: ";
 
@@ -227,7 +227,7 @@ public final class Leases {
                 new VolumeMount(
                         ClaimNames.volume(claim.id()),
                         volumeDriver,
-                        FOLDER,
+                        DIRECTORY,
                         ClaimOptions.of(claim));
         return new Allocation(
                 its,
@@ -429,7 +429,7 @@ public final class Leases {
         Map<String, ProcessId> unknown = new TreeMap<>();
         for (OtherClaims.Mounted mounted : unmanagedScan.otherClaims()) {
             if (mounted.gpus().isEmpty()) {
-                unknown.put(mounted.folder().path(), mounted.process());
+                unknown.put(mounted.directory().path(), mounted.process());
             }
         }
         return unknown;

@@ -2,7 +2,7 @@ package jnvdocker.holder;
 
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.MountedFolder;
+import jnvdocker.process.MountedDirectory;
 import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 import jnvdocker.process.SeenMounts;
@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 public final class ClaimMounts {
     private static final String LAST = "/" + ClaimFiles.MOUNTED;
     private static final Pattern CLAIM =
-            Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})" + LAST);
+            Pattern.compile(".*/" + ClaimFiles.DIRECTORY + "/([0-9a-f]{12})" + LAST);
 
     private final Processes processes;
     private final Path state;
@@ -45,21 +45,21 @@ public final class ClaimMounts {
      */
     public record Seen(
             Map<String, List<ProcessId>> ours,
-            Map<MountedFolder, ProcessId> others,
+            Map<MountedDirectory, ProcessId> others,
             boolean complete) {}
 
     Seen seen() {
         SeenMounts mounts = processes.mounts(ClaimMounts::isAClaims);
-        Optional<MountedFolder> claims = claims();
+        Optional<MountedDirectory> claims = claims();
         Map<String, List<ProcessId>> ours = new HashMap<>();
-        Map<MountedFolder, ProcessId> others = new HashMap<>();
+        Map<MountedDirectory, ProcessId> others = new HashMap<>();
         mounts.holders()
-                .forEach((folder, holders) -> {
-                    if (isOurs(folder, claims)) {
-                        ours.computeIfAbsent(claimOf(folder), _ -> new ArrayList<>())
+                .forEach((directory, holders) -> {
+                    if (isOurs(directory, claims)) {
+                        ours.computeIfAbsent(claimOf(directory), _ -> new ArrayList<>())
                                 .addAll(holders);
                     } else {
-                        others.put(folder, holders.getFirst());
+                        others.put(directory, holders.getFirst());
                     }
                 });
         return new Seen(ours, others, mounts.unread().isEmpty());
@@ -95,8 +95,8 @@ public final class ClaimMounts {
     }
 
     /** How mounts of our claims are spelled; empty when that cannot be determined. */
-    private Optional<MountedFolder> claims() {
-        return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
+    private Optional<MountedDirectory> claims() {
+        return processes.spell(state).map(directory -> directory.resolve(ClaimFiles.DIRECTORY));
     }
 
     private static boolean isAClaims(String path) {
@@ -104,27 +104,31 @@ public final class ClaimMounts {
     }
 
     /**
-     * Whether a folder belongs to one of our claims. Where that cannot be determined, it counts as
-     * ours: a missed mount would be a missed holder.
+     * Whether a directory belongs to one of our claims. Where that cannot be determined, it counts
+     * as ours: a missed mount would be a missed holder.
      */
-    private static boolean isOurs(MountedFolder folder, Optional<MountedFolder> claims) {
+    private static boolean isOurs(MountedDirectory directory, Optional<MountedDirectory> claims) {
         return claims.isEmpty()
-                || claims.get().resolve(claimOf(folder)).resolve(ClaimFiles.MOUNTED).equals(folder);
+                || claims.get()
+                        .resolve(claimOf(directory))
+                        .resolve(ClaimFiles.MOUNTED)
+                        .equals(directory);
     }
 
     /** The id of the claim to which a mounted directory belongs. */
-    static String claimOf(MountedFolder folder) {
-        Matcher matcher = CLAIM.matcher(folder.path());
+    static String claimOf(MountedDirectory directory) {
+        Matcher matcher = CLAIM.matcher(directory.path());
         if (!matcher.matches()) {
-            throw new IllegalArgumentException(folder + " is no claim's");
+            throw new IllegalArgumentException(directory + " is no claim's");
         }
         return matcher.group(1);
     }
 
     /** Whether a process has a claim of ours mounted. */
     boolean has(ProcessId process, String claim) {
-        Optional<MountedFolder> claims = claims();
+        Optional<MountedDirectory> claims = claims();
         return processes.mounts(process, ClaimMounts::isAClaims).stream()
-                .anyMatch(folder -> isOurs(folder, claims) && claimOf(folder).equals(claim));
+                .anyMatch(
+                        directory -> isOurs(directory, claims) && claimOf(directory).equals(claim));
     }
 }

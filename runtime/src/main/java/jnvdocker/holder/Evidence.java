@@ -123,7 +123,7 @@ public final class Evidence {
             processes
                     .groups(ProgramGroup.NAME)
                     .forEach((claim, group) ->
-                            groups.put(claim, Holder.of(group.process(), group.folder())));
+                            groups.put(claim, Holder.of(group.process(), group.directory())));
             return groups;
         } catch (UncheckedIOException e) {
             throw e.getCause();

@@ -8,7 +8,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.RegularFile;
-import jnvdocker.process.MountedFolder;
+import jnvdocker.process.MountedDirectory;
 import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
@@ -57,7 +57,7 @@ public final class OtherClaims {
      * @param process the oldest that has
      * @param gpus their UUIDs; empty when they cannot be learnt
      */
-    public record Mounted(MountedFolder folder, ProcessId process, Set<String> gpus) {
+    public record Mounted(MountedDirectory directory, ProcessId process, Set<String> gpus) {
         private boolean has(Gpu gpu) {
             return gpus.contains(gpu.uuid())
                     || gpu.part().filter(part -> gpus.contains(part.parent())).isPresent();
@@ -82,7 +82,8 @@ public final class OtherClaims {
         List<Mounted> all = new ArrayList<>();
         evidence.mountedClaims()
                 .others()
-                .forEach((folder, process) -> all.add(new Mounted(folder, process, gpus(folder))));
+                .forEach((directory, process) ->
+                        all.add(new Mounted(directory, process, gpus(directory))));
         return all;
     }
 
@@ -113,16 +114,16 @@ public final class OtherClaims {
     }
 
     /** Reads a claim from its mounted file, where its daemon has written it. */
-    private Set<String> gpus(MountedFolder folder) {
-        Optional<Path> here = processes.locate(folder);
+    private Set<String> gpus(MountedDirectory directory) {
+        Optional<Path> here = processes.locate(directory);
         if (here.isEmpty()) {
-            LOG.debug("{} cannot be seen from here", folder);
+            LOG.debug("{} cannot be seen from here", directory);
             return Set.of();
         }
         try {
             Path file = here.get().resolve(ClaimFiles.LEASE);
             refuseForged(file);
-            return gpus(file, ClaimMounts.claimOf(folder));
+            return gpus(file, ClaimMounts.claimOf(directory));
         } catch (IOException e) {
             LOG.debug("a claim of another state directory: {}", FileErrors.describe(e));
             return Set.of();

@@ -44,19 +44,19 @@ public final class ProgramGroup {
     }
 
     /** Returns the claim that such a cgroup was made for, by its attributes alone. */
-    public static Optional<Claim> recorded(String id, String folder, ClaimFiles files) {
+    public static Optional<Claim> recorded(String id, String directory, ClaimFiles files) {
         try {
-            Optional<byte[]> text = ProcessGroup.attribute(folder, CLAIM);
+            Optional<byte[]> text = ProcessGroup.attribute(directory, CLAIM);
             return text.isPresent() ? Optional.of(files.parse(id, text.get())) : Optional.empty();
         } catch (IOException e) {
-            LOG.warn("{}: {}", folder, e.getMessage());
+            LOG.warn("{}: {}", directory, e.getMessage());
             return Optional.empty();
         }
     }
 
     /** Whether a daemon with another state directory has made such a cgroup. */
-    public static boolean isAnothers(String folder, ClaimFiles files) throws IOException {
-        Optional<byte[]> state = ProcessGroup.attribute(folder, STATE);
+    public static boolean isAnothers(String directory, ClaimFiles files) throws IOException {
+        Optional<byte[]> state = ProcessGroup.attribute(directory, STATE);
         return state.isPresent()
                 && !new String(state.get(), StandardCharsets.UTF_8)
                         .equals(files.state().toString());
@@ -68,8 +68,8 @@ public final class ProgramGroup {
     }
 
     /** The claim of such a cgroup. */
-    public static Optional<String> claim(String folder) {
-        Matcher name = NAME.matcher(Path.of(folder).getFileName().toString());
+    public static Optional<String> claim(String directory) {
+        Matcher name = NAME.matcher(Path.of(directory).getFileName().toString());
         return name.matches() ? Optional.of(name.group(1)) : Optional.empty();
     }
 }

@@ -48,7 +48,7 @@ record Checkpoint(List<Entry> entries, Map<String, Set<String>> registered) {
      *
      * @throws IOException when it cannot be read or understood
      */
-    static Checkpoint read(Path kubeletFolder) throws IOException {
-        return new CheckpointFile(kubeletFolder).read().orElse(NONE);
+    static Checkpoint read(Path kubeletDirectory) throws IOException {
+        return new CheckpointFile(kubeletDirectory).read().orElse(NONE);
     }
 }

@@ -66,8 +66,8 @@ public final class CheckpointFile {
 
     private final Path path;
 
-    CheckpointFile(Path kubeletFolder) {
-        path = kubeletFolder.resolve(FILE);
+    CheckpointFile(Path kubeletDirectory) {
+        path = kubeletDirectory.resolve(FILE);
     }
 
     /**
@@ -76,8 +76,8 @@ public final class CheckpointFile {
      * @throws MalformedCheckpointException when it cannot be understood
      * @throws IOException when it cannot be read, or is not the kubelet's
      */
-    public static boolean isReadable(Path kubeletFolder) throws IOException {
-        return new CheckpointFile(kubeletFolder).read().isPresent();
+    public static boolean isReadable(Path kubeletDirectory) throws IOException {
+        return new CheckpointFile(kubeletDirectory).read().isPresent();
     }
 
     /** Reads the file; empty when there is none. */
@@ -99,7 +99,7 @@ public final class CheckpointFile {
 
     /** A pipe or a device would block the thread that opens it. */
     private boolean isThere() throws IOException {
-        KubeletFolder.check(path.getParent());
+        KubeletDirectory.check(path.getParent());
         Map<String, Object> status;
         try {
             status = Files.readAttributes(path, "unix:mode,uid,size", LinkOption.NOFOLLOW_LINKS);

@@ -19,13 +19,13 @@ final class KubeletView {
     private static final Logger LOG = LoggerFactory.getLogger(KubeletView.class);
 
     private final Kubelet kubelet;
-    private final Path folder;
+    private final Path directory;
     private volatile Optional<ProcessId> last = Optional.empty();
     private volatile String complaint = "";
 
-    KubeletView(Kubelet kubelet, Path folder) {
+    KubeletView(Kubelet kubelet, Path directory) {
         this.kubelet = kubelet;
-        this.folder = folder;
+        this.directory = directory;
     }
 
     /**
@@ -61,7 +61,7 @@ final class KubeletView {
     /** Reads the kubelet's file; empty when it cannot be read. */
     Checkpoint checkpoint() {
         try {
-            Checkpoint checkpoint = Checkpoint.read(folder);
+            Checkpoint checkpoint = Checkpoint.read(directory);
             complaint = "";
             return checkpoint;
         } catch (IOException e) {

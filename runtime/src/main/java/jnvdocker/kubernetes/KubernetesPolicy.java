@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  * @param enabled whether a kubelet is served at all
  * @param resource {@code nvidia.com/gpu}
  * @param perModel whether each model is a resource of its own, as {@code nvidia.com/a100-sxm4-80gb}
- * @param kubeletFolder the kubelet's own directory
+ * @param kubeletDirectory the kubelet's own directory
  * @param cdi whether containers get their GPUs as devices of the Container Device Interface, too
  * @param gpus ids of the only GPUs that pods get; empty for any GPU
  * @param cluster whose resource claims give pods their GPUs; empty when a device plugin does
@@ -27,12 +27,12 @@ public record KubernetesPolicy(
         boolean enabled,
         String resource,
         boolean perModel,
-        Path kubeletFolder,
+        Path kubeletDirectory,
         boolean cdi,
         List<String> gpus,
         Optional<Cluster> cluster) {
     public static final String RESOURCE = "nvidia.com/gpu";
-    public static final Path KUBELET_FOLDER = Path.of("/var/lib/kubelet");
+    public static final Path KUBELET_DIRECTORY = Path.of("/var/lib/kubelet");
 
     /** The kubelet's own, where kubeadm puts it. */
     public static final Path KUBECONFIG = Path.of("/etc/kubernetes/kubelet.conf");
@@ -71,10 +71,10 @@ public record KubernetesPolicy(
             boolean enabled,
             String resource,
             boolean perModel,
-            Path kubeletFolder,
+            Path kubeletDirectory,
             boolean cdi,
             List<String> gpus) {
-        this(enabled, resource, perModel, kubeletFolder, cdi, gpus, Optional.empty());
+        this(enabled, resource, perModel, kubeletDirectory, cdi, gpus, Optional.empty());
     }
 
     /**
@@ -110,7 +110,7 @@ public record KubernetesPolicy(
     /** Returns a copy of this policy for these GPUs. */
     public KubernetesPolicy giving(List<String> others) {
         return new KubernetesPolicy(
-                enabled, resource, perModel, kubeletFolder, cdi, others, cluster);
+                enabled, resource, perModel, kubeletDirectory, cdi, others, cluster);
     }
 
     /** Whether pods may get this GPU. */
@@ -143,7 +143,7 @@ public record KubernetesPolicy(
         return enabled == other.enabled
                 && resource.equals(other.resource)
                 && perModel == other.perModel
-                && kubeletFolder.equals(other.kubeletFolder)
+                && kubeletDirectory.equals(other.kubeletDirectory)
                 && cluster.equals(other.cluster);
     }
 }

@@ -4,7 +4,7 @@ import jnvdocker.container.CdiSpec;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WholeFile;
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -35,11 +35,11 @@ final class PodCdiFile {
     private final Path driver;
 
     /**
-     * @param folder where runtimes search for such files; need not exist yet
+     * @param directory where runtimes search for such files; need not exist yet
      * @param driver the path of the driver's files, whatever the driver
      */
-    PodCdiFile(Path folder, Path driver) {
-        this.file = folder.resolve(NAME);
+    PodCdiFile(Path directory, Path driver) {
+        this.file = directory.resolve(NAME);
         this.driver = driver;
     }
 
@@ -78,7 +78,7 @@ final class PodCdiFile {
                     file + " belongs to another jnvdocker, or to another program",
                     "set JNVDOCKER_CDI_DIR for one of them, or remove the file");
         }
-        TrustedFolder.check(file.getParent());
+        TrustedDirectory.check(file.getParent());
         Files.createDirectories(file.getParent());
         WholeFile.write(file, after.getBytes(StandardCharsets.UTF_8), WholeFile.Access.root(MODE));
         return true;

@@ -79,14 +79,14 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     /**
      * @param policy whether there are pods here, and whether they get CDI devices
      * @param run the daemon's directory, which has the path to the driver's files
-     * @param cdiFolder where runtimes search for CDI files
+     * @param cdiDirectory where runtimes search for CDI files
      */
     public PodInjection(
-            GpuHost gpuHost, Supplier<KubernetesPolicy> policy, Path run, Path cdiFolder) {
+            GpuHost gpuHost, Supplier<KubernetesPolicy> policy, Path run, Path cdiDirectory) {
         this.gpuHost = gpuHost;
         this.policy = policy;
         this.link = driver(run);
-        this.cdi = new PodCdiFile(cdiFolder, link);
+        this.cdi = new PodCdiFile(cdiDirectory, link);
     }
 
     /** The path of the driver's files in a daemon's directory. */
@@ -136,7 +136,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         }
         return new DeviceEdits(
                 List.copyOf(nodes.values()),
-                List.of(new DeviceEdits.Mount(link.toString(), ContainerPlanner.DRIVER_FOLDER)),
+                List.of(new DeviceEdits.Mount(link.toString(), ContainerPlanner.DRIVER_DIRECTORY)),
                 Map.of(GpuRequest.VISIBLE_DEVICES, GpuRequest.VOID),
                 names);
     }

@@ -66,8 +66,8 @@ public final class PodKind implements HolderKind {
     }
 
     /** The uid of the pod that a cgroup directory belongs to; empty if it belongs to none. */
-    private static Optional<String> uid(Path folder) {
-        return Optional.ofNullable(folder.getFileName())
+    private static Optional<String> uid(Path directory) {
+        return Optional.ofNullable(directory.getFileName())
                 .map(name -> GROUP.matcher(name.toString()))
                 .filter(Matcher::matches)
                 .map(matcher -> matcher.group(1).replace('_', '-'));
@@ -151,14 +151,14 @@ public final class PodKind implements HolderKind {
     public List<Stray> strays(List<Gpu> gpus) {
         List<Stray> strays = new ArrayList<>();
         for (AllowedDevices allowed : processes.allowed(DeviceMajors.NVIDIA)) {
-            Path folder = Path.of(allowed.folder());
-            while (folder != null && uid(folder).isEmpty()) {
-                folder = folder.getParent();
+            Path directory = Path.of(allowed.directory());
+            while (directory != null && uid(directory).isEmpty()) {
+                directory = directory.getParent();
             }
-            if (folder != null) {
-                Origin.Pod pod = new Origin.Pod(uid(folder).get(), "", "");
+            if (directory != null) {
+                Origin.Pod pod = new Origin.Pod(uid(directory).get(), "", "");
                 Holder holder =
-                        holder(allowed.process(), Optional.of(folder.toString()), List.of());
+                        holder(allowed.process(), Optional.of(directory.toString()), List.of());
                 gpus.stream()
                         .filter(gpu -> allowed.minors().contains(gpu.minor()))
                         .map(gpu -> new Stray(pod, Optional.empty(), List.of(gpu), holder))
@@ -175,14 +175,17 @@ public final class PodKind implements HolderKind {
 
     @Override
     public boolean owns(GpuUse.User process, Lease lease) {
-        return lease.holder().cgroup().filter(folder -> isIn(process.id(), folder)).isPresent();
+        return lease.holder()
+                .cgroup()
+                .filter(directory -> isIn(process.id(), directory))
+                .isPresent();
     }
 
     /** Whether a process is in the cgroup of a pod, or below it. */
-    boolean isIn(ProcessId process, String folder) {
+    boolean isIn(ProcessId process, String directory) {
         return processes
-                .cgroup(process, Path.of(folder).getFileName().toString())
-                .filter(folder::equals)
+                .cgroup(process, Path.of(directory).getFileName().toString())
+                .filter(directory::equals)
                 .isPresent();
     }
 
@@ -224,7 +227,7 @@ public final class PodKind implements HolderKind {
         Optional<ProcessId> process =
                 lease.holder()
                         .cgroup()
-                        .flatMap(folder -> processIn(folder, lease.holder()))
+                        .flatMap(directory -> processIn(directory, lease.holder()))
                         .or(() -> group(pod.uid()).map(Processes.Group::process));
         if (process.isPresent()) {
             return new Life.Running(process.get());

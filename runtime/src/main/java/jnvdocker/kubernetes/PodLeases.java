@@ -316,7 +316,7 @@ public final class PodLeases implements PodGrants {
         private boolean isOfPod(GpuUse use) {
             return group.isPresent()
                     && use.process()
-                            .filter(process -> pods.isIn(process.id(), group.get().folder()))
+                            .filter(process -> pods.isIn(process.id(), group.get().directory()))
                             .isPresent();
         }
 
@@ -358,7 +358,7 @@ public final class PodLeases implements PodGrants {
             Holder holder =
                     PodKind.holder(
                             start.kubelet(),
-                            group.map(Processes.Group::folder),
+                            group.map(Processes.Group::directory),
                             start.container().stream().toList());
             List<Lease> taken = new ArrayList<>();
             for (Lease lease : leases(start.gpus(), writer.holdings())) {

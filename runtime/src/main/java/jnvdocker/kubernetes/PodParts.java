@@ -57,7 +57,7 @@ public final class PodParts implements AutoCloseable {
         this.world = world;
         policy = world.policy().get();
         numaNodes = new NumaNodes(world.host());
-        kubelet = new KubeletView(world.kubelet(), policy.kubeletFolder());
+        kubelet = new KubeletView(world.kubelet(), policy.kubeletDirectory());
         watch = new GpuWatch(this::board, world.parts().registry().changes());
         keeper = new KubeletKeeper(world.leases().report(), kubelet, watch);
     }
@@ -66,9 +66,9 @@ public final class PodParts implements AutoCloseable {
      * Restores the lost leases of running pods from the kubelet's file; the kubelet itself is
      * queried later.
      */
-    public static void restore(PodLeases leases, Path kubeletFolder) {
+    public static void restore(PodLeases leases, Path kubeletDirectory) {
         try {
-            Checkpoint checkpoint = Checkpoint.read(kubeletFolder);
+            Checkpoint checkpoint = Checkpoint.read(kubeletDirectory);
             leases.report().restore(new DeviceHolders(List.of(), checkpoint).remembered());
         } catch (NoDriverException e) {
             LOG.debug("no pod has GPUs", e);

@@ -101,7 +101,7 @@ public final class PodReport {
                 holder.cgroup()
                         .or(() ->
                                 Optional.ofNullable(groups.get(known.uid()))
-                                        .map(Processes.Group::folder));
+                                        .map(Processes.Group::directory));
         Holder found =
                 lease.isReservation()
                         ? holder
@@ -169,7 +169,7 @@ public final class PodReport {
      */
     private void give(Gpu gpu, Origin.Pod pod, Processes.Group group, Gift gift)
             throws IOException {
-        Holder holder = PodKind.holder(group.process(), Optional.of(group.folder()), List.of());
+        Holder holder = PodKind.holder(group.process(), Optional.of(group.directory()), List.of());
         registry.decide(leases -> {
             Claim claim = claim(gpu, pod, leases.holdings());
             if (leases.liveOn(claim).isEmpty() && !leases.wasReleased(pod, gpu.uuid())) {

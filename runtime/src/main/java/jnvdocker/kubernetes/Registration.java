@@ -27,7 +27,7 @@ public record Registration(String resource, State state, Instant since) {
     /**
      * Another device plugin gives out GPUs of ours.
      *
-     * @param socket the name of its socket in the kubelet's folder
+     * @param socket the name of its socket in the kubelet's directory
      */
     public record Competitor(String socket) implements State {}
 

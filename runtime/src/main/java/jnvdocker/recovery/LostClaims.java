@@ -43,8 +43,8 @@ final class LostClaims {
      */
     void restore() throws IOException {
         Optional<Set<String>> mounted = mounted();
-        List<String> folders = files.ids();
-        Set<String> all = new HashSet<>(folders);
+        List<String> directories = files.ids();
+        Set<String> all = new HashSet<>(directories);
         mounted.ifPresent(all::addAll);
         for (String id : all) {
             if (!registry.claims().knew(id)) {

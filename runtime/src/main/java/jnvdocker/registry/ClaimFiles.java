@@ -13,7 +13,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.RegularFile;
-import jnvdocker.volume.FolderTree;
+import jnvdocker.volume.DirectoryTree;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,7 +42,7 @@ import java.util.Optional;
  * writable could write anything there.
  */
 public final class ClaimFiles {
-    public static final String FOLDER = "claims";
+    public static final String DIRECTORY = "claims";
     public static final String MOUNTED = "mount";
     private static final String NOTHING = "nothing";
 
@@ -60,45 +60,45 @@ public final class ClaimFiles {
     private static final int OURS = 0600;
     private static final int ANYBODYS = 0644;
 
-    private final Path folder;
+    private final Path directory;
     private final ObjectMapper json = new ObjectMapper();
 
     /**
      * @param state the state directory
      */
     public ClaimFiles(Path state) {
-        this.folder = state.resolve(FOLDER);
+        this.directory = state.resolve(DIRECTORY);
     }
 
     /** Returns the state directory, by its real path. */
     public Path state() throws IOException {
-        return folder.getParent().toRealPath();
+        return directory.getParent().toRealPath();
     }
 
     /** All that a claim has on disk. */
-    public Path folder(String claim) {
-        return folder.resolve(claim);
+    public Path directory(String claim) {
+        return directory.resolve(claim);
     }
 
     /** The directory of a claim's volume. */
     public Path mounted(String claim) {
-        return folder.resolve(claim).resolve(MOUNTED);
+        return directory.resolve(claim).resolve(MOUNTED);
     }
 
     /** An empty directory for containers that mount a claim and have no part in it. */
     public Path nothing() throws IOException {
-        Path nothing = Files.createDirectories(folder.resolveSibling(NOTHING));
+        Path nothing = Files.createDirectories(directory.resolveSibling(NOTHING));
         Posix.chmod(nothing, EMPTY);
         return nothing;
     }
 
     public void write(Claim claim) throws IOException {
-        Files.createDirectories(folder);
-        Posix.chmod(folder, ENTERED);
+        Files.createDirectories(directory);
+        Posix.chmod(directory, ENTERED);
         Files.createDirectories(
-                claim.origin().isMounted() ? mounted(claim.id()) : folder(claim.id()));
-        Posix.chmod(folder(claim.id()), ENTERED);
-        replace(claim.id(), folder.resolve(claim.id()).resolve(CLAIM), text(claim), OURS);
+                claim.origin().isMounted() ? mounted(claim.id()) : directory(claim.id()));
+        Posix.chmod(directory(claim.id()), ENTERED);
+        replace(claim.id(), directory.resolve(claim.id()).resolve(CLAIM), text(claim), OURS);
     }
 
     /** The text of {@code claim.json}. */
@@ -159,7 +159,7 @@ public final class ClaimFiles {
 
     /** A claim as its file has it; empty when there is none, or one that cannot be read. */
     public Optional<Claim> read(String id) {
-        Path file = folder(id).resolve(CLAIM);
+        Path file = directory(id).resolve(CLAIM);
         try {
             Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
             return bytes.isPresent() ? Optional.of(parse(id, bytes.get())) : Optional.empty();
@@ -171,7 +171,7 @@ public final class ClaimFiles {
 
     /** Names of the directories, whatever is in them. */
     public List<String> ids() throws IOException {
-        try (var entries = Files.list(folder)) {
+        try (var entries = Files.list(directory)) {
             return entries.map(entry -> entry.getFileName().toString())
                     .filter(Claim::isId)
                     .toList();
@@ -182,7 +182,7 @@ public final class ClaimFiles {
 
     /** Removes a claim's directory with all that a container may have left in it. */
     public void delete(String claim) throws IOException {
-        FolderTree.delete(folder.resolve(claim));
+        DirectoryTree.delete(directory.resolve(claim));
     }
 
     /**
@@ -234,7 +234,7 @@ public final class ClaimFiles {
      * writable could have put a link in the way.
      */
     private void replace(String claim, Path file, byte[] content, int mode) throws IOException {
-        Path fresh = folder.resolve(claim).resolve(file.getFileName() + ".new");
+        Path fresh = directory.resolve(claim).resolve(file.getFileName() + ".new");
         try {
             // Whatever has the name: a pipe would block the daemon.
             Files.deleteIfExists(fresh);

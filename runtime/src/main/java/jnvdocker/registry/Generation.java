@@ -41,8 +41,8 @@ final class Generation implements AutoCloseable {
     }
 
     /** Opens the file in a directory, or makes it. */
-    static Generation open(Path folder) throws IOException {
-        Path path = folder.resolve(NAME);
+    static Generation open(Path directory) throws IOException {
+        Path path = directory.resolve(NAME);
         RegularFile.check(path);
         if (!Files.exists(path)) {
             Files.newByteChannel(

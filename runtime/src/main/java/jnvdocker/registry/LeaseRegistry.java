@@ -60,13 +60,14 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /**
-     * @param folder that has {@code registry.db}, or will have it
+     * @param directory that has {@code registry.db}, or will have it
      * @param boot this boot's id
      * @throws RegistryException when a newer version has made it, or it cannot be opened; a damaged
      *     one is kept beside, and a new one made
      */
-    public static LeaseRegistry open(Path folder, String boot, HostClock clock) throws IOException {
-        RegistryDatabase database = RegistryDatabase.open(folder);
+    public static LeaseRegistry open(Path directory, String boot, HostClock clock)
+            throws IOException {
+        RegistryDatabase database = RegistryDatabase.open(directory);
         BootTime time;
         Ledger ledger;
         try {
@@ -81,7 +82,7 @@ public final class LeaseRegistry implements AutoCloseable {
             LOG.warn(
                     "the registry in {} was replaced or lost a part; querying processes and the"
                             + " engine",
-                    folder);
+                    directory);
             registry.claims.unreconciled();
         }
         return registry;

@@ -87,9 +87,9 @@ public final class RegistryDatabase implements AutoCloseable {
      *
      * @throws RegistryException when a newer version has made it, or it cannot be opened
      */
-    static RegistryDatabase open(Path folder) throws IOException {
-        Path file = folder.resolve(NAME);
-        refuseNetworkFolder(folder, Files.getFileStore(folder).type());
+    static RegistryDatabase open(Path directory) throws IOException {
+        Path file = directory.resolve(NAME);
+        refuseNetworkDirectory(directory, Files.getFileStore(directory).type());
         RegistryDamage damage = new RegistryDamage(file);
         try {
             return openFile(file, damage);
@@ -425,10 +425,10 @@ public final class RegistryDatabase implements AutoCloseable {
     }
 
     /** SQLite's locks and its shared memory do not work over a network. */
-    static void refuseNetworkFolder(Path folder, String type) throws RegistryException {
+    static void refuseNetworkDirectory(Path directory, String type) throws RegistryException {
         if (type.startsWith("nfs") || type.equals("cifs") || type.startsWith("fuse.sshfs")) {
             throw new RegistryException(
-                    folder
+                    directory
                             + " is on a file system of another machine ("
                             + type
                             + "), where the registry's locks do not work",

@@ -123,7 +123,7 @@ class ContainerPlannerTest {
     }
 
     @Test
-    void driversFoldersFollowTheImages() throws Exception {
+    void driversDirectoriesFollowTheImages() throws Exception {
         assertEquals(
                 Map.of(
                         "PATH",
@@ -144,7 +144,7 @@ class ContainerPlannerTest {
     }
 
     @Test
-    void folderOfAlmostTheSameNameIsNotTheDrivers() throws Exception {
+    void directoryOfAlmostTheSameNameIsNotTheDrivers() throws Exception {
         assertEquals(
                 "/usr/local/nvidia2/bin:/usr/local/nvidia/bin",
                 environment("PATH=/usr/local/nvidia2/bin").get("PATH"));

@@ -43,13 +43,13 @@ class AllowanceReaderTest {
 
     private static final Owner ROOT = new Owner(0, "root");
 
-    @TempDir private Path folder;
+    @TempDir private Path directory;
     private LeaseRegistry registry;
     private Instant now = at("2024-01-05T00:00");
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
+        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> now));
     }
 
     @AfterEach

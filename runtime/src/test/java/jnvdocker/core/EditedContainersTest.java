@@ -23,22 +23,22 @@ class EditedContainersTest {
                     new SetVariable("NVIDIA_VISIBLE_DEVICES", "void", "GPU-1"),
                     new SetVariable("LD_LIBRARY_PATH", null, "/usr/local/nvidia/lib"));
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path files;
     private Path bundle;
     private EditedContainers edited;
 
     @BeforeEach
     void open() throws IOException {
-        files = folder.resolve("run/runtime");
-        bundle = Files.createDirectory(folder.resolve("bundle"));
+        files = directory.resolve("run/runtime");
+        bundle = Files.createDirectory(directory.resolve("bundle"));
         edited = EditedContainers.in(files);
     }
 
     @Test
     void itsFileIsNamedLikeItUntilTheEngineDeletesIt() throws IOException {
         edited.put("c1", bundle, SET);
-        edited.put("c2", Files.createDirectory(folder.resolve("other")), List.of());
+        edited.put("c2", Files.createDirectory(directory.resolve("other")), List.of());
         edited.tidy();
         assertEquals(SET, edited.variables("c1"));
         assertTrue(edited.has("c2") && Files.isRegularFile(files.resolve("c2")));
@@ -52,7 +52,7 @@ class EditedContainersTest {
     @Test
     void nextDaemonKnowsThemToo() throws IOException {
         edited.put("c1", bundle, SET);
-        edited.put("gone", folder.resolve("gone"), SET);
+        edited.put("gone", directory.resolve("gone"), SET);
         edited = EditedContainers.in(files);
         assertEquals(SET, edited.variables("c1"));
         edited.tidy();

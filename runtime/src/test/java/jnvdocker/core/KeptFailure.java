@@ -1,6 +1,6 @@
 package jnvdocker.core;
 
-import jnvdocker.volume.FolderTree;
+import jnvdocker.volume.DirectoryTree;
 
 import net.jqwik.api.lifecycle.PerProperty;
 import net.jqwik.api.lifecycle.PropertyExecutionResult;
@@ -19,7 +19,7 @@ import java.util.List;
 class KeptFailure implements PerProperty.Lifecycle {
     private static final Path ALL = Path.of("target", "failures");
 
-    private Path folder = ALL;
+    private Path directory = ALL;
 
     /**
      * A sequence has failed.
@@ -27,18 +27,18 @@ class KeptFailure implements PerProperty.Lifecycle {
      * @param state the state directory, while the registry is still open
      */
     static void keep(Class<?> test, Path state, String steps) {
-        Path folder = folder(test);
+        Path directory = directory(test);
         try {
-            FolderTree.delete(folder);
-            Files.createDirectories(folder);
-            Files.writeString(folder.resolve("steps"), steps);
-            copy(state, folder.resolve("state"));
+            DirectoryTree.delete(directory);
+            Files.createDirectories(directory);
+            Files.writeString(directory.resolve("steps"), steps);
+            copy(state, directory.resolve("state"));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    static Path folder(Class<?> test) {
+    static Path directory(Class<?> test) {
         return ALL.resolve(test.getSimpleName());
     }
 
@@ -52,16 +52,16 @@ class KeptFailure implements PerProperty.Lifecycle {
 
     @Override
     public void before(PropertyLifecycleContext context) {
-        folder = folder(context.containerClass());
+        directory = directory(context.containerClass());
     }
 
     /** The sequence has been made smaller by now, and kept again each time. */
     @Override
     public PropertyExecutionResult onFailure(PropertyExecutionResult result) {
         try {
-            Files.createDirectories(folder);
+            Files.createDirectories(directory);
             Files.writeString(
-                    folder.resolve("seed"),
+                    directory.resolve("seed"),
                     result.seed().orElse("?")
                             + ", try "
                             + result.countChecks()

@@ -17,8 +17,8 @@ class KeptFailureTest {
             KeptFailure.keep(KeptFailureTest.class, state, "[other, second]");
             KeptFailure.keep(KeptFailureTest.class, state, "[first, second]");
         }
-        Path folder = KeptFailure.folder(KeptFailureTest.class);
-        assertEquals("[first, second]", Files.readString(folder.resolve("steps")));
-        assertTrue(Files.size(folder.resolve("state/registry.db")) > 0);
+        Path directory = KeptFailure.directory(KeptFailureTest.class);
+        assertEquals("[first, second]", Files.readString(directory.resolve("steps")));
+        assertTrue(Files.size(directory.resolve("state/registry.db")) > 0);
     }
 }

@@ -54,7 +54,7 @@ class LostGroupsTest {
         Path hierarchy =
                 Stream.of("devices", "unified", "")
                         .map(Path.of("/sys/fs/cgroup")::resolve)
-                        .filter(folder -> Files.exists(folder.resolve("cgroup.procs")))
+                        .filter(directory -> Files.exists(directory.resolve("cgroup.procs")))
                         .findFirst()
                         .orElseThrow();
         Path group = Files.createDirectory(hierarchy.resolve(name));

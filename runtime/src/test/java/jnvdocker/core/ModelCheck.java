@@ -355,11 +355,12 @@ final class ModelCheck {
             world.waiters.checkAll(registry.tickets());
             Set<String> known =
                     registry.claims().all().stream().map(Claim::id).collect(Collectors.toSet());
-            Set<String> folders = new HashSet<>(new ClaimFiles(world.state).ids());
+            Set<String> directories = new HashSet<>(new ClaimFiles(world.state).ids());
             // What lives after a release by force has its directory mounted.
-            folders.removeIf(world.runtime::lives);
+            directories.removeIf(world.runtime::lives);
             assertTrue(
-                    known.containsAll(folders), () -> "folders " + folders + ", claims " + known);
+                    known.containsAll(directories),
+                    () -> "directories " + directories + ", claims " + known);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -509,7 +509,7 @@ class OciContainersTest {
         world.machine.end(init);
         parts().keeper().sweep();
         parts().ociKeeper().tidy();
-        assertTrue(Files.notExists(parts().oci().folder(lease.claim())));
+        assertTrue(Files.notExists(parts().oci().directory(lease.claim())));
     }
 
     @Test
@@ -545,11 +545,11 @@ class OciContainersTest {
 
     /** The container mounts the directory of its claim after the next daemon has started. */
     @Test
-    void startingDaemonKeepsTheFolderOfAContainerBeingCreated() throws Exception {
+    void startingDaemonKeepsTheDirectoryOfAContainerBeingCreated() throws Exception {
         Lease lease = query("a", 1);
         world.daemon.kill();
         world.daemon.start();
-        assertTrue(Files.exists(parts().oci().folder(lease.claim())));
+        assertTrue(Files.exists(parts().oci().directory(lease.claim())));
         begin(lease);
         assertEquals(1, live().size());
     }
@@ -565,11 +565,11 @@ class OciContainersTest {
         world.daemon.kill();
         world.disk.loseRegistry(false);
         List<ProcessId> mounting = new ArrayList<>();
-        Path folder = new ClaimFiles(state).folder(lease.claim().id());
+        Path directory = new ClaimFiles(state).directory(lease.claim().id());
         world.course.during(
                 moment,
                 _ -> {
-                    if (Files.exists(folder)) {
+                    if (Files.exists(directory)) {
                         mounting.add(spawn(lease));
                     }
                     return true;
@@ -591,14 +591,14 @@ class OciContainersTest {
     }
 
     @Test
-    void folderOfAnEndedClaimGoes() throws Exception {
+    void directoryOfAnEndedClaimGoes() throws Exception {
         Lease lease = query("a", 1);
-        Path folder = parts().oci().folder(lease.claim());
-        assertTrue(Files.exists(folder.resolve("lease.json")));
+        Path directory = parts().oci().directory(lease.claim());
+        assertTrue(Files.exists(directory.resolve("lease.json")));
         parts().ociKeeper().remember(lease);
         world.machine.end(lease.holder().process());
         assertTrue(parts().ociKeeper().check(lease, Optional.empty()));
         parts().ociKeeper().tidy();
-        assertTrue(Files.notExists(folder));
+        assertTrue(Files.notExists(directory));
     }
 }

@@ -49,12 +49,13 @@ class RefusedStartTest {
             TestingLeases.claim("111111111111", TestingLeases.ALICE, TestingLeases.A);
     private static final ProcessId ENGINE = new ProcessId(800, 20);
 
-    @TempDir private Path folder;
+    @TempDir private Path directory;
     private LeaseRegistry registry;
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN));
+        registry =
+                LeaseRegistry.open(directory, "boot", HostClock.steady(() -> TestingLeases.THEN));
     }
 
     @AfterEach

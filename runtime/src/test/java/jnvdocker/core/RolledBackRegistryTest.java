@@ -35,12 +35,12 @@ class RolledBackRegistryTest {
     private static final RunOptions ON_GPU_1 =
             new RunOptions(new GpuRequest.Devices(List.of("1")), false, true, false, false);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private SimulatedWorld world;
 
     @BeforeEach
     void begin() throws IOException {
-        world = new SimulatedWorld(Files.createDirectory(folder.resolve("state")));
+        world = new SimulatedWorld(Files.createDirectory(directory.resolve("state")));
     }
 
     @AfterEach
@@ -56,7 +56,7 @@ class RolledBackRegistryTest {
         SimulatedContainer train = run();
         Owner owner = owner(train);
         putBack();
-        assertTrue(folderOf(train));
+        assertTrue(directoryOf(train));
         assertEquals(Optional.of(owner), lease(train).map(lease -> lease.claim().owner()));
         assertRefused(older);
         world.check();
@@ -212,17 +212,17 @@ class RolledBackRegistryTest {
         assertEquals(Optional.empty(), lease(train));
         world.engine().containers.remove(train);
         reconcile();
-        assertTrue(folderOf(train));
+        assertTrue(directoryOf(train));
         assertThrows(
                 RefusedException.class,
                 () -> world.daemon.parts().volumes().remove(ClaimNames.volume(claim)));
-        assertTrue(folderOf(train));
+        assertTrue(directoryOf(train));
         world.daemonSteps.kill();
         world.daemonSteps.start();
-        assertTrue(folderOf(train));
+        assertTrue(directoryOf(train));
         world.machine.end(train.init.orElseThrow());
         reconcile();
-        assertFalse(folderOf(train));
+        assertFalse(directoryOf(train));
     }
 
     private void reconcile() throws IOException {
@@ -262,8 +262,8 @@ class RolledBackRegistryTest {
         world.daemonSteps.start();
     }
 
-    private boolean folderOf(SimulatedContainer container) {
-        return Files.exists(new ClaimFiles(world.state).folder(container.claim().orElseThrow()));
+    private boolean directoryOf(SimulatedContainer container) {
+        return Files.exists(new ClaimFiles(world.state).directory(container.claim().orElseThrow()));
     }
 
     private Optional<Lease> lease(SimulatedContainer container) {

@@ -352,13 +352,13 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
     @Override
     public Answer mount(String volume, String use, ProcessId engine) {
-        Path[] folder = {Path.of("")};
+        Path[] directory = {Path.of("")};
         Answer answer =
                 verb(() ->
                         world.mount(
                                 volume,
-                                () -> folder[0] = parts().volumes().mount(volume, use, engine)));
-        return answer.isOk() && folder[0].endsWith("nothing") ? Answer.NOTHING : answer;
+                                () -> directory[0] = parts().volumes().mount(volume, use, engine)));
+        return answer.isOk() && directory[0].endsWith("nothing") ? Answer.NOTHING : answer;
     }
 
     @Override

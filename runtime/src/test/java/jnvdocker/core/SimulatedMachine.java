@@ -2,7 +2,7 @@ package jnvdocker.core;
 
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
-import jnvdocker.process.MountedFolder;
+import jnvdocker.process.MountedDirectory;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
@@ -55,7 +55,7 @@ final class SimulatedMachine implements Processes, HostClock {
      *
      * @param roots whether in a namespace that is root's
      */
-    private record Foreign(Path folder, boolean roots) {}
+    private record Foreign(Path directory, boolean roots) {}
 
     private final Path state;
     private final Runnable moment;
@@ -118,9 +118,9 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     /** Starts a container of another daemon, with one of that daemon's claims mounted. */
-    ProcessId spawnElsewhere(Path folder) {
+    ProcessId spawnElsewhere(Path directory) {
         ProcessId process = spawn();
-        foreign.put(process, new Foreign(folder, true));
+        foreign.put(process, new Foreign(directory, true));
         return process;
     }
 
@@ -268,13 +268,13 @@ final class SimulatedMachine implements Processes, HostClock {
         moment.run();
         Map<String, Group> groups = new TreeMap<>();
         for (Running process : running.values()) {
-            for (Path folder = Path.of(process.cgroup().orElse("/"));
-                    folder.getFileName() != null;
-                    folder = folder.getParent()) {
-                Matcher matcher = name.matcher(folder.getFileName().toString());
+            for (Path directory = Path.of(process.cgroup().orElse("/"));
+                    directory.getFileName() != null;
+                    directory = directory.getParent()) {
+                Matcher matcher = name.matcher(directory.getFileName().toString());
                 if (matcher.matches()) {
                     groups.putIfAbsent(
-                            matcher.group(1), new Group(folder.toString(), process.id()));
+                            matcher.group(1), new Group(directory.toString(), process.id()));
                 }
             }
         }
@@ -286,8 +286,8 @@ final class SimulatedMachine implements Processes, HostClock {
         moment.run();
         Set<String> names = new HashSet<>();
         for (String cgroup : cgroups) {
-            for (Path folder : Path.of(cgroup)) {
-                Matcher matcher = name.matcher(folder.toString());
+            for (Path directory : Path.of(cgroup)) {
+                Matcher matcher = name.matcher(directory.toString());
                 if (matcher.matches()) {
                     names.add(matcher.group(1));
                 }
@@ -343,11 +343,11 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public SeenMounts mounts(Predicate<String> root) {
         moment.run();
-        Map<MountedFolder, List<ProcessId>> holders = new HashMap<>();
+        Map<MountedDirectory, List<ProcessId>> holders = new HashMap<>();
         for (Running process : running.values()) {
             mounts(process, root)
-                    .forEach(folder ->
-                            holders.computeIfAbsent(folder, _ -> new ArrayList<>())
+                    .forEach(directory ->
+                            holders.computeIfAbsent(directory, _ -> new ArrayList<>())
                                     .add(process.id()));
         }
         holders.values().forEach(those -> those.sort(BY_AGE));
@@ -357,22 +357,22 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     @Override
-    public Set<MountedFolder> mounts(ProcessId process, Predicate<String> root) {
+    public Set<MountedDirectory> mounts(ProcessId process, Predicate<String> root) {
         moment.run();
         return lives(process) ? mounts(running.get(process.pid()), root) : Set.of();
     }
 
-    private Set<MountedFolder> mounts(Running process, Predicate<String> root) {
+    private Set<MountedDirectory> mounts(Running process, Predicate<String> root) {
         Stream<Path> own =
                 process.claim().stream().map(claim -> state.resolve("claims/" + claim + "/mount"));
         Stream<Path> others =
                 Optional.ofNullable(foreign.get(process.id()))
                         .filter(Foreign::roots)
-                        .map(Foreign::folder)
+                        .map(Foreign::directory)
                         .stream();
         return Stream.concat(own, others)
-                .map(folder -> new MountedFolder(DISK, folder.toString()))
-                .filter(folder -> root.test(folder.path()))
+                .map(directory -> new MountedDirectory(DISK, directory.toString()))
+                .filter(directory -> root.test(directory.path()))
                 .collect(Collectors.toSet());
     }
 
@@ -405,13 +405,13 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     @Override
-    public Optional<MountedFolder> spell(Path folder) {
-        return Optional.of(new MountedFolder(DISK, folder.toString()));
+    public Optional<MountedDirectory> spell(Path directory) {
+        return Optional.of(new MountedDirectory(DISK, directory.toString()));
     }
 
     @Override
-    public Optional<Path> locate(MountedFolder folder) {
-        return Optional.of(Path.of(folder.path()));
+    public Optional<Path> locate(MountedDirectory directory) {
+        return Optional.of(Path.of(directory.path()));
     }
 
     @Override

@@ -82,7 +82,7 @@ final class SimulatedUses implements GpuUses {
     boolean startElsewhere(int index, boolean same) throws IOException {
         String claim = same ? aClaim(index).orElse("0123456789ab") : "%012x".formatted(++made);
         Path other = world.machine.state().resolveSibling("other").resolve("claims");
-        Path folder = Files.createDirectories(other.resolve(claim).resolve("mount"));
+        Path directory = Files.createDirectories(other.resolve(claim).resolve("mount"));
         String gpu = gpu(index);
         boolean running =
                 elsewhere.stream()
@@ -91,9 +91,9 @@ final class SimulatedUses implements GpuUses {
             return false;
         }
         Files.writeString(
-                folder.resolve("lease.json"),
+                directory.resolve("lease.json"),
                 "{\"claim\": \"" + claim + "\", \"gpus\": [{\"uuid\": \"" + gpu + "\"}]}");
-        Elsewhere one = new Elsewhere(world.machine.spawnElsewhere(folder), gpu, claim);
+        Elsewhere one = new Elsewhere(world.machine.spawnElsewhere(directory), gpu, claim);
         world.say("pid " + one.process().pid() + " has " + gpu + " from another daemon");
         elsewhere.add(one);
         return true;

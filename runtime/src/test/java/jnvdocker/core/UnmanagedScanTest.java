@@ -45,7 +45,7 @@ class UnmanagedScanTest {
     private static final String CLAIM = "000000000001";
     private static final String OF_THE_LEASE = "c".repeat(64);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final List<GpuUse> seen = new ArrayList<>();
     private final ProcessId us =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
@@ -54,10 +54,10 @@ class UnmanagedScanTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.OF_THIS_MACHINE);
+        registry = LeaseRegistry.open(directory, "boot", HostClock.OF_THIS_MACHINE);
         registry.claims().restore(TestingLeases.claim(CLAIM, ALICE, A), true);
         Processes processes = Processes.ofThisMachine();
-        Evidence evidence = new Evidence(processes, "boot", folder, List.of());
+        Evidence evidence = new Evidence(processes, "boot", directory, List.of());
         unmanagedScan =
                 new UnmanagedScan(
                         new Seen(),

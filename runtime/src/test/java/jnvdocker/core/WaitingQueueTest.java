@@ -50,7 +50,7 @@ class WaitingQueueTest {
 
     private final AtomicInteger scans = new AtomicInteger();
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     @TempDir Path state;
     private SimulatedMachine machine;
     private LeaseRegistry registry;
@@ -58,12 +58,12 @@ class WaitingQueueTest {
 
     @BeforeEach
     void open() throws IOException {
-        machine = new SimulatedMachine(folder, scans::incrementAndGet);
-        registry = LeaseRegistry.open(folder, machine.bootId(), machine);
+        machine = new SimulatedMachine(directory, scans::incrementAndGet);
+        registry = LeaseRegistry.open(directory, machine.bootId(), machine);
         queue =
                 WaitingQueue.open(
                         registry,
-                        new Evidence(machine, machine.bootId(), folder, List.of()),
+                        new Evidence(machine, machine.bootId(), directory, List.of()),
                         () -> TestingLeases.POLICY,
                         pace());
     }
@@ -146,7 +146,7 @@ class WaitingQueueTest {
     @Test
     void nextDaemonKnowsThePurposeAndTheCandidatesOfAPlace() throws IOException {
         Ticket ticket = enter(request(machine.spawn(), ALICE)).ticket();
-        Evidence evidence = new Evidence(machine, machine.bootId(), folder, List.of());
+        Evidence evidence = new Evidence(machine, machine.bootId(), directory, List.of());
         assertEquals(
                 List.of(ticket),
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace()).all());
@@ -245,7 +245,7 @@ class WaitingQueueTest {
         WaitingQueue next =
                 WaitingQueue.open(
                         registry,
-                        new Evidence(machine, machine.bootId(), folder, List.of()),
+                        new Evidence(machine, machine.bootId(), directory, List.of()),
                         () -> TestingLeases.POLICY,
                         pace());
         assertEquals(order, next.all());
@@ -290,7 +290,7 @@ class WaitingQueueTest {
         Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
         Ticket second = enter(request(machine.spawn(), BOB)).ticket();
         machine.end(first.client());
-        Evidence evidence = new Evidence(machine, machine.bootId(), folder, List.of());
+        Evidence evidence = new Evidence(machine, machine.bootId(), directory, List.of());
         WaitingQueue next =
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace());
         assertEquals(List.of(second), next.all());

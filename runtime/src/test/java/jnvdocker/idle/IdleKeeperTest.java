@@ -48,7 +48,7 @@ class IdleKeeperTest {
     private static final long GIB = 1L << 30;
     private static final ProcessId INIT = new ProcessId(900, 7);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final List<GpuUse> open = new ArrayList<>();
     private final Map<String, Reading> readings = new HashMap<>();
     private final HostClock clock = HostClock.steady(() -> this.now);
@@ -93,7 +93,7 @@ class IdleKeeperTest {
 
     @BeforeEach
     void start() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", clock);
+        registry = LeaseRegistry.open(directory, "boot", clock);
         keeper =
                 new IdleKeeper(
                         registry,

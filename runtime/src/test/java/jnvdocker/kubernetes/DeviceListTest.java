@@ -31,7 +31,7 @@ class DeviceListTest {
                     true,
                     KubernetesPolicy.RESOURCE,
                     false,
-                    KubernetesPolicy.KUBELET_FOLDER,
+                    KubernetesPolicy.KUBELET_DIRECTORY,
                     true,
                     List.of());
 
@@ -149,7 +149,7 @@ class DeviceListTest {
                         true,
                         KubernetesPolicy.RESOURCE,
                         true,
-                        POLICY.kubeletFolder(),
+                        POLICY.kubeletDirectory(),
                         true,
                         List.of());
         Gpu t4 = new Gpu(1, B.uuid(), 1, B.pciAddress(), "Tesla T4");

@@ -21,7 +21,7 @@ class KubernetesPolicyTest {
                     true,
                     "lab.example/gpu",
                     true,
-                    KubernetesPolicy.KUBELET_FOLDER,
+                    KubernetesPolicy.KUBELET_DIRECTORY,
                     true,
                     List.of());
 

@@ -37,14 +37,14 @@ class PodCdiFileTest {
                                     node("/dev/nvidia1", 1),
                                     node("/dev/nvidia-caps/nvidia-cap3", 3))));
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path driver;
     private PodCdiFile cdi;
 
     @BeforeEach
-    void makeFolder() throws IOException {
-        driver = Files.createDirectory(folder.resolve("run")).resolve("driver");
-        cdi = new PodCdiFile(folder.resolve("cdi"), driver);
+    void makeDirectory() throws IOException {
+        driver = Files.createDirectory(directory.resolve("run")).resolve("driver");
+        cdi = new PodCdiFile(directory.resolve("cdi"), driver);
     }
 
     private static DeviceNode node(String name, int minor) {
@@ -71,9 +71,9 @@ class PodCdiFileTest {
 
     @Test
     void fileOfAnotherIsLeftAlone() throws Exception {
-        Path others = Files.createDirectory(folder.resolve("other"));
+        Path others = Files.createDirectory(directory.resolve("other"));
         Files.createFile(others.resolve("driver"));
-        PodCdiFile another = new PodCdiFile(folder.resolve("cdi"), others.resolve("driver"));
+        PodCdiFile another = new PodCdiFile(directory.resolve("cdi"), others.resolve("driver"));
         another.write(CONTROL, GPUS);
         RefusedException e = assertThrows(RefusedException.class, () -> cdi.write(CONTROL, GPUS));
         assertEquals(

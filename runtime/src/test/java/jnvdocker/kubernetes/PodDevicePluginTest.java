@@ -58,7 +58,7 @@ class PodDevicePluginTest {
     private static final Gpu RECORDED =
             TestingLeases.gpu(0, "GPU-5c1a0000-9a1b-4d3e-8f70-000000000000", 0);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     private final CountDownLatch end = new CountDownLatch(1);
     private final Changes changes = new Changes();
@@ -158,7 +158,7 @@ class PodDevicePluginTest {
                         () -> DeviceListTest.POLICY,
                         _ -> OptionalInt.empty(),
                         Set.of(A.uuid())),
-                new KubeletView(kubelet, folder),
+                new KubeletView(kubelet, directory),
                 grants,
                 PodDevicePluginTest::edits,
                 new NewRefusals(why -> refused.add(why.getMessage())),
@@ -395,7 +395,7 @@ class PodDevicePluginTest {
     }
 
     private void recorded() throws IOException {
-        Path file = folder.resolve("device-plugins/kubelet_internal_checkpoint");
+        Path file = directory.resolve("device-plugins/kubelet_internal_checkpoint");
         Files.createDirectories(file.getParent());
         try (InputStream in = getClass().getResourceAsStream("one-pod.json")) {
             Files.write(file, in.readAllBytes());

@@ -45,7 +45,7 @@ import java.util.concurrent.TimeUnit;
 class PodPartsTest {
     private static final Duration LONG = Duration.ofSeconds(20);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final ProcessId self =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final Troubles troubles = new Troubles();
@@ -95,10 +95,10 @@ class PodPartsTest {
     @BeforeEach
     void open() throws IOException {
         policy = policy(false);
-        engine = new DockerEngine(folder.resolve("no-engine.sock"));
+        engine = new DockerEngine(directory.resolve("no-engine.sock"));
         LeaseParts.World world =
                 new LeaseParts.World(
-                        Files.createDirectory(folder.resolve("state")),
+                        Files.createDirectory(directory.resolve("state")),
                         "boot",
                         "nvidia-docker",
                         Processes.ofThisMachine(),
@@ -121,7 +121,7 @@ class PodPartsTest {
                 true,
                 KubernetesPolicy.RESOURCE,
                 perModel,
-                folder.resolve("kubelet"),
+                directory.resolve("kubelet"),
                 true,
                 List.of());
     }
@@ -141,7 +141,7 @@ class PodPartsTest {
                                         leases,
                                         new PodLeases(leases, Pace.REAL, pods),
                                         () -> gpus,
-                                        Host.at(folder),
+                                        Host.at(directory),
                                         new TestingKubelet(),
                                         _ ->
                                                 new DeviceEdits(

@@ -147,10 +147,10 @@ public final class TestingLeases {
     }
 
     /** Changes the registry in a directory by hand. */
-    public static void sql(Path folder, String sql) {
+    public static void sql(Path directory, String sql) {
         try (var connection =
                         DriverManager.getConnection(
-                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                                "jdbc:sqlite:" + directory.resolve("registry.db"));
                 var statement = connection.createStatement()) {
             statement.executeUpdate(sql);
         } catch (SQLException e) {
@@ -159,10 +159,10 @@ public final class TestingLeases {
     }
 
     /** Reads a number from the registry in a directory. */
-    public static int number(Path folder, String sql) {
+    public static int number(Path directory, String sql) {
         try (var connection =
                         DriverManager.getConnection(
-                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                                "jdbc:sqlite:" + directory.resolve("registry.db"));
                 var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
             return result.getInt(1);

@@ -352,7 +352,7 @@ class GpuTimeTest extends OneRegistryTest {
         at(2);
         try (Connection other =
                         DriverManager.getConnection(
-                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                                "jdbc:sqlite:" + directory.resolve("registry.db"));
                 Statement statement = other.createStatement()) {
             statement.execute("BEGIN IMMEDIATE");
             Thread writer = Thread.ofPlatform().start(this::write);
@@ -473,7 +473,7 @@ class GpuTimeTest extends OneRegistryTest {
     private void fill(int leases) throws Exception {
         try (var connection =
                         DriverManager.getConnection(
-                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                                "jdbc:sqlite:" + directory.resolve("registry.db"));
                 var statement = connection.createStatement()) {
             connection.setAutoCommit(false);
             String numbers =
@@ -519,7 +519,7 @@ class GpuTimeTest extends OneRegistryTest {
     private int count(String table) throws Exception {
         try (var connection =
                         DriverManager.getConnection(
-                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                                "jdbc:sqlite:" + directory.resolve("registry.db"));
                 var statement = connection.createStatement();
                 var result = statement.executeQuery("SELECT count(*) FROM " + table)) {
             return result.getInt(1);

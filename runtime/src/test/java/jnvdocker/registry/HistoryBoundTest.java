@@ -144,6 +144,6 @@ class HistoryBoundTest extends OneRegistryTest {
     }
 
     private int count(String table) throws Exception {
-        return TestingLeases.number(folder, "SELECT count(*) FROM " + table);
+        return TestingLeases.number(directory, "SELECT count(*) FROM " + table);
     }
 }

@@ -28,11 +28,11 @@ class IdleStoreTest {
     private static final long LEASE = 7;
     private static final long TEN_MINUTES = Duration.ofMinutes(10).toMillis();
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Instant now = TestingLeases.THEN;
 
     private LeaseRegistry open(String boot) throws IOException {
-        return LeaseRegistry.open(folder, boot, HostClock.steady(() -> now));
+        return LeaseRegistry.open(directory, boot, HostClock.steady(() -> now));
     }
 
     private static Lease reserve(LeaseRegistry registry) throws IOException {

@@ -13,12 +13,12 @@ public final class LedgerCheck {
     private LedgerCheck() {}
 
     /**
-     * @param folder that the registry is in
+     * @param directory that the registry is in
      */
-    public static void check(LeaseRegistry registry, Path folder) throws IOException {
+    public static void check(LeaseRegistry registry, Path directory) throws IOException {
         Ledger memory = registry.present();
         try (Connection connection =
-                DriverManager.getConnection("jdbc:sqlite:" + folder.resolve("registry.db"))) {
+                DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("registry.db"))) {
             Ledger disk = Ledger.read(new Transaction(new Statements(connection)));
             assertEquals(disk, memory);
         } catch (SQLException e) {

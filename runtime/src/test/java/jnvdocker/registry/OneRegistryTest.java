@@ -10,7 +10,7 @@ import java.time.Instant;
 
 /** A new registry for each test, at a time that the test decides. */
 abstract class OneRegistryTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
     LeaseRegistry registry;
     Instant now;
 
@@ -20,12 +20,12 @@ abstract class OneRegistryTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
+        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> now));
     }
 
     @AfterEach
     void close() throws IOException {
-        LedgerCheck.check(registry, folder);
+        LedgerCheck.check(registry, directory);
         registry.close();
     }
 }

@@ -27,17 +27,17 @@ class PastLeasesTest {
     private static final int COUNT = 3 * PastLeases.BATCH + 7;
     private static final Instant NOW = Instant.ofEpochMilli(1_000_000);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private LeaseRegistry registry;
     private final List<Integer> batches = new ArrayList<>();
 
     /** Adds one lease after the other, by two users in turn, every third of GPU-b. */
     @BeforeEach
     void fill() throws Exception {
-        LeaseRegistry.open(folder, "boot", HostClock.steady(() -> NOW)).close();
+        LeaseRegistry.open(directory, "boot", HostClock.steady(() -> NOW)).close();
         try (var connection =
                         DriverManager.getConnection(
-                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                                "jdbc:sqlite:" + directory.resolve("registry.db"));
                 var statement = connection.createStatement()) {
             connection.setAutoCommit(false);
             String numbers =
@@ -63,7 +63,7 @@ class PastLeasesTest {
                             + " iif(id % 3 = 0, 'GPU-b', 'GPU-a'), 0 FROM lease");
             connection.commit();
         }
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> NOW));
+        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> NOW));
     }
 
     @AfterEach
@@ -133,7 +133,7 @@ class PastLeasesTest {
                 });
         try (var connection =
                         DriverManager.getConnection(
-                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                                "jdbc:sqlite:" + directory.resolve("registry.db"));
                 var statement = connection.createStatement();
                 var row = statement.executeQuery("PRAGMA wal_checkpoint(TRUNCATE)")) {
             assertEquals(0, row.getInt(1), "somebody reads an old state");

@@ -37,7 +37,7 @@ import java.util.Set;
 class RegistryClockTest {
     private static final Duration KEPT = Duration.ofDays(400);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private LeaseRegistry registry;
     private String boot = "boot-1";
     private Instant wall = Instant.parse("2026-11-22T10:00:00Z");
@@ -58,7 +58,7 @@ class RegistryClockTest {
                         return up;
                     }
                 };
-        registry = LeaseRegistry.open(folder, boot, clock);
+        registry = LeaseRegistry.open(directory, boot, clock);
     }
 
     @AfterEach
@@ -99,7 +99,7 @@ class RegistryClockTest {
     void timesThatAnEarlierVersionWroteStay() throws IOException {
         Lease live = held(A);
         registry.close();
-        TestingLeases.sql(folder, "UPDATE lease SET since_up = NULL");
+        TestingLeases.sql(directory, "UPDATE lease SET since_up = NULL");
         wall = wall.plus(Duration.ofDays(400));
         open();
         assertEquals(live.since(), registry.live().getFirst().since());

@@ -32,17 +32,17 @@ import java.util.zip.GZIPInputStream;
 class RegistryDatabaseTest {
     private static final int PAGE = 4096;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path file;
 
     @BeforeEach
     void nameFile() {
-        file = folder.resolve("registry.db");
+        file = directory.resolve("registry.db");
     }
 
     @Test
     void isMadeForRootAlone() throws Exception {
-        RegistryDatabase.open(folder).close();
+        RegistryDatabase.open(directory).close();
         assertEquals(
                 "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
     }
@@ -50,7 +50,7 @@ class RegistryDatabaseTest {
     @Test
     void keepsWhatWasCommittedBeforeACrash() throws Exception {
         crashed(50);
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(50, count(database));
         }
     }
@@ -58,11 +58,11 @@ class RegistryDatabaseTest {
     @Test
     void makesTheSchemaInAFileOfVersionZero() throws Exception {
         sql("PRAGMA user_version = 0");
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(0, count(database));
         }
         assertNotEquals(0, version());
-        try (RegistryDatabase database = filled(folder, 1)) {
+        try (RegistryDatabase database = filled(directory, 1)) {
             assertEquals(1, count(database));
         }
         assertEquals(List.of(), setAside());
@@ -72,7 +72,7 @@ class RegistryDatabaseTest {
     void aSchemaThatCannotBeMadeLeavesVersionZero() throws Exception {
         sql("CREATE TABLE lease (x)");
         RegistryException e =
-                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(directory));
         assertTrue(e.getMessage().contains("table lease already exists"), e.getMessage());
         assertEquals(0, version());
         sql("SELECT x FROM lease");
@@ -81,12 +81,12 @@ class RegistryDatabaseTest {
 
     @Test
     void anotherSchemaIsRefusedAndLeftAlone() throws Exception {
-        filled(folder, 1).close();
+        filled(directory, 1).close();
         int own = version();
         sql("PRAGMA user_version = 2");
         byte[] before = Files.readAllBytes(file);
         RegistryException e =
-                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(directory));
         assertEquals(
                 file
                         + " has the schema of another version of jnvdocker (2, not "
@@ -102,7 +102,7 @@ class RegistryDatabaseTest {
     @ValueSource(strings = {"", "S"})
     void anEmptyFileIsANewRegistry(String content) throws Exception {
         Files.writeString(file, content);
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(0, count(database));
         }
         assertEquals(List.of(), setAside());
@@ -112,8 +112,8 @@ class RegistryDatabaseTest {
     void theLogOfARegistryThatIsGoneIsNotUsed() throws Exception {
         crashed(50);
         Files.delete(file);
-        assertTrue(Files.exists(folder.resolve("registry.db-wal")));
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        assertTrue(Files.exists(directory.resolve("registry.db-wal")));
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(0, count(database));
         }
     }
@@ -122,7 +122,7 @@ class RegistryDatabaseTest {
     void fileThatIsNoRegistryIsKeptBesideAndReplaced() throws Exception {
         byte[] garbage = "this was a registry\n".repeat(1000).getBytes();
         Files.write(file, garbage);
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(0, count(database));
         }
         assertEquals(1, setAside().size());
@@ -132,7 +132,7 @@ class RegistryDatabaseTest {
     @ParameterizedTest
     @ValueSource(ints = {15, 99, 100, 101, PAGE - 1, PAGE, PAGE + 1, 5 * PAGE, 20 * PAGE + 7})
     void aCutOffFileIsKeptBeside(int length) throws Exception {
-        filled(folder, 2000).close();
+        filled(directory, 2000).close();
         assertTrue(Files.size(file) > 21 * PAGE);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             channel.truncate(length);
@@ -144,7 +144,7 @@ class RegistryDatabaseTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 5, 10, 20})
     void aZeroedPageIsNoticed(int page) throws Exception {
-        filled(folder, 2000).close();
+        filled(directory, 2000).close();
         overwrite(page, new byte[PAGE]);
         assertReplaced(Files.readAllBytes(file));
     }
@@ -152,7 +152,7 @@ class RegistryDatabaseTest {
     /** A disk leaves it so if it had written a table, but not its index, when the power went. */
     @Test
     void anIndexThatIsOlderThanItsTableIsNoticed() throws Exception {
-        filled(folder, 2).close();
+        filled(directory, 2).close();
         hold(1, "GPU-a");
         byte[] older = page(rootOf("live_gpu"));
         sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
@@ -163,27 +163,27 @@ class RegistryDatabaseTest {
 
     @Test
     void aRegistryIsKnownThatIsNotTheOneThatWasWrittenLast() throws Exception {
-        filled(folder, 1).close();
+        filled(directory, 1).close();
         byte[] copy = Files.readAllBytes(file);
         assertFalse(wasAnother());
-        filled(folder, 1).close();
+        filled(directory, 1).close();
         assertFalse(wasAnother());
         Files.write(file, copy);
         assertTrue(wasAnother());
         // This stays true until it is noted.
         assertTrue(wasAnother());
-        filled(folder, 1).close();
+        filled(directory, 1).close();
         assertFalse(wasAnother());
     }
 
     @Test
     void theNumberOfAnotherRegistryIsNeverUsedAgain() throws Exception {
-        filled(folder, 1).close();
+        filled(directory, 1).close();
         byte[] copy = Files.readAllBytes(file);
-        filled(folder, 1).close();
+        filled(directory, 1).close();
         byte[] later = Files.readAllBytes(file);
         Files.write(file, copy);
-        filled(folder, 1).close();
+        filled(directory, 1).close();
         Files.write(file, later);
         assertTrue(wasAnother());
     }
@@ -191,20 +191,20 @@ class RegistryDatabaseTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "12", "0000000000000000001", "-000000000000000001\n"})
     void aNumberThatCannotBeReadSaysThatItMayBeAnother(String content) throws Exception {
-        filled(folder, 1).close();
-        Files.writeString(folder.resolve(Generation.NAME), content);
+        filled(directory, 1).close();
+        Files.writeString(directory.resolve(Generation.NAME), content);
         assertTrue(wasAnother());
-        Files.delete(folder.resolve(Generation.NAME));
+        Files.delete(directory.resolve(Generation.NAME));
         assertTrue(wasAnother());
     }
 
     /** SQLite silently drops that record and everything after it. */
     @Test
     void aLogWithAWrongByteMakesAnotherRegistryOfIt() throws Exception {
-        Path state = Files.createDirectory(folder.resolve("state"));
-        try (RegistryDatabase database = filled(folder, 1);
-                var parts = Files.list(folder)) {
-            filled(folder, 5).close();
+        Path state = Files.createDirectory(directory.resolve("state"));
+        try (RegistryDatabase database = filled(directory, 1);
+                var parts = Files.list(directory)) {
+            filled(directory, 5).close();
             assertEquals(6, count(database));
             for (Path part : parts.filter(Files::isRegularFile).toList()) {
                 Files.copy(part, state.resolve(part.getFileName()));
@@ -221,15 +221,15 @@ class RegistryDatabaseTest {
     }
 
     private boolean wasAnother() throws IOException {
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             return database.wasAnother();
         }
     }
 
     @Test
     void damageDuringUseSaysWhatToDo() throws Exception {
-        filled(folder, 2000).close();
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        filled(directory, 2000).close();
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             // Drops the pages in memory, which it would not read again.
             database.transaction(transaction -> transaction.update("PRAGMA shrink_memory"));
             byte[] noise = new byte[PAGE];
@@ -255,12 +255,12 @@ class RegistryDatabaseTest {
      */
     @Test
     void aLongHistoryIsSearchedWhileItIsUsed() throws Exception {
-        filled(folder, 6000).close();
+        filled(directory, 6000).close();
         assertTrue(Files.size(file) > 1 << 20);
         hold(1, "GPU-a");
         overwrite(leafOf("lease_of_claim"), new byte[PAGE]);
         byte[] damaged = Files.readAllBytes(file);
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(
                     "GPU-a",
                     database.transaction(transaction ->
@@ -281,14 +281,14 @@ class RegistryDatabaseTest {
     /** A sound registry that is put back after damage was found is kept. */
     @Test
     void aRegistryThatWasBroughtBackIsUsed() throws Exception {
-        filled(folder, 6000).close();
+        filled(directory, 6000).close();
         byte[] sound = Files.readAllBytes(file);
         overwrite(leafOf("lease_of_claim"), new byte[PAGE]);
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             database.examine();
         }
         Files.write(file, sound);
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(6000, count(database));
             database.examine();
             assertEquals(6000, count(database));
@@ -299,7 +299,7 @@ class RegistryDatabaseTest {
     @ParameterizedTest
     @ValueSource(strings = {"live_gpu", "live_parent", "one_lease"})
     void anIndexThatDecidesAndIsOlderThanItsTableIsNoticedAtOnce(String index) throws Exception {
-        filled(folder, 6000).close();
+        filled(directory, 6000).close();
         hold(1, "GPU-a");
         byte[] older = page(rootOf(index));
         sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
@@ -311,11 +311,11 @@ class RegistryDatabaseTest {
     @Test
     void copiedFilesBecomeRootsAlone() throws Exception {
         crashed(50);
-        List<Path> parts = List.of(file, folder.resolve("registry.db-wal"));
+        List<Path> parts = List.of(file, directory.resolve("registry.db-wal"));
         for (Path part : parts) {
             Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rw-r--r--"));
         }
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(50, count(database));
             for (String part : List.of("", "-wal", "-shm")) {
                 assertEquals(
@@ -335,11 +335,11 @@ class RegistryDatabaseTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"nfs", "nfs4", "cifs", "fuse.sshfs"})
-    void aFolderOfAnotherMachineIsRefused(String type) {
+    void aDirectoryOfAnotherMachineIsRefused(String type) {
         RegistryException e =
                 assertThrows(
                         RegistryException.class,
-                        () -> RegistryDatabase.refuseNetworkFolder(Path.of("/state"), type));
+                        () -> RegistryDatabase.refuseNetworkDirectory(Path.of("/state"), type));
         assertEquals(
                 "/state is on a file system of another machine ("
                         + type
@@ -349,12 +349,12 @@ class RegistryDatabaseTest {
     }
 
     private void assertReplaced(byte[] damaged) throws Exception {
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(0, count(database));
         }
         assertEquals(1, setAside().size());
         assertArrayEquals(damaged, Files.readAllBytes(setAside().getFirst()));
-        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             assertEquals(0, count(database));
         }
         assertEquals(1, setAside().size());
@@ -364,19 +364,19 @@ class RegistryDatabaseTest {
      * Copies the files of a database before anything is closed or tidied up, as after a SIGKILL.
      */
     private void crashed(int claims) throws IOException {
-        Path other = Files.createDirectory(folder.resolve("other"));
+        Path other = Files.createDirectory(directory.resolve("other"));
         RegistryDatabase database = filled(other, claims);
         try (database;
                 var parts = Files.list(other)) {
             for (Path part : parts.toList()) {
-                Files.copy(part, folder.resolve(part.getFileName()));
+                Files.copy(part, directory.resolve(part.getFileName()));
             }
         }
     }
 
     /** A registry with that many more claims, each with a lease that has ended. */
-    private static RegistryDatabase filled(Path folder, int claims) throws IOException {
-        RegistryDatabase database = RegistryDatabase.open(folder);
+    private static RegistryDatabase filled(Path directory, int claims) throws IOException {
+        RegistryDatabase database = RegistryDatabase.open(directory);
         int before = count(database);
         database.transaction(transaction -> {
             for (int i = before; i < before + claims; i++) {
@@ -478,7 +478,7 @@ class RegistryDatabaseTest {
     }
 
     private List<Path> setAside() throws IOException {
-        try (var entries = Files.list(folder)) {
+        try (var entries = Files.list(directory)) {
             return entries.filter(path -> path.getFileName().toString().contains(".damaged-"))
                     .filter(path -> !path.toString().matches(".*-(wal|shm|journal)"))
                     .toList();

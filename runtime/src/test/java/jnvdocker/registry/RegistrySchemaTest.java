@@ -20,12 +20,12 @@ class RegistrySchemaTest {
     private static final String ANOTHER = "the GPU has another holder";
     private static final String WITH_ITS_LEASE = "a GPU is held as long as its lease";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private RegistryDatabase database;
 
     @BeforeEach
     void openWithThreeLeases() throws Exception {
-        database = RegistryDatabase.open(folder);
+        database = RegistryDatabase.open(directory);
         for (int id = 1; id <= 3; id++) {
             claim(id, null);
         }

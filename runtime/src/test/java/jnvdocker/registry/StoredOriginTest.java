@@ -44,7 +44,7 @@ class StoredOriginTest {
                     new Origin.Pod("928cd30c-f6b5-4009-8df9-e7341ebd34a1", "", ""),
                     Origin.Pod.UNKNOWN);
 
-    @TempDir private Path folder;
+    @TempDir private Path directory;
 
     private static Origin container(Optional<String> image) {
         return new Origin.EngineContainer("ABCD:EFGH", image);
@@ -61,7 +61,7 @@ class StoredOriginTest {
     }
 
     private LeaseRegistry open() throws IOException {
-        return LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN));
+        return LeaseRegistry.open(directory, "boot", HostClock.steady(() -> TestingLeases.THEN));
     }
 
     @Test
@@ -69,7 +69,7 @@ class StoredOriginTest {
         assertEquals(
                 EnumSet.allOf(StoredOrigin.Kind.class),
                 ORIGINS.stream().map(it -> StoredOrigin.of(it).kind()).collect(Collectors.toSet()));
-        ClaimFiles files = new ClaimFiles(folder);
+        ClaimFiles files = new ClaimFiles(directory);
         try (LeaseRegistry registry = open()) {
             for (int i = 0; i < ORIGINS.size(); i++) {
                 Claim claim = claim(i, ORIGINS.get(i));
@@ -95,10 +95,10 @@ class StoredOriginTest {
             })
     void aFileSaysIt(int which, String keys) throws Exception {
         Claim claim = claim(which, ORIGINS.get(which));
-        ClaimFiles files = new ClaimFiles(folder);
+        ClaimFiles files = new ClaimFiles(directory);
         files.write(claim);
         String text =
-                Files.readString(files.folder(claim.id()).resolve("claim.json"))
+                Files.readString(files.directory(claim.id()).resolve("claim.json"))
                         .replaceAll("\\s", "")
                         .replace('"', '\'');
         assertTrue(text.contains("," + keys + ",'created'"), text);
@@ -113,11 +113,11 @@ class StoredOriginTest {
                 "'image':'cuda'"
             })
     void aFileThatDoesNotSayItIsNotUsed(String keys) throws Exception {
-        ClaimFiles files = new ClaimFiles(folder);
+        ClaimFiles files = new ClaimFiles(directory);
         String id = "%012x".formatted(0);
-        Files.createDirectories(files.folder(id));
+        Files.createDirectories(files.directory(id));
         Files.writeString(
-                files.folder(id).resolve("claim.json"),
+                files.directory(id).resolve("claim.json"),
                 "{%s,'gpus':[{'uuid':'GPU-a'}]}".formatted(keys).replace('\'', '"'));
         assertEquals(Optional.empty(), files.read(id));
     }
@@ -128,7 +128,9 @@ class StoredOriginTest {
         try (LeaseRegistry registry = open()) {
             Claim claim = claim(0, ORIGINS.getFirst());
             registry.claims().restore(claim, false);
-            sql(folder, "PRAGMA ignore_check_constraints = ON; UPDATE claim SET origin = 'angine'");
+            sql(
+                    directory,
+                    "PRAGMA ignore_check_constraints = ON; UPDATE claim SET origin = 'angine'");
             RegistryException e =
                     assertThrows(
                             RegistryException.class, () -> registry.claims().created(claim.id()));
@@ -137,7 +139,7 @@ class StoredOriginTest {
         try (LeaseRegistry registry = open()) {
             assertEquals(List.of(), registry.claims().all());
         }
-        try (var files = Files.list(folder)) {
+        try (var files = Files.list(directory)) {
             assertTrue(files.anyMatch(it -> it.getFileName().toString().contains(".damaged-")));
         }
     }

@@ -31,13 +31,13 @@ class TimelineTest {
     private static final Duration GAP = Duration.ofMinutes(3);
     private static final int MANY = 100;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Instant now = BEGIN;
     private LeaseRegistry registry;
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
+        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> now));
     }
 
     @AfterEach

@@ -12,10 +12,10 @@ import java.util.List;
  * What an administrator has put on this host, and how it is ended for good.
  *
  * @param service whether the daemon is systemd's service {@code jnvdocker}
- * @param tree the folder of the programs
+ * @param tree the directory of the programs
  * @param config the configuration file
- * @param state the folder of the volumes and the registry
- * @param cache the folder of the files that the daemon recreates when they are missing
+ * @param state the directory of the volumes and the registry
+ * @param cache the directory of the files that the daemon recreates when they are missing
  * @param stop ends the daemon; returns at once
  */
 public record Installation(

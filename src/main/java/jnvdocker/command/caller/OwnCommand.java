@@ -36,7 +36,7 @@ public abstract class OwnCommand implements Callable<Integer> {
         if (name.isEmpty()) {
             throw usage("a directory's name is empty");
         }
-        return Path.of(request.folder()).resolve(name).normalize();
+        return Path.of(request.directory()).resolve(name).normalize();
     }
 
     /** Returns the exception for words that do not go together. */

@@ -108,7 +108,7 @@ public sealed interface UserEngine {
         try {
             // Docker takes a relative path from the user's directory.
             Path socket =
-                    Path.of(request.folder()).resolve(typed.isEmpty() ? DEFAULT_SOCKET : typed);
+                    Path.of(request.directory()).resolve(typed.isEmpty() ? DEFAULT_SOCKET : typed);
             return isSame(socket, ours) ? new Ours() : new OtherSocket("unix://" + socket);
         } catch (InvalidPathException e) {
             return new OtherSocket(url);

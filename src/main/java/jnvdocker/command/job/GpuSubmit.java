@@ -86,7 +86,7 @@ final class GpuSubmit extends OwnCommand {
         }
         Owner owner = owner();
         checkCommand();
-        Job.Request whole = new Job.Request(request.folder(), command, environment(owner));
+        Job.Request whole = new Job.Request(request.directory(), command, environment(owner));
         checkLength(
                 "the command and the environment",
                 Stream.concat(whole.command().stream(), whole.environment().stream()));

@@ -37,10 +37,10 @@ record Job(
     /**
      * The command as typed after {@code submit}, and what it was typed in.
      *
-     * @param folder the working directory
+     * @param directory the working directory
      * @param environment {@code NAME=VALUE}; a byte that is not UTF-8 is a lone surrogate
      */
-    record Request(String folder, List<String> command, List<String> environment) {
+    record Request(String directory, List<String> command, List<String> environment) {
         Request {
             command = List.copyOf(command);
             environment = List.copyOf(environment);

@@ -73,7 +73,7 @@ public final class JobCommands {
         Job job = jobs.launch(Long.parseLong(words.get(2)), process, request.peer().uid());
         List<String> command = new ArrayList<>();
         // Reports a directory that is gone, in the log of the job.
-        command.addAll(List.of("/usr/bin/env", "--chdir=" + job.request().folder(), "--"));
+        command.addAll(List.of("/usr/bin/env", "--chdir=" + job.request().directory(), "--"));
         command.add(jobs.units().client().toString());
         command.addAll(job.request().command());
         client.program(job.request().environment(), command);

@@ -33,23 +33,23 @@ final class JobFiles {
                     .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
                     .build();
 
-    private final Path folder;
+    private final Path directory;
 
-    private JobFiles(Path folder) {
-        this.folder = folder;
+    private JobFiles(Path directory) {
+        this.directory = directory;
     }
 
     /** Those of a state directory. */
     static JobFiles in(Path state) throws IOException {
-        Path folder = Files.createDirectories(state.resolve("jobs"));
-        Posix.chmod(folder, 0700);
-        return new JobFiles(folder);
+        Path directory = Files.createDirectories(state.resolve("jobs"));
+        Posix.chmod(directory, 0700);
+        return new JobFiles(directory);
     }
 
     /** The numbers of all jobs, in no order. */
     List<Long> ids() throws IOException {
         List<Long> ids = new ArrayList<>();
-        try (Stream<Path> files = Files.list(folder)) {
+        try (Stream<Path> files = Files.list(directory)) {
             files.map(file -> file.getFileName().toString())
                     .filter(NAME.asMatchPredicate())
                     .forEach(name -> ids.add(Long.valueOf(name.replace(".json", ""))));
@@ -58,7 +58,7 @@ final class JobFiles {
     }
 
     Path file(long id) {
-        return folder.resolve(id + ".json");
+        return directory.resolve(id + ".json");
     }
 
     /**

@@ -16,7 +16,7 @@ import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.mesos.launch.ContainerConfig;
 import jnvdocker.mesos.launch.GpuShare;
-import jnvdocker.mesos.launch.RuntimeFolder;
+import jnvdocker.mesos.launch.RuntimeDirectory;
 import jnvdocker.mesos.launch.TaskCgroups;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
@@ -98,10 +98,10 @@ public final class MesosClaims {
     /**
      * Notes that a container is not launched.
      *
-     * @param folder the agent's directory of it
+     * @param directory the agent's directory of it
      */
-    void refused(String folder, RefusedException why) {
-        String container = folder.substring(folder.lastIndexOf('/') + 1);
+    void refused(String directory, RefusedException why) {
+        String container = directory.substring(directory.lastIndexOf('/') + 1);
         leases.refused(Owner.UNKNOWN, "Mesos container " + Quote.shown(container), why);
     }
 
@@ -186,13 +186,14 @@ public final class MesosClaims {
         return both;
     }
 
-    private ProcessId processOf(RuntimeFolder folder) throws IOException, RefusedException {
-        return folder.pid()
+    private ProcessId processOf(RuntimeDirectory directory) throws IOException, RefusedException {
+        return directory
+                .pid()
                 .flatMap(processes::find)
                 .orElseThrow(() ->
                         new RefusedException(
                                 "the Mesos container "
-                                        + folder.id()
+                                        + directory.id()
                                         + ", whose GPUs this container should use, has ended",
                                 "start the task again"));
     }
@@ -201,7 +202,7 @@ public final class MesosClaims {
         return config.user().isEmpty() ? Owners.of(0) : Owners.named(Quote.shown(config.user()));
     }
 
-    private static String name(String directory, RuntimeFolder container) {
+    private static String name(String directory, RuntimeDirectory container) {
         Matcher sandbox = SANDBOX.matcher(directory);
         if (!sandbox.matches()) {
             return container.id();

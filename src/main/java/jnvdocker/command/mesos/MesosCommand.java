@@ -2,8 +2,8 @@ package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
-import jnvdocker.mesos.agent.InstalledFolders;
-import jnvdocker.mesos.agent.LauncherFolder;
+import jnvdocker.mesos.agent.InstalledDirectories;
+import jnvdocker.mesos.agent.LauncherDirectory;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -57,14 +57,15 @@ public final class MesosCommand {
     /** After an upgrade: replaces our programs where they were installed for an agent. */
     public void refresh() {
         try {
-            Optional<InstalledFolders> folders = InstalledFolders.read(installation.state());
-            if (folders.isPresent()
-                    && new LauncherFolder(folders.get().launcherDir())
+            Optional<InstalledDirectories> directories =
+                    InstalledDirectories.read(installation.state());
+            if (directories.isPresent()
+                    && new LauncherDirectory(directories.get().launcherDir())
                             .renew(
-                                    folders.get().libexec(),
+                                    directories.get().libexec(),
                                     installation.tree().resolve("lib/mesos"),
                                     socket)) {
-                LOG.info("updated {} to this version", folders.get().launcherDir());
+                LOG.info("updated {} to this version", directories.get().launcherDir());
             }
         } catch (RefusedException e) {
             LOG.warn("the installed Mesos hook stays as it is: {}", e.getMessage());

@@ -3,8 +3,8 @@ package jnvdocker.command.mesos;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
-import jnvdocker.mesos.agent.InstalledFolders;
-import jnvdocker.mesos.agent.LauncherFolder;
+import jnvdocker.mesos.agent.InstalledDirectories;
+import jnvdocker.mesos.agent.LauncherDirectory;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
@@ -93,9 +93,11 @@ final class MesosFlags extends OwnCommand {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Path folder =
+        Path directory =
                 launcherDir == null
-                        ? InstalledFolders.read(state).orElse(InstalledFolders.USUAL).launcherDir()
+                        ? InstalledDirectories.read(state)
+                                .orElse(InstalledDirectories.USUAL)
+                                .launcherDir()
                         : directory(launcherDir, request);
         AgentFlags flags =
                 host.flags(
@@ -103,17 +105,17 @@ final class MesosFlags extends OwnCommand {
                                 resources,
                                 Optional.ofNullable(attributes),
                                 Optional.ofNullable(isolation),
-                                folder,
+                                directory,
                                 uuids));
         flags.remarks().forEach(this::remark);
         remark(AgentFlags.NO_DOCKER);
         // Only root can fix it, and no other user may inspect root's directories through us.
-        if (Caller.isRoot(request) && !new LauncherFolder(folder).isLaidOut()) {
+        if (Caller.isRoot(request) && !new LauncherDirectory(directory).isLaidOut()) {
             remark(
-                    folder
+                    directory
                             + " does not have jnvdocker's mesos-containerizer yet; run 'jnvdocker"
                             + " mesos install --launcher-dir "
-                            + folder
+                            + directory
                             + " --mesos-libexec /usr/libexec/mesos'");
         }
         flags.lines().forEach(this::print);

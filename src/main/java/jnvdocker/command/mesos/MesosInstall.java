@@ -4,8 +4,8 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
-import jnvdocker.mesos.agent.InstalledFolders;
-import jnvdocker.mesos.agent.LauncherFolder;
+import jnvdocker.mesos.agent.InstalledDirectories;
+import jnvdocker.mesos.agent.LauncherDirectory;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -62,15 +62,15 @@ final class MesosInstall extends OwnCommand {
     @Override
     public Integer call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "install jnvdocker for a Mesos agent");
-        InstalledFolders folders = folders();
-        Path folder = folders.launcherDir();
-        LauncherFolder.LaidOut laidOut =
-                new LauncherFolder(folder)
+        InstalledDirectories directories = directories();
+        Path directory = directories.launcherDir();
+        LauncherDirectory.LaidOut laidOut =
+                new LauncherDirectory(directory)
                         .layOut(
-                                folders.libexec(),
+                                directories.libexec(),
                                 installation.tree().resolve("lib/mesos"),
                                 socket);
-        folders.write(installation.state());
+        directories.write(installation.state());
         for (Path link : laidOut.dangling()) {
             remark(
                     "skipped "
@@ -82,13 +82,13 @@ final class MesosInstall extends OwnCommand {
         }
         print(
                 "created "
-                        + folder
+                        + directory
                         + " with links to "
                         + laidOut.linked().size()
                         + " programs in "
-                        + folders.libexec());
+                        + directories.libexec());
         print("start the agent with:");
-        flags(folder).forEach(line -> print("    " + line));
+        flags(directory).forEach(line -> print("    " + line));
         print(
                 "restart it with these flags; its tasks go on. If it exits with 'Incompatible agent"
                         + " info', add --reconfiguration_policy=additive; for other causes, see"
@@ -97,34 +97,34 @@ final class MesosInstall extends OwnCommand {
         return ExitCode.OK.code();
     }
 
-    private InstalledFolders folders() throws RefusedException, IOException {
+    private InstalledDirectories directories() throws RefusedException, IOException {
         if (launcherDir != null && libexec != null) {
-            return new InstalledFolders(
+            return new InstalledDirectories(
                     directory(launcherDir, request), directory(libexec, request));
         }
-        InstalledFolders last =
-                InstalledFolders.read(installation.state()).orElse(InstalledFolders.USUAL);
-        return new InstalledFolders(
+        InstalledDirectories last =
+                InstalledDirectories.read(installation.state()).orElse(InstalledDirectories.USUAL);
+        return new InstalledDirectories(
                 launcherDir == null ? last.launcherDir() : directory(launcherDir, request),
                 libexec == null ? last.libexec() : directory(libexec, request));
     }
 
     /** The directory is complete, whatever the state of the GPUs. */
-    private List<String> flags(Path folder) {
+    private List<String> flags(Path directory) {
         try {
-            AgentFlags flags = host.flags(AgentFlags.Wanted.standard(folder));
+            AgentFlags flags = host.flags(AgentFlags.Wanted.standard(directory));
             flags.remarks().forEach(this::remark);
             return flags.lines();
         } catch (RefusedException e) {
-            return launcherDirOnly(folder, e.getMessage());
+            return launcherDirOnly(directory, e.getMessage());
         } catch (IOException e) {
-            return launcherDirOnly(folder, FileErrors.describe(e));
+            return launcherDirOnly(directory, FileErrors.describe(e));
         }
     }
 
-    private List<String> launcherDirOnly(Path folder, String why) {
+    private List<String> launcherDirOnly(Path directory, String why) {
         remark("run 'jnvdocker mesos flags' later for the flags about GPUs: " + why);
-        return List.of("--launcher_dir=" + folder);
+        return List.of("--launcher_dir=" + directory);
     }
 
     private void remark(String text) {

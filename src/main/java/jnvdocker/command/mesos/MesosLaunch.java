@@ -14,7 +14,7 @@ import jnvdocker.mesos.launch.ContainerConfig;
 import jnvdocker.mesos.launch.GpuShare;
 import jnvdocker.mesos.launch.LaunchInfo;
 import jnvdocker.mesos.launch.Prestart;
-import jnvdocker.mesos.launch.RuntimeFolder;
+import jnvdocker.mesos.launch.RuntimeDirectory;
 import jnvdocker.mesos.launch.TaskCgroups;
 import jnvdocker.mesos.launch.TaskEnvironment;
 import jnvdocker.posix.FileErrors;
@@ -82,8 +82,8 @@ public final class MesosLaunch {
         refuseUnless(prestart.startsWith("/"));
         LaunchInfo info = LaunchInfo.parse(words.get(2));
         try {
-            RuntimeFolder folder = RuntimeFolder.of(words.get(1));
-            edit(info, folder, prestart, Caller.process(request), client);
+            RuntimeDirectory directory = RuntimeDirectory.of(words.get(1));
+            edit(info, directory, prestart, Caller.process(request), client);
         } catch (RefusedException e) {
             claims.refused(words.get(1), e);
             info = refused(words, prestart, e.getMessage());
@@ -123,16 +123,16 @@ public final class MesosLaunch {
 
     private void edit(
             LaunchInfo info,
-            RuntimeFolder folder,
+            RuntimeDirectory directory,
             String prestart,
             ProcessId process,
             ClientConnection client)
             throws IOException, RefusedException {
-        ContainerConfig config = folder.config();
-        if (config.debug() || isExecutorOfGroups(info, folder, config)) {
+        ContainerConfig config = directory.config();
+        if (config.debug() || isExecutorOfGroups(info, directory, config)) {
             return;
         }
-        GpuShare share = GpuShare.of(folder, config);
+        GpuShare share = GpuShare.of(directory, config);
         ImageConfig image = config.image().orElse(NO_IMAGE);
         boolean driver = config.rootfs().isPresent() && wantsDriver(image, info, share);
         if (!share.hasGpus() && !driver) {
@@ -148,7 +148,7 @@ public final class MesosLaunch {
                                 Optional::empty,
                                 client)
                         : Set.of();
-        TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);
+        TaskCgroups cgroups = TaskCgroups.of(process, directory, share.owner(), processes);
         Allocation allocation =
                 share.hasGpus()
                         ? claims.claim(share, suited, taskId(info, share), cgroups, process, client)
@@ -171,7 +171,7 @@ public final class MesosLaunch {
                 Prestart.apply(
                         edits,
                         config.rootfs(),
-                        folders(edits, loaded, process),
+                        directories(edits, loaded, process),
                         cgroups.devices()));
     }
 
@@ -188,8 +188,8 @@ public final class MesosLaunch {
      * container.
      */
     private static boolean isExecutorOfGroups(
-            LaunchInfo info, RuntimeFolder folder, ContainerConfig config) {
-        return !folder.isNested() && !config.commandTask() && info.isDefaultExecutor();
+            LaunchInfo info, RuntimeDirectory directory, ContainerConfig config) {
+        return !directory.isNested() && !config.commandTask() && info.isDefaultExecutor();
     }
 
     /** As in Mesos's own support, an image that says void gets the nodes, but no driver. */
@@ -206,12 +206,12 @@ public final class MesosLaunch {
         return new UserSettings(Set.of(), targets, Set.of());
     }
 
-    private Map<String, Path> folders(ContainerEdits edits, HostDriver driver, ProcessId process)
-            throws IOException {
-        Map<String, Path> folders = new HashMap<>();
+    private Map<String, Path> directories(
+            ContainerEdits edits, HostDriver driver, ProcessId process) throws IOException {
+        Map<String, Path> directories = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
-            folders.put(mount.volume(), gpuHost.served(driver, process.pid()));
+            directories.put(mount.volume(), gpuHost.served(driver, process.pid()));
         }
-        return folders;
+        return directories;
     }
 }

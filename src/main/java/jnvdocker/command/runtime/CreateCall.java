@@ -67,7 +67,7 @@ record CreateCall(
         ClientRequest request,
         ClientConnection client) {
     private static final Logger LOG = LoggerFactory.getLogger(CreateCall.class);
-    private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
+    private static final String DRIVER = ContainerPlanner.DRIVER_DIRECTORY;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
     /** Calls the runtime for podman and CRI-O, which calls a hook. */

@@ -158,7 +158,7 @@ public final class PodContainers {
     /** Which of all nodes a kubelet has given it, cannot be seen: the driver's files can be. */
     private void refusePrivileged(RuntimeSpec spec, Map<Gpu, Set<Number>> held)
             throws RefusedException {
-        if (!held.isEmpty() && spec.mountTargets().contains(ContainerPlanner.DRIVER_FOLDER)) {
+        if (!held.isEmpty() && spec.mountTargets().contains(ContainerPlanner.DRIVER_DIRECTORY)) {
             wishes.refusePrivilegedPod();
         }
     }

@@ -315,19 +315,19 @@ public final class RuntimeCreate {
                                 call.merged(), allocation, call.settings(), driver.version(), true),
                         gpuHost.served().volume(gpuHost.host(), driver.version()),
                         call.compat(driver.version()));
-        Map<VolumeMount, Path> folders = new HashMap<>();
+        Map<VolumeMount, Path> directories = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
-            folders.put(
+            directories.put(
                     mount,
                     allocation.mounts().contains(mount)
-                            ? containers.folder(lease.get().claim())
+                            ? containers.directory(lease.get().claim())
                             : served);
         }
         edits = call.arrange(edits);
         SpecEdits.apply(
                 call.spec(),
                 edits,
-                folders,
+                directories,
                 served,
                 majors,
                 call.docker(),

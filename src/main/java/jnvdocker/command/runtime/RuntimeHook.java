@@ -131,7 +131,7 @@ public final class RuntimeHook {
             throws RefusedException, IOException {
         String served = gpuHost.served(driver, viewer).toString();
         for (RuntimeSpec.BindMount bind : spec.binds()) {
-            if (bind.destination().equals(ContainerPlanner.DRIVER_FOLDER)
+            if (bind.destination().equals(ContainerPlanner.DRIVER_DIRECTORY)
                     && !bind.source().equals(served)) {
                 throw new RefusedException(
                         "this container is given "

@@ -59,8 +59,9 @@ final class RuntimeInstall extends OwnCommand {
     @Option(
             names = "--runtime-dir",
             paramLabel = "DIR",
-            description = "Where the runtime is laid out; " + RuntimeInstaller.FOLDER + "/ENGINE.")
-    private String folder;
+            description =
+                    "Where the runtime is laid out; " + RuntimeInstaller.DIRECTORY + "/ENGINE.")
+    private String directory;
 
     @Option(
             names = "--name",
@@ -178,7 +179,9 @@ final class RuntimeInstall extends OwnCommand {
                 kind,
                 file,
                 kind == EngineKind.CDI ? RuntimeInstaller.CDI_KIND : name,
-                folder == null ? Path.of(RuntimeInstaller.FOLDER, kind.word()) : path(folder),
+                directory == null
+                        ? Path.of(RuntimeInstaller.DIRECTORY, kind.word())
+                        : path(directory),
                 Optional.ofNullable(real).map(this::path).or(host.real()),
                 standard,
                 swarm ? SwarmResources.of(host.inventory().read().gpus()) : List.of(),
@@ -192,7 +195,7 @@ final class RuntimeInstall extends OwnCommand {
                 ours.engine(),
                 ours.config().resolveSibling(NVIDIAS_FILE),
                 RuntimeInstaller.NVIDIAS_CDI_KIND,
-                ours.folder(),
+                ours.directory(),
                 ours.real(),
                 false,
                 List.of(),

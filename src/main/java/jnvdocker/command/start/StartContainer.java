@@ -235,7 +235,7 @@ public final class StartContainer {
         refuseWhereItCannotWork(run, where, withGpus, request, client);
         UserSettings userSettings = settings(run, typed, variables);
         if (withGpus) {
-            ContainerPlanner.refuseMountAt(Leases.FOLDER, userSettings);
+            ContainerPlanner.refuseMountAt(Leases.DIRECTORY, userSettings);
         }
         Map<String, String> environment = new HashMap<>(image.environment());
         environment.putAll(variables);

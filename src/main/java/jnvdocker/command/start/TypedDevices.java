@@ -128,7 +128,7 @@ final class TypedDevices {
                             + " names a directory with too many files to search for GPU nodes",
                     "name the nodes themselves");
         }
-        if (!reached.folder()) {
+        if (!reached.directory()) {
             return reached.minors();
         }
         // A node may be left over from a GPU that the host no longer has.

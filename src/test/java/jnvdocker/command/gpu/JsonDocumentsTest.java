@@ -113,7 +113,7 @@ class JsonDocumentsTest {
     private static final int USED = 4;
     private static final int SICK = 5;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final ProcessId self =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final Deadlines deadlines = new Deadlines();
@@ -140,7 +140,7 @@ class JsonDocumentsTest {
     @BeforeEach
     void open() throws Exception {
         host = Host.at(makeHost());
-        engine = new DockerEngine(folder.resolve("no-engine.sock"));
+        engine = new DockerEngine(directory.resolve("no-engine.sock"));
         List<Gpu> gpus = gpus();
         GpuUse.User user = new GpuUse.User(self, "python3", 0, Optional.empty());
         GpuUse use =
@@ -148,7 +148,7 @@ class JsonDocumentsTest {
         parts =
                 LeaseParts.open(
                         new LeaseParts.World(
-                                Files.createDirectory(folder.resolve("state")),
+                                Files.createDirectory(directory.resolve("state")),
                                 "boot",
                                 "nvidia-docker",
                                 Processes.ofThisMachine(),
@@ -176,7 +176,8 @@ class JsonDocumentsTest {
     /** The UUID of GPU 5 is unknown. */
     private Path makeHost() throws IOException {
         Path driver =
-                Files.createDirectories(folder.resolve("root/proc/driver/nvidia/gpus")).getParent();
+                Files.createDirectories(directory.resolve("root/proc/driver/nvidia/gpus"))
+                        .getParent();
         Files.writeString(
                 driver.resolve("version"),
                 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
@@ -188,7 +189,7 @@ class JsonDocumentsTest {
                     gpu.resolve("information"),
                     "Model: NVIDIA A100\nGPU UUID: %s\nDevice Minor: %d\n".formatted(uuid, i));
         }
-        return folder.resolve("root");
+        return directory.resolve("root");
     }
 
     private List<Gpu> gpus() throws IOException {
@@ -314,7 +315,7 @@ class JsonDocumentsTest {
     @Test
     void topologyHasTheHoldersAndEachConnection() throws Exception {
         Path device =
-                Files.createDirectories(folder.resolve("root/sys/bus/pci/devices/0000:00:00.0"));
+                Files.createDirectories(directory.resolve("root/sys/bus/pci/devices/0000:00:00.0"));
         Files.writeString(device.resolve("numa_node"), "1\n");
         Files.writeString(device.resolve("local_cpulist"), "0-23,48-71\n");
         Map<GpuPair, Topology> known =
@@ -429,9 +430,9 @@ class JsonDocumentsTest {
 
     @Test
     void diagnosisIsALineForEachFinding() throws Exception {
-        Path state = folder.resolve("state");
+        Path state = directory.resolve("state");
         DriverVolumeStore volumes = new DriverVolumeStore(state);
-        Path run = Files.createDirectory(folder.resolve("run"));
+        Path run = Files.createDirectory(directory.resolve("run"));
         Doctor doctor =
                 new Doctor(
                         new Doctor.Surroundings(
@@ -444,25 +445,25 @@ class JsonDocumentsTest {
                                 new CudaVersions(Optional::empty),
                                 engine,
                                 leases(),
-                                EditedContainers.in(folder.resolve("markers")),
+                                EditedContainers.in(directory.resolve("markers")),
                                 GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),
                                 GpuRequest.All::new,
                                 MesosPolicy::standard,
                                 new RuntimeInstaller(
-                                        folder,
+                                        directory,
                                         new RuntimeInstaller.Place(
-                                                folder.resolve("state"),
-                                                folder.resolve("markers"),
-                                                folder.resolve("socket"),
-                                                folder.resolve("wake"))),
+                                                directory.resolve("state"),
+                                                directory.resolve("markers"),
+                                                directory.resolve("socket"),
+                                                directory.resolve("wake"))),
                                 () -> true,
-                                TestingKubernetes.none(folder),
+                                TestingKubernetes.none(directory),
                                 new DaemonFacts(
                                         false,
-                                        folder,
+                                        directory,
                                         run,
                                         state,
-                                        folder.resolve("plugin.sock"),
+                                        directory.resolve("plugin.sock"),
                                         "nvidia-docker")));
         JsonNode found = checked("doctor", print(_ -> new GpuDoctor(doctor, Screen.NONE)));
         assertTrue(found.path("checks").size() > 10, found::toString);

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 /** The schemas of the {@code --json} output of our commands, from the documentation. */
 public final class JsonSchemas {
     /** Found from the directory of any module. */
-    private static final Path FOLDER =
+    private static final Path DIRECTORY =
             Path.of("../src/site/resources/schema").toAbsolutePath().normalize();
 
     private static final SchemaRegistry SCHEMAS =
@@ -43,7 +43,7 @@ public final class JsonSchemas {
     public static void check(String command, String json) {
         assertEquals(
                 List.of(),
-                schema(FOLDER.resolve(command + ".json").toUri().toString())
+                schema(DIRECTORY.resolve(command + ".json").toUri().toString())
                         .validate(json, InputFormat.JSON),
                 () -> command + " printed\n" + json);
     }
@@ -55,7 +55,7 @@ public final class JsonSchemas {
 
     /** Returns the files of all schemas. */
     static List<Path> files() throws IOException {
-        try (Stream<Path> files = Files.list(FOLDER)) {
+        try (Stream<Path> files = Files.list(DIRECTORY)) {
             return files.sorted().toList();
         }
     }

@@ -265,7 +265,7 @@ class ArchitectureTest {
                     Map.entry("Keeper.java", "all that ends a lease"),
                     Map.entry("Leases.java", "the front door"),
                     Map.entry("PodLeases.java", "one method for each moment of a pod"),
-                    Map.entry("ProcFolder.java", "one method for each question"),
+                    Map.entry("ProcDirectory.java", "one method for each question"),
                     Map.entry("Reconciler.java", "one comparison"),
                     Map.entry("RegistryDatabase.java", "one file's life"),
                     Map.entry("Reservations.java", "one request's way"),

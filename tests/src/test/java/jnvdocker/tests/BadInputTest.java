@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -221,9 +221,9 @@ class BadInputTest extends OneEngineTest {
 
     @Test
     void hostWithoutADriverIsSaidToHaveNone() throws IOException {
-        Path proc = lab.host().folder().resolve("proc/driver/nvidia");
-        Path sys = lab.host().folder().resolve("sys/module/nvidia");
-        Path away = Folders.make("away");
+        Path proc = lab.host().directory().resolve("proc/driver/nvidia");
+        Path sys = lab.host().directory().resolve("sys/module/nvidia");
+        Path away = Directories.make("away");
         Files.move(proc, away.resolve("proc"));
         Files.move(sys, away.resolve("sys"));
         try {
@@ -234,7 +234,7 @@ class BadInputTest extends OneEngineTest {
         } finally {
             Files.move(away.resolve("proc"), proc);
             Files.move(away.resolve("sys"), sys);
-            Folders.remove(away);
+            Directories.remove(away);
         }
         assertWorks();
     }
@@ -274,14 +274,14 @@ class BadInputTest extends OneEngineTest {
         damaged(
                 CACHE,
                 new byte[] {1, 2, 3},
-                "the loader cache " + lab.host().folder().resolve(CACHE) + " is damaged: ",
+                "the loader cache " + lab.host().directory().resolve(CACHE) + " is damaged: ",
                 "; run ldconfig to write it again");
     }
 
     @Test
     void truncatedLibraryIsNamed() throws IOException {
         String library = LIBCUDA + lab.host().version();
-        byte[] whole = Files.readAllBytes(lab.host().folder().resolve(library));
+        byte[] whole = Files.readAllBytes(lab.host().directory().resolve(library));
         damaged(
                 library,
                 Arrays.copyOf(whole, 4096),
@@ -292,12 +292,12 @@ class BadInputTest extends OneEngineTest {
 
     /** Replaces a file of the host whose change requires the volume to be built again. */
     private static void damaged(String file, byte[] bytes, String... parts) throws IOException {
-        Path path = lab.host().folder().resolve(file);
+        Path path = lab.host().directory().resolve(file);
         Path away = path.resolveSibling("away");
         Files.move(path, away);
         Files.write(path, bytes);
         Path volumes = lab.daemon().state().resolve("volumes");
-        Folders.remove(volumes);
+        Directories.remove(volumes);
         try {
             assertRefusedWith(List.of(parts), run("cuda", "true"));
             try (var left = Files.walk(volumes)) {
@@ -320,14 +320,14 @@ class BadInputTest extends OneEngineTest {
                     ro | Read-only file system
                     full | disk is full
                     """)
-    void stateFolderThatCannotBeWrittenIsNamed(String how, String reason) throws IOException {
+    void stateDirectoryThatCannotBeWrittenIsNamed(String how, String reason) throws IOException {
         onFileSystem(
                 "size=256k",
                 state -> {
                     if (how.equals("ro")) {
                         Command.of("mount", "-o", "remount,ro", state).run().ok();
                     } else {
-                        Folders.fill(state);
+                        Directories.fill(state);
                     }
                     assertRefusedWith(
                             List.of(state.toString(), reason, "; "),
@@ -336,13 +336,13 @@ class BadInputTest extends OneEngineTest {
     }
 
     @Test
-    void stateFolderThatIsFilledUpIsNamedAndUsedAgain() throws IOException {
+    void stateDirectoryThatIsFilledUpIsNamedAndUsedAgain() throws IOException {
         onFileSystem(
                 "size=650m",
                 state -> {
                     lab.startDaemon();
                     lab.jnvdocker("gpu", "volume").ok();
-                    Path filler = Folders.fill(state);
+                    Path filler = Directories.fill(state);
                     String registry = "registry " + state.resolve("registry.db") + ": ";
                     assertRefusedWith(
                             List.of(registry, "; check that disk's space"),
@@ -357,7 +357,7 @@ class BadInputTest extends OneEngineTest {
 
     /** The refusal comes before any of it is copied there. */
     @Test
-    void stateFolderWithoutRoomForTheDriverIsNamed() throws IOException {
+    void stateDirectoryWithoutRoomForTheDriverIsNamed() throws IOException {
         onFileSystem(
                 "size=4m",
                 state -> {
@@ -369,7 +369,7 @@ class BadInputTest extends OneEngineTest {
     }
 
     @Test
-    void stateFolderWithoutExecIsNamedWithItsMount() throws IOException {
+    void stateDirectoryWithoutExecIsNamedWithItsMount() throws IOException {
         onFileSystem(
                 "noexec",
                 state -> {

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Podman;
 import jnvdocker.tests.world.RuntimeInstallation;
@@ -39,33 +39,33 @@ class CdiDevicesTest {
 
     private static Lab lab;
     private static RuntimeInstallation runtime;
-    private static Path folder;
+    private static Path directory;
     private static Path pods;
 
     @BeforeAll
     static void open() throws IOException {
         lab = new Lab(TestEngine.Release.NEWEST);
-        folder = Folders.make("cdi");
+        directory = Directories.make("cdi");
         install().ok();
         runtime = RuntimeInstallation.planned(lab);
         runtime.install().ok();
-        pods = Files.createDirectory(folder.resolve("pods"));
+        pods = Files.createDirectory(directory.resolve("pods"));
         lab.daemon().stop();
         lab.daemon().with("JNVDOCKER_CDI_DIR", pods);
         lab.daemon()
                 .config(
                         "[kubernetes]\nenabled = true\nkubelet_dir = \""
-                                + folder.resolve("k")
+                                + directory.resolve("k")
                                 + "\"\n");
         lab.startDaemon();
-        lab.engine().restart("--cdi-spec-dir=" + folder, "--cdi-spec-dir=" + pods);
+        lab.engine().restart("--cdi-spec-dir=" + directory, "--cdi-spec-dir=" + pods);
     }
 
     @AfterAll
     static void close() {
         lab.close();
         runtime.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -82,11 +82,11 @@ class CdiDevicesTest {
                 "--config",
                 file(),
                 "--runtime-dir",
-                folder.resolve("program"));
+                directory.resolve("program"));
     }
 
     private static Path file() {
-        return folder.resolve("jnvdocker.json");
+        return directory.resolve("jnvdocker.json");
     }
 
     private static void awaitHolders(Map<Integer, String> holders) {
@@ -229,7 +229,7 @@ class CdiDevicesTest {
     }
 
     private static String uuid(int gpu) {
-        try (var gpus = Files.list(lab.host().folder().resolve("proc/driver/nvidia/gpus"))) {
+        try (var gpus = Files.list(lab.host().directory().resolve("proc/driver/nvidia/gpus"))) {
             Path information =
                     gpus.sorted().skip(gpu).findFirst().orElseThrow().resolve("information");
             return Files.readString(information).replaceFirst("(?s).*GPU UUID:\\s+(\\S+).*", "$1");
@@ -290,14 +290,14 @@ class CdiDevicesTest {
     /** Calls the hook as a runtime does. */
     private static Command.Result hook(String state) {
         String call = "(" + state + ") | (exec -a jnvdocker-cdi-hook \"$0\" createRuntime)";
-        return Command.of("bash", "-c", call, folder.resolve("program/nvidia-container-runtime"))
+        return Command.of("bash", "-c", call, directory.resolve("program/nvidia-container-runtime"))
                 .run();
     }
 
     /** Only root's files are believed. */
     @Test
     void hookBelievesNoBundleOfAnybodyElses() throws IOException {
-        Path bundle = Files.createDirectories(folder.resolve("bundle"));
+        Path bundle = Files.createDirectories(directory.resolve("bundle"));
         Path config = bundle.resolve("config.json");
         String state = "echo '{\"id\":\"a\",\"pid\":1,\"bundle\":\"" + bundle + "\"}'";
         assertTrue(hook(state).err().contains("not visible to jnvdockerd"));
@@ -340,7 +340,7 @@ class CdiDevicesTest {
         String nvidias =
                 "{'cdiVersion':'0.5.0','kind':'nvidia.com/gpu','devices':[{'name':'2',"
                         + "'containerEdits':{'env':['OF=nvidia']}}]}";
-        Path beside = folder.resolve("nvidia.json");
+        Path beside = directory.resolve("nvidia.json");
         Path later = pods.resolve("nvidia.json");
         try {
             Files.writeString(beside, nvidias.replace('\'', '"'));
@@ -368,13 +368,13 @@ class CdiDevicesTest {
                 new Podman(
                         lab,
                         Client.podman(),
-                        folder,
+                        directory,
                         "unshare",
                         "-m",
                         "sh",
                         "-c",
                         "mkdir -p /etc/cdi && mount --bind \"$0\" /etc/cdi && exec \"$@\"",
-                        folder);
+                        directory);
         String device = "--device=jnvdocker/gpu=1";
         try {
             podman.start("one", "--runtime=runc", device).ok();

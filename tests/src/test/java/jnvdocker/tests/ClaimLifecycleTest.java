@@ -147,11 +147,11 @@ class ClaimLifecycleTest extends EachEngineTest {
         lab.run("train", 0);
         lab.awaitHolders(Map.of(0, "train"));
         long lease = leaseOf("train");
-        Path folder = lab.daemon().state();
-        docker("cp", "train:/etc/passwd", folder.resolve("passwd")).ok();
-        docker("cp", folder.resolve("passwd"), "train:/tmp/back").ok();
+        Path directory = lab.daemon().state();
+        docker("cp", "train:/etc/passwd", directory.resolve("passwd")).ok();
+        docker("cp", directory.resolve("passwd"), "train:/tmp/back").ok();
         assertEquals(
-                Files.readString(folder.resolve("passwd")),
+                Files.readString(directory.resolve("passwd")),
                 docker("exec", "train", "cat", "/tmp/back").ok().out());
         assertRefused(0, "train");
         lab.awaitHolders(Map.of(0, "train"));
@@ -307,7 +307,7 @@ class ClaimLifecycleTest extends EachEngineTest {
             "-d",
             "--name=copy",
             "--label=jnvdocker.claim=" + claim,
-            "--device=" + lab.host().folder().resolve("dev/nvidia0") + ":/dev/nvidia0",
+            "--device=" + lab.host().directory().resolve("dev/nvidia0") + ":/dev/nvidia0",
             "--mount=type=volume,src=jnvdocker_claim_"
                     + claim
                     + ",dst=/run/jnvdocker,volume-driver=nvidia-docker,readonly,volume-nocopy",
@@ -397,7 +397,7 @@ class ClaimLifecycleTest extends EachEngineTest {
                         + " gpu remake train --gpus device=GPU-5c1a0000\n"
                         + ".*",
                     refused.err());
-            Command.of("rm", "-r", lab.host().folder().resolve(path(0)).getParent()).run().ok();
+            Command.of("rm", "-r", lab.host().directory().resolve(path(0)).getParent()).run().ok();
             Command.Result gone = docker("start", "train");
             assertEquals(1, gone.exitCode(), gone::toString);
             assertMatches(

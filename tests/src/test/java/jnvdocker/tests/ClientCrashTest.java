@@ -3,7 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.SocketRelay;
 
@@ -27,7 +27,7 @@ class ClientCrashTest extends OneEngineTest {
     private static final int KILLED = 128 + 9;
     private static final int GPUS = 4;
 
-    private static Path folder;
+    private static Path directory;
 
     /** Commands as typed. The file makes the daemon have the client call a program. */
     enum Typed {
@@ -42,20 +42,20 @@ class ClientCrashTest extends OneEngineTest {
         }
 
         Command command() {
-            String file = folder.resolve("env").toString();
+            String file = directory.resolve("env").toString();
             return lab.daemon().jnvdocker((Object[]) words.replace("FILE", file).split(" "));
         }
     }
 
     @BeforeAll
-    static void makeFolder() throws IOException {
-        folder = Folders.make("client");
-        Files.writeString(folder.resolve("env"), "KEY=value\n");
+    static void makeDirectory() throws IOException {
+        directory = Directories.make("client");
+        Files.writeString(directory.resolve("env"), "KEY=value\n");
     }
 
     @AfterAll
-    static void removeFolder() {
-        Folders.remove(folder);
+    static void removeDirectory() {
+        Directories.remove(directory);
     }
 
     @ParameterizedTest
@@ -111,7 +111,7 @@ class ClientCrashTest extends OneEngineTest {
      * whether it was killed.
      */
     private static boolean dockerUpTo(int moment, Typed typed) throws Exception {
-        Path socket = folder.resolve("docker.sock");
+        Path socket = directory.resolve("docker.sock");
         CompletableFuture<Process> docker = new CompletableFuture<>();
         AtomicInteger passed = new AtomicInteger();
         SocketRelay.Tap kill =
@@ -122,14 +122,17 @@ class ClientCrashTest extends OneEngineTest {
                     }
                 };
         // A script, so that jnvdocker does not see another engine in it.
-        Path program = folder.resolve("docker");
+        Path program = directory.resolve("docker");
         Files.writeString(
                 program, "#!/bin/sh\nDOCKER_HOST=unix://" + socket + " exec docker \"$@\"\n");
         Command.of("chmod", "755", program).run().ok();
         try (SocketRelay _ =
                 new SocketRelay(UnixDomainSocketAddress.of(socket), lab.engine().socket(), kill)) {
             docker.complete(
-                    typed.command().with("NV_DOCKER", program).log(folder.resolve("log")).start());
+                    typed.command()
+                            .with("NV_DOCKER", program)
+                            .log(directory.resolve("log"))
+                            .start());
             return docker.join().waitFor() == KILLED;
         }
     }

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.Project;
@@ -31,16 +31,16 @@ import java.util.concurrent.TimeUnit;
 class ClientTest {
     private static final Path CLIENT = Project.tree().resolve("bin/jnvdocker");
 
-    private Path folder;
+    private Path directory;
 
     @BeforeEach
-    void makeFolder() {
-        folder = Folders.make("client");
+    void makeDirectory() {
+        directory = Directories.make("client");
     }
 
     @AfterEach
-    void removeFolder() {
-        Folders.remove(folder);
+    void removeDirectory() {
+        Directories.remove(directory);
     }
 
     /** The client with a docker that prints how it was called, and with no daemon. */
@@ -49,7 +49,7 @@ class ClientTest {
         words[0] = CLIENT;
         System.arraycopy(arguments, 0, words, 1, arguments.length);
         return Command.of(words)
-                .with("JNVDOCKER_RUN_DIR", folder.resolve("run"))
+                .with("JNVDOCKER_RUN_DIR", directory.resolve("run"))
                 .with("PATH", Project.fixture("bin") + ":/usr/bin:/bin");
     }
 
@@ -64,13 +64,13 @@ class ClientTest {
             Command.Result result = client(command, "--all", "x").run().ok();
             assertHas(result, "argument=--all");
             assertHas(result, "argument=x");
-            assertFalse(Files.exists(folder.resolve("run")), command + " used a daemon");
+            assertFalse(Files.exists(directory.resolve("run")), command + " used a daemon");
         }
     }
 
     @Test
     void withoutArgumentsItIsDocker() {
-        assertHas(client().run().ok(), "folder=/");
+        assertHas(client().run().ok(), "directory=/");
     }
 
     @Test
@@ -78,7 +78,7 @@ class ClientTest {
         Process process =
                 client("ps", "a b", "", "$x", "-eA=b", "line\nbreak", "ä")
                         .with("SOMETHING_ELSE", "kept")
-                        .in(folder)
+                        .in(directory)
                         .start();
         process.getOutputStream().write("typed\n".getBytes(StandardCharsets.UTF_8));
         process.getOutputStream().close();
@@ -90,7 +90,7 @@ class ClientTest {
         assertHas(result, "argument=\\$x");
         assertHas(result, "argument=$'line\\nbreak'");
         assertHas(result, "environment=SOMETHING_ELSE=kept");
-        assertHas(result, "folder=" + folder);
+        assertHas(result, "directory=" + directory);
         assertHas(result, "descriptors= 0 1 2");
         assertHas(result, "input=typed");
     }
@@ -113,7 +113,7 @@ class ClientTest {
 
     @Test
     void exitCodeIsDockers() throws IOException {
-        Path script = Files.writeString(folder.resolve("script"), "exit 42");
+        Path script = Files.writeString(directory.resolve("script"), "exit 42");
         assertEquals(42, client("ps").with("FAKE_DOCKER", script).run().exitCode());
     }
 
@@ -130,10 +130,10 @@ class ClientTest {
 
     @Test
     void installedAsDockerItFindsTheRealOne() throws IOException {
-        Path link = Files.createSymbolicLink(folder.resolve("docker"), CLIENT);
+        Path link = Files.createSymbolicLink(directory.resolve("docker"), CLIENT);
         Command.Result result =
                 Command.of(link, "ps")
-                        .with("PATH", folder + ":" + Project.fixture("bin") + ":/usr/bin:/bin")
+                        .with("PATH", directory + ":" + Project.fixture("bin") + ":/usr/bin:/bin")
                         .run()
                         .ok();
         assertHas(result, "argument=ps");
@@ -148,7 +148,7 @@ class ClientTest {
     void copiesOfItThatComeFirstAreNotTakenForDocker() throws IOException {
         StringBuilder path = new StringBuilder();
         for (String place : List.of("copy", "newer", "link")) {
-            Path docker = Files.createDirectory(folder.resolve(place)).resolve("docker");
+            Path docker = Files.createDirectory(directory.resolve(place)).resolve("docker");
             if (place.equals("link")) {
                 Files.createSymbolicLink(docker, CLIENT);
             } else {
@@ -156,14 +156,15 @@ class ClientTest {
             }
             path.append(docker.getParent()).append(':');
         }
-        Files.writeString(folder.resolve("newer/docker"), "x", StandardOpenOption.APPEND);
+        Files.writeString(directory.resolve("newer/docker"), "x", StandardOpenOption.APPEND);
         path.append(Project.fixture("bin")).append(":/usr/bin:/bin");
         for (String started : List.of("copy/docker", "newer/docker", "link/docker")) {
-            Command.Result result = bounded(folder.resolve(started), "ps").with("PATH", path).run();
+            Command.Result result =
+                    bounded(directory.resolve(started), "ps").with("PATH", path).run();
             assertHas(result, "argument=ps");
             assertEquals(1, result.out().split("argument=").length - 1, result::toString);
         }
-        Path copy = folder.resolve("copy/docker");
+        Path copy = directory.resolve("copy/docker");
         Command.Result itself = bounded(CLIENT, "ps").with("NV_DOCKER", copy).run();
         assertEquals(125, itself.exitCode(), itself::toString);
         assertTrue(itself.err().startsWith("jnvdocker: NV_DOCKER names jnvdocker itself"));
@@ -171,10 +172,10 @@ class ClientTest {
 
     @Test
     void scriptInPlaceOfDockerThatRunsItAgainEnds() throws IOException {
-        Path script = folder.resolve("docker");
+        Path script = directory.resolve("docker");
         Files.writeString(script, "#!/bin/sh\nexec " + CLIENT + " \"$@\"\n");
         Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
-        String path = folder + ":/usr/bin:/bin";
+        String path = directory + ":/usr/bin:/bin";
         for (String docker : List.of("docker", "env docker", script.toString())) {
             Command command = bounded(CLIENT, "ps").with("NV_DOCKER", docker);
             Command.Result result = command.with("PATH", path).run();
@@ -197,11 +198,11 @@ class ClientTest {
 
     @Test
     void missingDockerIsNamed() {
-        Command.Result result = Command.of(CLIENT, "ps").with("PATH", folder).run();
+        Command.Result result = Command.of(CLIENT, "ps").with("PATH", directory).run();
         assertEquals(125, result.exitCode());
         assertEquals(
                 "jnvdocker: cannot find 'docker' in PATH ("
-                        + folder
+                        + directory
                         + ") other than jnvdocker itself; install docker, or name it in"
                         + " NV_DOCKER\n",
                 result.err());
@@ -233,7 +234,7 @@ class ClientTest {
 
     @Test
     void socketPathThatNoSocketCanHaveIsNamed() {
-        String path = folder + "/" + "x".repeat(120);
+        String path = directory + "/" + "x".repeat(120);
         Command.Result result = client("run", "image").with("JNVDOCKER_SOCKET", path).run();
         assertEquals(125, result.exitCode());
         assertTrue(result.err().contains(path), result::toString);
@@ -241,7 +242,7 @@ class ClientTest {
 
     @Test
     void signalsReachDocker() throws Exception {
-        Path script = Files.writeString(folder.resolve("script"), "echo ready; exec sleep 60");
+        Path script = Files.writeString(directory.resolve("script"), "echo ready; exec sleep 60");
         Process process = client("ps").with("FAKE_DOCKER", script).start();
         assertEquals("ready", process.inputReader().readLine());
         process.destroy();
@@ -256,12 +257,12 @@ class ClientTest {
                         "make",
                         "-C",
                         Project.source("native"),
-                        "OUT=" + folder,
+                        "OUT=" + directory,
                         "CFLAGS=-DSILENCE_NOTICE_MS=1000",
-                        folder.resolve("jnvdocker"))
+                        directory.resolve("jnvdocker"))
                 .run()
                 .ok();
-        Path socket = folder.resolve("socket");
+        Path socket = directory.resolve("socket");
         byte[] frames = new Frames().err("at last\n").exit(5).toBytes();
         CountDownLatch requested = new CountDownLatch(1);
         HostileDaemon.Script slow =
@@ -271,7 +272,7 @@ class ClientTest {
                 };
         try (HostileDaemon _ = new HostileDaemon(socket, slow)) {
             Process process =
-                    Command.of(folder.resolve("jnvdocker"), "gpu", "ls")
+                    Command.of(directory.resolve("jnvdocker"), "gpu", "ls")
                             .with("JNVDOCKER_SOCKET", socket)
                             .start();
             assertEquals(

@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RecordingEngine;
 import jnvdocker.tests.world.TestDaemon;
@@ -57,7 +57,7 @@ class CommandLineTest {
     private static RecordingEngine behindUs;
     private static DriverRoot host;
     private static TestDaemon daemon;
-    private static Path folder;
+    private static Path directory;
     private static Path client;
 
     private final String suite;
@@ -87,7 +87,7 @@ class CommandLineTest {
         alone = new RecordingEngine();
         behindUs = new RecordingEngine();
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
-        folder = Folders.make("typed");
+        directory = Directories.make("typed");
         for (Path place : List.of(place(alone), place(behindUs))) {
             Files.createDirectories(place);
             for (String file : FILES) {
@@ -107,12 +107,12 @@ class CommandLineTest {
         alone.close();
         behindUs.close();
         host.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     /** The working directory of each: both may write files by the same names. */
     private static Path place(RecordingEngine engine) {
-        return folder.resolve(engine == alone ? "alone" : "behind-us");
+        return directory.resolve(engine == alone ? "alone" : "behind-us");
     }
 
     @Test
@@ -250,7 +250,7 @@ class CommandLineTest {
         ObjectNode hostConfig = (ObjectNode) config.get("HostConfig");
         boolean none =
                 original.path("HostConfig").path("DeviceRequests").toString().contains("none");
-        String nodes = host.folder() + "/dev/nvidia";
+        String nodes = host.directory() + "/dev/nvidia";
         int devices =
                 drop(
                         hostConfig.get("Devices"),

@@ -10,7 +10,7 @@ import jnvdocker.kubelet.DeviceIds;
 import jnvdocker.kubelet.GrpcException;
 import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Moments;
 import jnvdocker.tests.world.Project;
@@ -56,7 +56,7 @@ class ConcurrencyTest {
     @BeforeAll
     static void open() throws IOException {
         lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
-        kubeletDir = Folders.make("kubelet");
+        kubeletDir = Directories.make("kubelet");
         kubelet = TestKubelet.start(kubeletDir);
         lab.daemon().stop();
         lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + kubeletDir + "\"\n");
@@ -69,7 +69,7 @@ class ConcurrencyTest {
     static void close() throws IOException {
         lab.close();
         kubelet.close();
-        Folders.remove(kubeletDir);
+        Directories.remove(kubeletDir);
     }
 
     @AfterEach
@@ -79,28 +79,28 @@ class ConcurrencyTest {
 
     @Test
     void sixtyFourContainersTakeTurnsOnEightGpus() throws IOException {
-        Path folder = Folders.make("intervals");
+        Path directory = Directories.make("intervals");
         try {
             List<CompletableFuture<Integer>> users =
                     Stream.generate(() ->
                                     CompletableFuture.supplyAsync(
-                                            () -> runUntilServed(folder),
+                                            () -> runUntilServed(directory),
                                             Thread::startVirtualThread))
                             .limit(64)
                             .toList();
             int refusals = users.stream().mapToInt(CompletableFuture::join).sum();
-            List<Interval> intervals = Interval.read(folder.resolve("intervals"));
+            List<Interval> intervals = Interval.read(directory.resolve("intervals"));
             assertEquals(64, intervals.size());
             assertTurns(intervals);
             long used = intervals.stream().map(Interval::node).distinct().count();
             System.out.println("64 containers on " + used + " GPUs, " + refusals + " refusals");
         } finally {
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
     }
 
     /** Returns how often it was refused before. */
-    private static int runUntilServed(Path folder) {
+    private static int runUntilServed(Path directory) {
         String work =
                 "begin=$(date +%s%N); sleep 0.2;"
                         + " echo $(ls /dev/nvidia[0-9]*) $begin $(date +%s%N) >> /share/intervals";
@@ -111,7 +111,7 @@ class ConcurrencyTest {
                             "--rm",
                             "--gpus=1",
                             "-v",
-                            folder + ":/share",
+                            directory + ":/share",
                             "glibc",
                             "sh",
                             "-c",

@@ -131,12 +131,12 @@ class CudaRequirementTest {
     @EnumSource(DriverRoot.Release.class)
     void tableAgreesWithTheDriver(DriverRoot.Release release) throws IOException {
         try (DriverRoot root = DriverRoot.make(release, 0)) {
-            Path program = root.folder().resolve("cudaversion");
+            Path program = root.directory().resolve("cudaversion");
             Command.of("gcc", "-o", program, Project.world("cudaversion.c"), "-ldl").run().ok();
             String number =
                     Command.of(
                                     program,
-                                    Host.at(root.folder())
+                                    Host.at(root.directory())
                                             .resolve("/usr/lib/x86_64-linux-gnu/libcuda.so.1"))
                             .run()
                             .ok()

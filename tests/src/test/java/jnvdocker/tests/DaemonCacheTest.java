@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterEach;
@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 @Tag("root")
 @Tag("tree")
 class DaemonCacheTest {
-    private final Path cache = Folders.make("cache").resolve("deep/jnvdocker");
+    private final Path cache = Directories.make("cache").resolve("deep/jnvdocker");
     private DriverRoot host;
     private TestDaemon daemon;
 
@@ -42,7 +42,7 @@ class DaemonCacheTest {
     void close() {
         daemon.close();
         host.close();
-        Folders.remove(cache.getParent().getParent());
+        Directories.remove(cache.getParent().getParent());
     }
 
     private void start() {

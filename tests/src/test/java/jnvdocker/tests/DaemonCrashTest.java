@@ -3,7 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.Moments;
 import jnvdocker.tests.world.Project;
@@ -170,7 +170,7 @@ class DaemonCrashTest extends OneEngineTest {
      * engine that mounts volumes, and as such it stays alive.
      */
     private static final class PluginRelay implements AutoCloseable {
-        private final Path folder = Folders.make("plugins");
+        private final Path directory = Directories.make("plugins");
         private final String plugins = lab.daemon().environment().get("JNVDOCKER_PLUGIN_DIR");
         private final SocketRelay relay;
         private final AtomicInteger passed = new AtomicInteger();
@@ -180,7 +180,7 @@ class DaemonCrashTest extends OneEngineTest {
 
         PluginRelay() {
             Path socket = lab.daemon().pluginSocket();
-            restart(folder);
+            restart(directory);
             relay =
                     new SocketRelay(
                             UnixDomainSocketAddress.of(socket),
@@ -231,7 +231,7 @@ class DaemonCrashTest extends OneEngineTest {
         public void close() {
             relay.close();
             restart(plugins);
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
     }
 }

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
@@ -323,8 +323,8 @@ class DaemonTest extends OneHostTest {
     void hostWithoutADriverIsSaidToHaveNone() throws IOException {
         try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535);
                 TestDaemon idle = new TestDaemon(bare)) {
-            Folders.remove(bare.folder().resolve("proc"));
-            Folders.remove(bare.folder().resolve("sys"));
+            Directories.remove(bare.directory().resolve("proc"));
+            Directories.remove(bare.directory().resolve("sys"));
             Command.Result result = idle.jnvdocker("gpu", "ls").run();
             assertEquals(125, result.exitCode());
             assertTrue(
@@ -345,7 +345,7 @@ class DaemonTest extends OneHostTest {
     }
 
     @Test
-    void runFolderOfARootWithAStrictUmaskIsStillForTheGroup() {
+    void runDirectoryOfARootWithAStrictUmaskIsStillForTheGroup() {
         Command.of(
                         "bash",
                         "-c",
@@ -367,7 +367,7 @@ class DaemonTest extends OneHostTest {
     }
 
     @Test
-    void runAndStateMayBeOneFolder() {
+    void runAndStateMayBeOneDirectory() {
         daemon.with("JNVDOCKER_STATE_DIR", daemon.socket().getParent());
         daemon.jnvdocker("gpu", "ls").run().ok();
     }

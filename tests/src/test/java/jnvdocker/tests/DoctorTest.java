@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 
@@ -48,7 +48,7 @@ class DoctorTest extends EachEngineTest {
     }
 
     private static Path host(String file) {
-        return lab.host().folder().resolve(file);
+        return lab.host().directory().resolve(file);
     }
 
     private static Path volume() {
@@ -280,8 +280,8 @@ class DoctorTest extends EachEngineTest {
     /** This machine may run such a daemon itself. */
     @Test
     void driverThatIsKeptAwake() throws IOException {
-        Path folder = Folders.make("persistenced");
-        Path daemon = folder.resolve("nvidia-persistenced");
+        Path directory = Directories.make("persistenced");
+        Path daemon = directory.resolve("nvidia-persistenced");
         Files.copy(Path.of("/bin/sh"), daemon, StandardCopyOption.COPY_ATTRIBUTES);
         List<Process> started = new ArrayList<>();
         List<String> before = found("persistence");
@@ -294,7 +294,7 @@ class DoctorTest extends EachEngineTest {
             assertEquals(List.of(), found("persistence"));
         } finally {
             started.forEach(Process::destroyForcibly);
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
     }
 
@@ -394,7 +394,7 @@ class DoctorTest extends EachEngineTest {
 
     @Test
     void engineThatLooksForPluginsElsewhere() throws IOException {
-        Path elsewhere = Folders.make("plugins");
+        Path elsewhere = Directories.make("plugins");
         String before = lab.daemon().environment().get("JNVDOCKER_PLUGIN_DIR");
         lab.daemon().stop();
         lab.daemon().with("JNVDOCKER_PLUGIN_DIR", elsewhere).with("JNVDOCKER_PLUGIN_NAME", "other");
@@ -413,7 +413,7 @@ class DoctorTest extends EachEngineTest {
                     .with("JNVDOCKER_PLUGIN_DIR", before)
                     .with("JNVDOCKER_PLUGIN_NAME", "nvidia-docker");
             lab.startDaemon();
-            Folders.remove(elsewhere);
+            Directories.remove(elsewhere);
         }
         // The engine retries for 15 s, and answers no other request about that volume meanwhile.
         Lab.await(() -> found("plugin"));
@@ -486,7 +486,7 @@ class DoctorTest extends EachEngineTest {
                         + "volume-driver=nvidia-docker,volume-nocopy");
         words.addAll(List.of("plain", "true"));
         makeAsIfLoaded("375.66", words.toArray());
-        Folders.remove(volume().resolveSibling("375.66"));
+        Directories.remove(volume().resolveSibling("375.66"));
         assertHint(
                 "leftovers",
                 "container of-old has volume nvidia_driver_375.66, of which there are no files: it"
@@ -536,7 +536,7 @@ class DoctorTest extends EachEngineTest {
         Command.Result refused = lab.docker("start", "newer");
         assertTrue(refused.err().contains("is of a newer driver than"), refused::toString);
         lab.docker("rm", "newer").ok();
-        Folders.remove(volume().resolveSibling("550.163.01"));
+        Directories.remove(volume().resolveSibling("550.163.01"));
         assertWell();
     }
 
@@ -610,7 +610,7 @@ class DoctorTest extends EachEngineTest {
     }
 
     @Test
-    void stateFolderFromWhichNothingRuns() {
+    void stateDirectoryFromWhichNothingRuns() {
         Path state = lab.daemon().state();
         shell("mount --bind " + state + " " + state);
         shell("mount -o remount,bind,noexec " + state);
@@ -631,7 +631,7 @@ class DoctorTest extends EachEngineTest {
     }
 
     @Test
-    void stateFolderThatIsReadOnly() {
+    void stateDirectoryThatIsReadOnly() {
         Path state = lab.daemon().state();
         shell("mount --bind " + state + " " + state);
         shell("mount -o remount,bind,ro " + state);

@@ -9,9 +9,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodProcesses;
 import jnvdocker.tests.world.Project;
@@ -44,7 +44,7 @@ import java.util.stream.IntStream;
 class DraDriverTest {
     private static final DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
 
-    private static Path folder;
+    private static Path directory;
     private static TestKubelet kubelet;
     private static TestClaimKubelet claims;
     private static TestApiServer api;
@@ -59,10 +59,10 @@ class DraDriverTest {
     @BeforeAll
     static void open() throws Exception {
         FakeNvml.of(host, "a100x8");
-        folder = Folders.make("kubelet");
-        kubelet = TestKubelet.start(folder);
-        claims = new TestClaimKubelet(folder);
-        api = TestApiServer.start(folder);
+        directory = Directories.make("kubelet");
+        kubelet = TestKubelet.start(directory);
+        claims = new TestClaimKubelet(directory);
+        api = TestApiServer.start(directory);
         daemon = new TestDaemon(host);
         daemon.config(config("dra"));
         registry = new Registry(daemon);
@@ -80,7 +80,7 @@ class DraDriverTest {
         kubelet_dir = "%s"
         kubeconfig = "%s"
         """
-                .formatted(driver, TestApiServer.NODE, folder, api.kubeconfig());
+                .formatted(driver, TestApiServer.NODE, directory, api.kubeconfig());
     }
 
     @AfterAll
@@ -89,7 +89,7 @@ class DraDriverTest {
         claims.close();
         kubelet.close();
         api.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach

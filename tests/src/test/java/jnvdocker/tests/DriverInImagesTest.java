@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
@@ -44,7 +44,7 @@ class DriverInImagesTest {
     @BeforeAll
     static void open() throws IOException {
         DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
-        Path vendors = Files.createDirectories(host.folder().resolve("etc/OpenCL/vendors"));
+        Path vendors = Files.createDirectories(host.directory().resolve("etc/OpenCL/vendors"));
         Files.writeString(vendors.resolve("nvidia.icd"), "libnvidia-opencl.so.1\n");
         lab = new Lab(TestEngine.Release.wanted(), host);
         runtime = RuntimeInstallation.of(lab);
@@ -295,7 +295,7 @@ class DriverInImagesTest {
     /** Any user may make a directory, or a link, of that name. */
     @Test
     void directoryOfRootsMpsDaemonIsMounted() throws IOException {
-        Path mps = lab.host().folder().resolve("tmp/nvidia-mps");
+        Path mps = lab.host().directory().resolve("tmp/nvidia-mps");
         Files.createDirectories(mps);
         Files.writeString(mps.resolve("control"), "its\n");
         String script = "cat /tmp/nvidia-mps/control; touch /tmp/nvidia-mps/x; true";
@@ -311,7 +311,7 @@ class DriverInImagesTest {
             Files.createSymbolicLink(mps, Path.of("other"));
             assertEquals("", sh("bookworm", script));
         } finally {
-            Folders.remove(mps.getParent());
+            Directories.remove(mps.getParent());
         }
     }
 

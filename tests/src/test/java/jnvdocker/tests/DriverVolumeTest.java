@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.Tag;
@@ -62,21 +62,22 @@ class DriverVolumeTest {
     }
 
     private static Set<String> libraries(DriverRoot host) throws IOException {
-        try (Stream<Path> files = Files.walk(host.folder().resolve("usr"))) {
+        try (Stream<Path> files = Files.walk(host.directory().resolve("usr"))) {
             return files.filter(Files::isRegularFile)
                     .filter(file -> !Files.isSymbolicLink(file))
                     .filter(file -> file.toString().endsWith(".so." + host.version()))
-                    .map(file -> "/" + host.folder().relativize(file))
+                    .map(file -> "/" + host.directory().relativize(file))
                     .collect(Collectors.toCollection(TreeSet::new));
         }
     }
 
-    private static Path folder(TestDaemon daemon, DriverRoot host) {
+    private static Path directory(TestDaemon daemon, DriverRoot host) {
         return daemon.state().resolve("volumes/nvidia_driver").resolve(host.version());
     }
 
     private static JsonNode manifest(TestDaemon daemon, DriverRoot host) throws IOException {
-        return new ObjectMapper().readTree(folder(daemon, host).resolve("manifest.json").toFile());
+        return new ObjectMapper()
+                .readTree(directory(daemon, host).resolve("manifest.json").toFile());
     }
 
     @Test
@@ -91,7 +92,7 @@ class DriverVolumeTest {
                 TestDaemon daemon = new TestDaemon(host)) {
             daemon.jnvdocker("gpu", "volume").run().ok();
             return Command.of("find", ".", "!", "-name", "manifest.json", "-printf", "%P %l %s\n")
-                    .in(folder(daemon, host))
+                    .in(directory(daemon, host))
                     .run()
                     .ok()
                     .out()
@@ -121,14 +122,14 @@ class DriverVolumeTest {
     }
 
     @Test
-    void stateFolderOnAnotherFileSystemGetsCopiesAndVerifyFindsADamagedOne() throws IOException {
+    void stateDirectoryOnAnotherFileSystemGetsCopiesAndVerifyFindsADamagedOne() throws IOException {
         try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
                 TestDaemon daemon = onAnotherFileSystem(host)) {
             Command.Result shown = daemon.jnvdocker("gpu", "volume").run().ok();
             assertTrue(shown.out().contains(" by copy)"), shown::toString);
             daemon.jnvdocker("gpu", "volume", "--verify").run().ok();
 
-            Path library = folder(daemon, host).resolve("lib64/libcuda.so." + host.version());
+            Path library = directory(daemon, host).resolve("lib64/libcuda.so." + host.version());
             Command.of("chmod", "u+w", library).run().ok();
             Files.write(library, new byte[] {1}, StandardOpenOption.WRITE);
             Command.Result verified = daemon.jnvdocker("gpu", "volume", "--verify").run();
@@ -136,7 +137,7 @@ class DriverVolumeTest {
             assertTrue(
                     verified.out().contains("wrong: ") && verified.out().contains("libcuda.so."),
                     verified::toString);
-            Folders.remove(daemon.state());
+            Directories.remove(daemon.state());
         }
     }
 
@@ -144,15 +145,15 @@ class DriverVolumeTest {
     void daemonKilledWhileItBuildsLeavesOneWholeVolumeToTheNext() throws IOException {
         try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
                 TestDaemon daemon = onAnotherFileSystem(host)) {
-            Path volumes = folder(daemon, host).getParent();
+            Path volumes = directory(daemon, host).getParent();
             for (int i = 0; i < 6; i++) {
                 daemon.jnvdocker("gpu", "ls").run().ok();
                 // The daemon has begun to build by itself: let it get a bit further each time.
-                while (!hasFiles(volumes, i * 5) && !Files.exists(folder(daemon, host))) {
+                while (!hasFiles(volumes, i * 5) && !Files.exists(directory(daemon, host))) {
                     LockSupport.parkNanos(1_000_000);
                 }
                 daemon.kill();
-                Folders.remove(folder(daemon, host));
+                Directories.remove(directory(daemon, host));
             }
             daemon.jnvdocker("gpu", "volume", "--verify").run().ok();
             try (Stream<Path> left = Files.list(volumes)) {
@@ -161,7 +162,7 @@ class DriverVolumeTest {
                         left.map(path -> path.getFileName().toString())
                                 .collect(Collectors.toSet()));
             }
-            Folders.remove(daemon.state());
+            Directories.remove(daemon.state());
         }
     }
 
@@ -178,7 +179,7 @@ class DriverVolumeTest {
         Path memory = Path.of("/dev/shm");
         assumeTrue(
                 Files.isDirectory(memory)
-                        && !Files.getFileStore(memory).equals(Files.getFileStore(host.folder())),
+                        && !Files.getFileStore(memory).equals(Files.getFileStore(host.directory())),
                 "/dev/shm is no other file system");
         Path state = Files.createTempDirectory(memory, "jnv-state-");
         return new TestDaemon(host).with("JNVDOCKER_STATE_DIR", state);

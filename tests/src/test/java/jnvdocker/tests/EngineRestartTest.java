@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.Test;
@@ -172,7 +172,7 @@ class EngineRestartTest extends EachEngineTest {
         EVERYTHING {
             @Override
             void happen(Path state) {
-                Folders.remove(state);
+                Directories.remove(state);
             }
         },
         SENSE {

@@ -120,13 +120,13 @@ class EngineWorldTest {
     }
 
     /** The processes that mention a directory on their command lines or see a mount of it. */
-    private static List<String> processesThatKnow(String folder) throws IOException {
+    private static List<String> processesThatKnow(String directory) throws IOException {
         try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
             return processes
                     .filter(process -> process.getFileName().toString().matches("\\d+"))
                     .filter(process ->
-                            read(process.resolve("cmdline")).contains(folder)
-                                    || read(process.resolve("mountinfo")).contains(folder))
+                            read(process.resolve("cmdline")).contains(directory)
+                                    || read(process.resolve("mountinfo")).contains(directory))
                     .map(process -> read(process.resolve("cmdline")).replace('\0', ' '))
                     .toList();
         }

@@ -41,7 +41,7 @@ class FirstUseTest extends OneHostTest {
     /** Typed by a user who cannot start a daemon. */
     private Command typedWithoutDaemon(String line) {
         return typed((Object[]) line.split(" "))
-                .with("JNVDOCKER_SOCKET", "/run/no-such-folder/jnvdocker.sock")
+                .with("JNVDOCKER_SOCKET", "/run/no-such-directory/jnvdocker.sock")
                 .asNobody();
     }
 
@@ -229,9 +229,9 @@ class FirstUseTest extends OneHostTest {
         daemon.jnvdocker("gpu", "ls").run().ok();
         Path socket = daemon.socket();
         Path away = socket.resolveSibling("away");
-        Path folder = socket.getParent().getParent();
-        Command.of("chmod", "755", folder).run().ok();
-        Path said = folder.resolve("said");
+        Path directory = socket.getParent().getParent();
+        Command.of("chmod", "755", directory).run().ok();
+        Path said = directory.resolve("said");
         int group = (Integer) Files.getAttribute(socket, "unix:gid");
         Command.Result served = typed("run", "plain").as(61001, "" + group).run();
         Files.move(socket, away);

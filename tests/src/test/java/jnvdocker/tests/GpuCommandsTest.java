@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.TestDaemon;
@@ -557,7 +557,7 @@ class GpuCommandsTest {
         daemon.stop();
         engine.docker("rm", "gone").run().ok();
         new Registry(daemon).change("UPDATE claim SET forgotten = 1 WHERE name = 'gone'");
-        Folders.remove(daemon.state().resolve("claims"));
+        Directories.remove(daemon.state().resolve("claims"));
         startDaemon();
     }
 
@@ -639,8 +639,8 @@ class GpuCommandsTest {
         return Files.readString(engine.socket().resolveSibling("log"));
     }
 
-    private static long entries(Path folder) throws IOException {
-        try (var entries = Files.list(folder)) {
+    private static long entries(Path directory) throws IOException {
+        try (var entries = Files.list(directory)) {
             return entries.count();
         }
     }

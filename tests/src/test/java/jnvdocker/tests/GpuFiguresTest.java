@@ -94,7 +94,7 @@ class GpuFiguresTest {
     /** A workstation's desktop has its GPU open all day. */
     @Test
     void programThatOnlyDrawsDoesNotTakeAGpu() throws Exception {
-        Path holdopen = host.folder().resolve("holdopen");
+        Path holdopen = host.directory().resolve("holdopen");
         CProgram.put("holdopen", holdopen);
         Process browser = Command.of(holdopen, node(0)).start();
         try {
@@ -111,7 +111,7 @@ class GpuFiguresTest {
 
     @Test
     void topHasTheProcessesOfEachGpu() throws Exception {
-        Path holdopen = host.folder().resolve("holdopen");
+        Path holdopen = host.directory().resolve("holdopen");
         CProgram.put("holdopen", holdopen);
         Process held =
                 daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "--", holdopen, node(1))
@@ -171,7 +171,7 @@ class GpuFiguresTest {
     }
 
     private Path node(int gpu) {
-        return host.folder().resolve("dev/nvidia" + gpu);
+        return host.directory().resolve("dev/nvidia" + gpu);
     }
 
     /** The call is left to itself. */

@@ -42,7 +42,7 @@ class GpuHealthTest {
 
     /** A monitor that was closed may still write there; the run removes it at its end. */
     @TempDir(cleanup = CleanupMode.NEVER)
-    private Path folder;
+    private Path directory;
 
     private final World world = new World();
     private GpuHealth health;
@@ -71,12 +71,12 @@ class GpuHealthTest {
     }
 
     private void install() {
-        fake = FakeNvml.in(folder, "a100x8");
+        fake = FakeNvml.in(directory, "a100x8");
         world.library = Optional.of(fake.library());
     }
 
     private void start(String boot) {
-        health = GpuHealth.keptIn(folder.resolve("gpu-errors"), boot);
+        health = GpuHealth.keptIn(directory.resolve("gpu-errors"), boot);
         monitor = GpuMonitor.start(world, QUICK, health);
         await(() -> answered() == 2);
     }
@@ -201,7 +201,7 @@ class GpuHealthTest {
         install();
         start("boot");
         report(A100, 95);
-        Path file = folder.resolve("gpu-errors");
+        Path file = directory.resolve("gpu-errors");
         await(() -> Files.exists(file));
         monitor.close();
         start("boot");
@@ -217,7 +217,7 @@ class GpuHealthTest {
         install();
         start("boot");
         report(A100, 95);
-        await(() -> Files.exists(folder.resolve("gpu-errors")));
+        await(() -> Files.exists(directory.resolve("gpu-errors")));
         monitor.close();
         start("the next boot");
         assertEquals("", trouble(A100));

@@ -39,7 +39,7 @@ class GpuMonitorTest {
                     Duration.ofMillis(200),
                     Duration.ofSeconds(2));
 
-    @TempDir private Path folder;
+    @TempDir private Path directory;
 
     private final World world = new World();
     private GpuMonitor monitor;
@@ -77,14 +77,14 @@ class GpuMonitorTest {
     }
 
     private void start(String machine, String... addresses) {
-        fake = FakeNvml.in(folder, machine);
+        fake = FakeNvml.in(directory, machine);
         world.gpus = gpus(addresses);
         world.library = Optional.of(fake.library());
         monitor = GpuMonitor.start(world, QUICK, health());
     }
 
     private GpuHealth health() {
-        return GpuHealth.keptIn(folder.resolve("gpu-errors"), "a boot");
+        return GpuHealth.keptIn(directory.resolve("gpu-errors"), "a boot");
     }
 
     private static List<Gpu> gpus(String... addresses) {
@@ -172,7 +172,7 @@ class GpuMonitorTest {
     /** As after a restart of the daemon beside a GPU that is lost. */
     @Test
     void gpuThatNeverAnswersIsSilent() {
-        fake = FakeNvml.in(folder, "a100x8");
+        fake = FakeNvml.in(directory, "a100x8");
         fake.add("0000:07:00.0", "hang nvmlDeviceGetPowerUsage");
         world.gpus = gpus("0000:07:00.0", "0000:0f:00.0");
         world.library = Optional.of(fake.library());
@@ -185,7 +185,7 @@ class GpuMonitorTest {
 
     @Test
     void hangingInitDelaysNobody() {
-        fake = FakeNvml.in(folder, "t4");
+        fake = FakeNvml.in(directory, "t4");
         fake.add("", "hang nvmlInit_v2");
         world.gpus = gpus("0000:00:1e.0");
         world.library = Optional.of(fake.library());
@@ -210,7 +210,7 @@ class GpuMonitorTest {
         fake.unload();
         world.library = Optional.empty();
         await(() -> monitor.readings().isEmpty());
-        Path other = Files.createDirectory(folder.resolve("next"));
+        Path other = Files.createDirectory(directory.resolve("next"));
         fake = FakeNvml.in(other, "t4");
         fake.change(text -> text.replace("temperature 33", "temperature 40"));
         world.library = Optional.of(fake.library());

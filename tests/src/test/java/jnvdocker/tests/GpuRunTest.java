@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.ProcessGroups;
 import jnvdocker.tests.world.TestDaemon;
@@ -31,20 +31,20 @@ import java.util.stream.Stream;
 class GpuRunTest extends OneEngineTest {
     private static final String UUID_OF_1 = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
 
-    private static Path folder;
+    private static Path directory;
     private static Path holdopen;
     private final List<Process> started = new ArrayList<>();
 
     @BeforeAll
     static void makePrograms() {
-        folder = Folders.make("gpu-run");
-        holdopen = folder.resolve("holdopen");
+        directory = Directories.make("gpu-run");
+        holdopen = directory.resolve("holdopen");
         CProgram.put("holdopen", holdopen);
     }
 
     @AfterAll
     static void removePrograms() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -142,7 +142,7 @@ class GpuRunTest extends OneEngineTest {
 
     @Test
     void whatItHasStartedHoldsTheGpusWhenItHasEnded() throws Exception {
-        Path pid = folder.resolve("pid");
+        Path pid = directory.resolve("pid");
         String daemonize =
                 "env -i setsid sh -c 'echo $$ > " + pid + "; exec sleep 1000' < /dev/null &";
         Process process = start("--gpus", "device=0,1", "sh", "-c", daemonize);
@@ -181,7 +181,7 @@ class GpuRunTest extends OneEngineTest {
     @Test
     void itIsNoUnmanagedUseOfItsOwnGpuAndOneOfAnother() {
         String both = holdopen + " $0/nvidia1 & " + holdopen + " $0/nvidia2";
-        start("--gpus", "device=1", "sh", "-c", both, lab.host().folder().resolve("dev"));
+        start("--gpus", "device=1", "sh", "-c", both, lab.host().directory().resolve("dev"));
         awaitStates("fhuf");
         assertTrue(gpus().path(1).path("note").isNull(), () -> gpus().toString());
     }
@@ -198,7 +198,7 @@ class GpuRunTest extends OneEngineTest {
 
     @Test
     void aLeaseMayBeReleasedByForceAndTheGpuIsUsedWithoutOneThen() {
-        start("--gpus", "device=1", holdopen, lab.host().folder().resolve("dev/nvidia1"));
+        start("--gpus", "device=1", holdopen, lab.host().directory().resolve("dev/nvidia1"));
         awaitStates("fhff");
         String claim = gpus().path(1).path("claim").asText();
         String warned =
@@ -333,9 +333,9 @@ class GpuRunTest extends OneEngineTest {
     @Test
     void noDockerIsNeededForIt() {
         Command.Result result =
-                gpuRun("/bin/echo", "done").with("PATH", folder.resolve("nowhere")).run();
+                gpuRun("/bin/echo", "done").with("PATH", directory.resolve("nowhere")).run();
         assertEquals("done\n", result.ok().out());
-        lab.daemon().jnvdocker("gpu", "ls").with("PATH", folder.resolve("nowhere")).run().ok();
+        lab.daemon().jnvdocker("gpu", "ls").with("PATH", directory.resolve("nowhere")).run().ok();
     }
 
     @Test

@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  * files {@code seen} and {@code nodes} expect. Its README.md names the source of its text.
  */
 class HostFixturesTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     static List<String> hosts() throws IOException {
         try (Stream<Path> hosts = Files.list(Project.fixture("hosts"))) {
@@ -134,12 +134,12 @@ class HostFixturesTest {
         Path from = Project.fixture("hosts").resolve(name).resolve("root");
         try (Stream<Path> files = Files.walk(from)) {
             for (Path file : files.filter(Files::isRegularFile).toList()) {
-                Path to = folder.resolve(from.relativize(file).toString());
+                Path to = directory.resolve(from.relativize(file).toString());
                 Files.createDirectories(to.getParent());
                 Files.copy(file, to);
             }
         }
-        Files.createDirectories(folder.resolve("dev"));
-        return Host.at(folder);
+        Files.createDirectories(directory.resolve("dev"));
+        return Host.at(directory);
     }
 }

@@ -177,19 +177,20 @@ class HostileSurroundingsTest extends SanitizedClientTest {
     }
 
     @Test
-    void folderMayBeGone() {
-        Path gone = client.folder().resolve("gone");
+    void directoryMayBeGone() {
+        Path gone = client.directory().resolve("gone");
         String bash = "/bin/mkdir " + gone + "; cd " + gone + "; /bin/rmdir " + gone;
         assertEquals(7, exchange(EXIT_7, bash + "; exec \"$0\" run image").result().exitCode());
     }
 
     @Test
     void whatIsNoSocketIsSaidToBeNone() throws IOException {
-        Path folder = client.folder();
-        Path file = Files.writeString(folder.resolve("file"), "precious");
-        Path link = Files.createSymbolicLink(folder.resolve("link"), folder.resolve("nowhere"));
-        Path loop = Files.createSymbolicLink(folder.resolve("loop"), folder.resolve("loop"));
-        Path empty = Files.createDirectory(folder.resolve("directory"));
+        Path directory = client.directory();
+        Path file = Files.writeString(directory.resolve("file"), "precious");
+        Path link =
+                Files.createSymbolicLink(directory.resolve("link"), directory.resolve("nowhere"));
+        Path loop = Files.createSymbolicLink(directory.resolve("loop"), directory.resolve("loop"));
+        Path empty = Files.createDirectory(directory.resolve("directory"));
         for (Path path :
                 new Path[] {
                     file,
@@ -199,7 +200,7 @@ class HostileSurroundingsTest extends SanitizedClientTest {
                     file.resolve("below"),
                     Path.of("relative"),
                     Path.of("/x".repeat(60)),
-                    folder.resolve("x".repeat(300))
+                    directory.resolve("x".repeat(300))
                 }) {
             Command.Result result =
                     client.command(path, SanitizedClient.program(), "run", "--gpus=1", "image")
@@ -208,7 +209,7 @@ class HostileSurroundingsTest extends SanitizedClientTest {
             assertTrue(result.err().startsWith("jnvdocker: "), path + "\n" + result);
         }
         assertEquals("precious", Files.readString(file));
-        assertFalse(Files.exists(folder.resolve("nowhere")));
+        assertFalse(Files.exists(directory.resolve("nowhere")));
     }
 
     private static void assertHeardWhole(Exchange exchange) {

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.LoopbackPort;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.SshServer;
@@ -49,7 +49,7 @@ class HostsTest extends OneHostTest {
         here.config("hosts = [\"there\", \"gone\"]\n");
         here.jnvdocker("gpu", "ls").run().ok();
         there.jnvdocker("gpu", "ls").run().ok();
-        rude = Folders.make("rude");
+        rude = Directories.make("rude");
         Map<String, Map<String, String>> hosts = new HashMap<>();
         hosts.put("here", environment(here, Project.tree().resolve("bin")));
         hosts.put("there", environment(there, Project.tree().resolve("bin")));
@@ -71,7 +71,7 @@ class HostsTest extends OneHostTest {
         here.close();
         there.close();
         small.close();
-        Folders.remove(rude);
+        Directories.remove(rude);
     }
 
     private static Map<String, String> environment(TestDaemon daemon, Path programs) {

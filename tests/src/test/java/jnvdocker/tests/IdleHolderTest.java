@@ -93,13 +93,13 @@ class IdleHolderTest {
     void heldGpusThatNobodyUsesAreListedAlsoByTheNextDaemon() throws Exception {
         nvml.change(text ->
                 text.replaceFirst("(?s)(gpu 0000:0f.*?)utilization 97 41", "$1utilization 0 0"));
-        Path holdopen = host.folder().resolve("holdopen");
+        Path holdopen = host.directory().resolve("holdopen");
         CProgram.put("holdopen", holdopen);
         assertEquals(
                 "no GPU that is held has been idle for 5m",
                 daemon.jnvdocker("gpu", "idle").run().ok().out().strip());
-        run(0, holdopen, host.folder().resolve("dev/nvidia0"));
-        run(1, holdopen, host.folder().resolve("dev/nvidia1"));
+        run(0, holdopen, host.directory().resolve("dev/nvidia0"));
+        run(1, holdopen, host.directory().resolve("dev/nvidia1"));
         run(2, "sleep", "1000");
         await(
                 line("1 +root +holdopen \\(pid \\d+\\) +\\d+s .* 35.4 GiB .* utilization 0")

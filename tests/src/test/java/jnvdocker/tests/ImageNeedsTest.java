@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
@@ -29,11 +29,11 @@ import java.util.List;
 class ImageNeedsTest extends EachEngineTest {
     private static final int ALICE = 23456;
 
-    private Path folder;
+    private Path directory;
 
     @BeforeEach
-    void makeFolder() {
-        folder = Folders.make("needs");
+    void makeDirectory() {
+        directory = Directories.make("needs");
     }
 
     @BeforeParameterizedClassInvocation
@@ -57,8 +57,8 @@ class ImageNeedsTest extends EachEngineTest {
     }
 
     @AfterEach
-    void removeFolder() {
-        Folders.remove(folder);
+    void removeDirectory() {
+        Directories.remove(directory);
     }
 
     private static Command.Result needs(Object... arguments) {
@@ -78,7 +78,7 @@ class ImageNeedsTest extends EachEngineTest {
     }
 
     private Path save(String name, String... images) {
-        Path file = folder.resolve(name);
+        Path file = directory.resolve(name);
         List<Object> words = new ArrayList<>(List.of("save", "-o", file));
         words.addAll(Arrays.asList(images));
         docker(words.toArray()).ok();
@@ -131,8 +131,8 @@ class ImageNeedsTest extends EachEngineTest {
             List<Path> files = new ArrayList<>(List.of(plain));
             Command.of("gzip", "-k", plain).run().ok();
             Command.of("zstd", "-q", "-f", plain).run().ok();
-            files.add(folder.resolve("image.tar.gz"));
-            files.add(folder.resolve("image.tar.zst"));
+            files.add(directory.resolve("image.tar.gz"));
+            files.add(directory.resolve("image.tar.zst"));
             for (Path file : files) {
                 Command.Result result = needs(file);
                 assertEquals(requested.exitCode(), result.exitCode(), result::toString);
@@ -142,7 +142,7 @@ class ImageNeedsTest extends EachEngineTest {
                         result.out());
                 assertEquals(afterFirstLine(requested.out()), afterFirstLine(result.out()));
             }
-            Command.of("rm", "-r", folder.resolve("image.tar.gz")).run().ok();
+            Command.of("rm", "-r", directory.resolve("image.tar.gz")).run().ok();
         }
     }
 
@@ -154,7 +154,7 @@ class ImageNeedsTest extends EachEngineTest {
             assertEquals(TestEngine.Release.DEBIAN_STABLE, release);
             return;
         }
-        Path unpacked = folder.resolve("unpacked");
+        Path unpacked = directory.resolve("unpacked");
         Command.of("mkdir", unpacked).run().ok();
         Command.of("tar", "-xf", file, "-C", unpacked).run().ok();
         Command.of("rm", unpacked.resolve("manifest.json")).run().ok();
@@ -186,8 +186,8 @@ class ImageNeedsTest extends EachEngineTest {
     void fileIsReadAsTheUser() throws IOException {
         Path file = save("secret.tar", "cuda:11.0");
         Command.of("chmod", "600", file).run().ok();
-        Command.of("chmod", "755", folder).run().ok();
-        Path client = folder.resolve("jnvdocker");
+        Command.of("chmod", "755", directory).run().ok();
+        Path client = directory.resolve("jnvdocker");
         Files.copy(Project.tree().resolve("bin/jnvdocker"), client);
         Command.of("chmod", "755", client).run().ok();
         String group =
@@ -196,7 +196,7 @@ class ImageNeedsTest extends EachEngineTest {
         Command.Result result =
                 Command.of(client, "gpu", "needs", "./secret.tar")
                         .as(ALICE, group)
-                        .in(folder)
+                        .in(directory)
                         .with(lab.daemon().environment())
                         .with("LC_ALL", "C")
                         .run();
@@ -217,7 +217,7 @@ class ImageNeedsTest extends EachEngineTest {
                 jnvdocker: no-such.tar: cannot be read (cat, run as you, ended with exit code 1, see above); name a file that you may read
                 """,
                 needs(lab.daemon(), "no-such.tar").with("LC_ALL", "C").run());
-        Path text = Files.writeString(folder.resolve("x.tar"), "no archive\n".repeat(1000));
+        Path text = Files.writeString(directory.resolve("x.tar"), "no archive\n".repeat(1000));
         Command.Result garbage = needs(text);
         assertEquals(125, garbage.exitCode());
         assertTrue(
@@ -225,7 +225,7 @@ class ImageNeedsTest extends EachEngineTest {
                 garbage::toString);
         // An endless file is not read on, and the program that reads it is ended.
         Path endless =
-                Files.createSymbolicLink(folder.resolve("endless.tar"), Path.of("/dev/zero"));
+                Files.createSymbolicLink(directory.resolve("endless.tar"), Path.of("/dev/zero"));
         assertRefused(
                 "jnvdocker: "
                         + endless
@@ -244,8 +244,8 @@ class ImageNeedsTest extends EachEngineTest {
         Path file = save("image.tar", "cuda:11.0");
         try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535);
                 TestDaemon idle = new TestDaemon(bare)) {
-            Folders.remove(bare.folder().resolve("proc"));
-            Folders.remove(bare.folder().resolve("sys"));
+            Directories.remove(bare.directory().resolve("proc"));
+            Directories.remove(bare.directory().resolve("sys"));
             Command.Result result = needs(idle, file).run();
             assertEquals(1, result.exitCode(), result::toString);
             assertTrue(

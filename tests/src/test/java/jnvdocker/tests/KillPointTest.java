@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
 
 import org.junit.jupiter.api.AfterEach;
@@ -29,7 +29,7 @@ class KillPointTest {
     private static final int KILLED = 128 + 9;
     private static final int STEP = Boolean.getBoolean("tests.quick") ? 5 : 1;
 
-    private Path folder;
+    private Path directory;
     private Path database;
 
     /** Inserts two rows and reports each. */
@@ -46,14 +46,14 @@ class KillPointTest {
     }
 
     @BeforeEach
-    void makeFolder() {
-        folder = Folders.make("sqlite");
-        database = folder.resolve("registry.db");
+    void makeDirectory() {
+        directory = Directories.make("sqlite");
+        database = directory.resolve("registry.db");
     }
 
     @AfterEach
-    void removeFolder() {
-        Folders.remove(folder);
+    void removeDirectory() {
+        Directories.remove(directory);
     }
 
     /** Alternates between before a call and amid a call; a quick run takes only some of them. */
@@ -103,7 +103,7 @@ class KillPointTest {
 
     @Test
     void otherFilesAreNotCounted() throws Exception {
-        database = folder.resolve("other.db");
+        database = directory.resolve("other.db");
         assertEquals(0, calls());
     }
 
@@ -116,8 +116,8 @@ class KillPointTest {
     }
 
     private void makeDatabase() throws SQLException {
-        Folders.remove(folder);
-        assertTrue(folder.toFile().mkdir());
+        Directories.remove(directory);
+        assertTrue(directory.toFile().mkdir());
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + database);
                 Statement statement = connection.createStatement()) {
             statement.execute("PRAGMA journal_mode = WAL");
@@ -132,7 +132,7 @@ class KillPointTest {
                         "--enable-native-access=ALL-UNNAMED",
                         // For sqlite-jdbc, which unpacks its library there; a killed process leaves
                         // it behind.
-                        "-Djava.io.tmpdir=" + folder,
+                        "-Djava.io.tmpdir=" + directory,
                         "-cp",
                         home(Writer.class) + ":" + home(JDBC.class),
                         Writer.class.getName(),

@@ -215,21 +215,21 @@ class KubeletLinkTest {
 
     /** Others could serve the kubelet's sockets there, and report false facts. */
     @Test
-    void folderThatOthersCanWriteToIsLeftAlone() throws Exception {
-        Path folder = temp.resolve("device-plugins");
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxrwx"));
-        Files.createFile(folder.resolve("news"));
+    void directoryThatOthersCanWriteToIsLeftAlone() throws Exception {
+        Path directory = temp.resolve("device-plugins");
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Files.createFile(directory.resolve("news"));
         await(true, () -> state() instanceof Registration.Failed);
         Registration.Failed failed = assertInstanceOf(Registration.Failed.class, state());
-        assertTrue(failed.reason().what().contains("can write to " + folder), failed::toString);
+        assertTrue(failed.reason().what().contains("can write to " + directory), failed::toString);
         assertFalse(Files.exists(socket()));
         assertThrows(IOException.class, () -> link.kubelet().process());
         Path lister = temp.resolve("pod-resources");
         link.kubelet().list(LIMIT);
         Files.setPosixFilePermissions(lister, PosixFilePermissions.fromString("rwxrwxr-x"));
         assertThrows(IOException.class, () -> link.kubelet().list(LIMIT));
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        Files.createFile(folder.resolve("more"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.createFile(directory.resolve("more"));
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
     }
 

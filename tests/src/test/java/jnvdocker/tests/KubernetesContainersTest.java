@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodContainers;
 import jnvdocker.tests.world.PodEngine;
@@ -52,20 +52,20 @@ class KubernetesContainersTest {
     private static PodEngine engine;
     private static PodContainers containers;
     private static TestKubelet kubelet;
-    private static Path folder;
+    private static Path directory;
     private static List<String> uuids;
 
     private final List<TestPod> pods = new ArrayList<>();
 
     @BeforeAll
     static void open() throws Exception {
-        folder = Folders.make("kubelet");
-        kubelet = TestKubelet.start(folder);
+        directory = Directories.make("kubelet");
+        kubelet = TestKubelet.start(directory);
         lab = new Lab(TestEngine.Release.wanted());
         engine = new PodEngine(KIND);
         lab.daemon().stop();
         lab.daemon().with("JNVDOCKER_CDI_DIR", engine.cdi());
-        lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
+        lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + directory + "\"\n");
         lab.startDaemon();
         engine.installRuntime(lab);
         engine.start(lab);
@@ -81,7 +81,7 @@ class KubernetesContainersTest {
         engine.close();
         lab.close();
         kubelet.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Moments;
@@ -53,17 +53,17 @@ class KubernetesCrashTest {
     private DriverRoot host;
     private TestDaemon daemon;
     private Registry registry;
-    private Path folder;
+    private Path directory;
     private TestKubelet kubelet;
     private Set<String> uuids;
 
     @BeforeEach
     void open() throws IOException {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, GPUS);
-        folder = Folders.make("kubelet");
-        kubelet = TestKubelet.start(folder);
+        directory = Directories.make("kubelet");
+        kubelet = TestKubelet.start(directory);
         daemon = new TestDaemon(host);
-        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
+        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + directory + "\"\n");
         registry = new Registry(daemon);
         uuids = new TreeSet<>(gpus().findValuesAsText("uuid"));
     }
@@ -75,7 +75,7 @@ class KubernetesCrashTest {
         kubelet.close();
         processes.close();
         host.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @Test

@@ -161,15 +161,15 @@ class KubernetesExamplesTest {
     }
 
     @Test
-    void scriptEnablesThePluginBesideTheConfigurationAndMayRunAgain(@TempDir Path folder)
+    void scriptEnablesThePluginBesideTheConfigurationAndMayRunAgain(@TempDir Path directory)
             throws IOException {
         String script =
                 Files.readString(EXAMPLES.resolve("install.sh"))
-                        .replace("/etc/jnvdocker", folder.toString());
+                        .replace("/etc/jnvdocker", directory.toString());
         String stubs = "systemctl() { :; }\njnvdocker() { :; }\n";
         for (int i = 0; i < 2; i++) {
             Command.of("sh", "-c", stubs + script).run().ok();
-            TomlParseResult now = Toml.parse(folder.resolve("config.d/kubernetes.toml"));
+            TomlParseResult now = Toml.parse(directory.resolve("config.d/kubernetes.toml"));
             assertFalse(now.hasErrors(), () -> now.errors().toString());
             assertEquals(true, now.getBoolean("kubernetes.enabled"), now::toToml);
         }

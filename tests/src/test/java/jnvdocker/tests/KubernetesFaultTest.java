@@ -1,8 +1,8 @@
 package jnvdocker.tests;
 
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestKubelet;
@@ -26,7 +26,7 @@ class KubernetesFaultTest {
 
     private DriverRoot host;
     private FakeNvml nvml;
-    private Path folder;
+    private Path directory;
     private TestKubelet kubelet;
     private TestDaemon daemon;
 
@@ -34,10 +34,10 @@ class KubernetesFaultTest {
     void open() throws IOException {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 2);
         nvml = FakeNvml.of(host, "a100x8");
-        folder = Folders.make("kubelet");
-        kubelet = TestKubelet.start(folder);
+        directory = Directories.make("kubelet");
+        kubelet = TestKubelet.start(directory);
         daemon = new TestDaemon(host);
-        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
+        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + directory + "\"\n");
     }
 
     @AfterEach
@@ -45,7 +45,7 @@ class KubernetesFaultTest {
         daemon.close();
         kubelet.close();
         host.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @Test

@@ -17,7 +17,7 @@ import jnvdocker.kubelet.GrpcException;
 import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Http;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodProcesses;
@@ -54,7 +54,7 @@ class KubernetesPluginTest extends OneHostTest {
 
     private static TestDaemon daemon;
     private static TestKubelet kubelet;
-    private static Path folder;
+    private static Path directory;
     private static Path holdopen;
     private static List<String> uuids;
     private static Registry registry;
@@ -66,12 +66,12 @@ class KubernetesPluginTest extends OneHostTest {
 
     @BeforeAll
     static void open() throws IOException {
-        folder = Folders.make("kubelet");
-        holdopen = folder.resolve("holdopen");
+        directory = Directories.make("kubelet");
+        holdopen = directory.resolve("holdopen");
         CProgram.put("holdopen", holdopen);
-        kubelet = TestKubelet.start(folder);
+        kubelet = TestKubelet.start(directory);
         daemon = new TestDaemon(host);
-        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
+        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + directory + "\"\n");
         registry = new Registry(daemon);
         grpc = new GrpcSockets();
         uuids = gpus().findValuesAsText("uuid");
@@ -83,7 +83,7 @@ class KubernetesPluginTest extends OneHostTest {
         grpc.close();
         daemon.close();
         kubelet.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -170,7 +170,7 @@ class KubernetesPluginTest extends OneHostTest {
                     : List.of(why);
         });
         start(pod);
-        processes.start(pod, holdopen, host.folder().resolve("dev/nvidia" + gpu));
+        processes.start(pod, holdopen, host.directory().resolve("dev/nvidia" + gpu));
         for (String command : List.of("ls", "leases")) {
             String shown = out("gpu", command);
             assertTrue(shown.contains("kubernetes:team-a   pod team-a/train-7   "), shown);
@@ -233,7 +233,7 @@ class KubernetesPluginTest extends OneHostTest {
     }
 
     private static Path plugin() {
-        return folder.resolve("device-plugins/jnvdocker-nvidia.com-gpu.sock");
+        return directory.resolve("device-plugins/jnvdocker-nvidia.com-gpu.sock");
     }
 
     private static ByteString allocation(Set<String> ids) {

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.OtherPlugin;
 import jnvdocker.tests.world.PodProcesses;
@@ -36,7 +36,7 @@ class KubernetesRestartTest extends OneHostTest {
 
     private final PodProcesses processes = new PodProcesses();
     private final TestPod pod = TestPod.named("train-7", 2);
-    private Path folder;
+    private Path directory;
     private TestDaemon daemon;
     private TestKubelet kubelet;
     private Set<String> uuids;
@@ -44,10 +44,10 @@ class KubernetesRestartTest extends OneHostTest {
 
     @BeforeEach
     void open() throws IOException {
-        folder = Folders.make("kubelet");
-        kubelet = TestKubelet.start(folder);
+        directory = Directories.make("kubelet");
+        kubelet = TestKubelet.start(directory);
         daemon = new TestDaemon(host);
-        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
+        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + directory + "\"\n");
         host.write(BOOT_ID, UUID.randomUUID() + "\n");
         uuids =
                 new TreeSet<>(
@@ -70,7 +70,7 @@ class KubernetesRestartTest extends OneHostTest {
         daemon.close();
         kubelet.close();
         processes.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     private void start() {
@@ -186,7 +186,7 @@ class KubernetesRestartTest extends OneHostTest {
     void nothingIsRegisteredBesideAnotherPlugin() throws IOException {
         try (GrpcSockets grpc = new GrpcSockets()) {
             daemon.stop();
-            Path socket = folder.resolve("device-plugins/nvidia-gpu.sock");
+            Path socket = directory.resolve("device-plugins/nvidia-gpu.sock");
             try (OtherPlugin other = OtherPlugin.serve(grpc, socket, uuids)) {
                 other.register(kubelet.socket());
                 kubelet.awaitHealthy(TestKubelet.GPU, uuids);
@@ -211,7 +211,7 @@ class KubernetesRestartTest extends OneHostTest {
     }
 
     private void configure(String keys) {
-        daemon.config("[kubernetes]\n" + keys + "\nkubelet_dir = \"" + folder + "\"\n");
+        daemon.config("[kubernetes]\n" + keys + "\nkubelet_dir = \"" + directory + "\"\n");
         daemon.jnvdocker("gpu", "reload").run().ok();
     }
 
@@ -236,7 +236,7 @@ class KubernetesRestartTest extends OneHostTest {
         daemon.stop();
         kubelet.stop();
         String found = daemon.jnvdocker("gpu", "doctor").run().out();
-        assertTrue(found.contains("no kubelet answers in " + folder), found);
+        assertTrue(found.contains("no kubelet answers in " + directory), found);
     }
 
     private int registered() {

@@ -121,7 +121,7 @@ class ManualTest {
     void configurationIsWhole() throws IOException {
         Path daemon = Project.source("src/main/java/jnvdocker/daemon");
         Set<String> names = new TreeSet<>();
-        for (String source : List.of("Config.java", "ConfiguredLimits.java", "Folders.java")) {
+        for (String source : List.of("Config.java", "ConfiguredLimits.java", "Directories.java")) {
             String text = Files.readString(daemon.resolve(source));
             all(Pattern.compile("\\.at\\(\"(\\w+)\"|\"(JNVDOCKER_\\w+)\""), text)
                     .forEach(it -> names.add(it.group(1) != null ? it.group(1) : it.group(2)));

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -39,8 +39,8 @@ import java.util.stream.IntStream;
 class MesosAgentTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
 
-    private final Path folder = Folders.make("daemon");
-    private final Path socket = folder.resolve("socket");
+    private final Path directory = Directories.make("daemon");
+    private final Path socket = directory.resolve("socket");
     private MesosAgent agent;
 
     @BeforeEach
@@ -51,7 +51,7 @@ class MesosAgentTest {
     @AfterEach
     void stopAgent() {
         agent.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @Test
@@ -78,7 +78,7 @@ class MesosAgentTest {
      */
     @Test
     void planIsDoneInTheContainerAlone() throws IOException {
-        Path driver = Files.createDirectories(folder.resolve("volumes/nvidia_driver/1.0"));
+        Path driver = Files.createDirectories(directory.resolve("volumes/nvidia_driver/1.0"));
         Files.writeString(driver.resolve("libcuda.so.1"), "driver\n");
         String script =
                 """
@@ -118,8 +118,8 @@ class MesosAgentTest {
 
     @Test
     void taskWithoutImageHasTheHostsFiles() {
-        Command.Result result = agent.run(MesosTask.of("ls " + folder.getParent()).noImage());
-        assertTrue(result.out().contains(folder.getFileName().toString()), result::toString);
+        Command.Result result = agent.run(MesosTask.of("ls " + directory.getParent()).noImage());
+        assertTrue(result.out().contains(directory.getFileName().toString()), result::toString);
     }
 
     @Test
@@ -225,7 +225,7 @@ class MesosAgentTest {
         ObjectNode command = new ObjectMapper().createObjectNode();
         command.put("shell", false).put("value", prestart.replace("JNVDOCKER_PRESTART=", ""));
         ArrayNode words = command.putArray("arguments").add("jnvdocker-prestart").add("apply");
-        words.add("rootfs").add(agent.folder().resolve("rootfs").resolve(id).toString());
+        words.add("rootfs").add(agent.directory().resolve("rootfs").resolve(id).toString());
         words.add("mount").add(driver.toString()).add("/usr/local/nvidia");
         words.add("cgroup").add("/sys/fs/cgroup/devices/" + agent.cgroupsRoot() + "/" + id);
         words.add("device").add("/dev/nvidia0").add("195").add("0");

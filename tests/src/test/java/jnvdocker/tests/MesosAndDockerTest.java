@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.MesosAgent;
 import jnvdocker.tests.world.MesosContainer;
@@ -105,12 +105,12 @@ class MesosAndDockerTest {
     @BeforeEach
     void open() throws IOException {
         lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
-        kubeletDir = Folders.make("kubelet");
+        kubeletDir = Directories.make("kubelet");
         kubelet = TestKubelet.start(kubeletDir);
         lab.configure("[kubernetes]\nenabled = true\nkubelet_dir = \"" + kubeletDir + "\"\n");
         runtime = RuntimeInstallation.of(lab);
         agent = new MesosAgent(lab.daemon().socket());
-        share = Folders.make("share");
+        share = Directories.make("share");
         Files.createDirectory(share.resolve("held"));
         Files.createFile(share.resolve("done"));
         Files.createFile(share.resolve("wrong"));
@@ -123,8 +123,8 @@ class MesosAndDockerTest {
         runtime.close();
         kubelet.close();
         processes.close();
-        Folders.remove(kubeletDir);
-        Folders.remove(share);
+        Directories.remove(kubeletDir);
+        Directories.remove(share);
     }
 
     @Test
@@ -454,7 +454,7 @@ class MesosAndDockerTest {
                 assertEquals(List.of(cgroups), left.toList());
             }
         }
-        try (Stream<Path> left = Files.list(agent.folder().resolve("run/containers"))) {
+        try (Stream<Path> left = Files.list(agent.directory().resolve("run/containers"))) {
             assertEquals(List.of(), left.toList());
         }
         String mounts = Files.readString(Path.of("/proc/self/mountinfo"));

@@ -9,11 +9,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
-import jnvdocker.tests.world.LauncherFolder;
+import jnvdocker.tests.world.LauncherDirectory;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RecordingHelper;
 import jnvdocker.tests.world.SanitizedClient;
@@ -55,19 +55,19 @@ class MesosContainerizerTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Path folder = Folders.make("wrapper");
-    private final Path socket = folder.resolve("socket");
-    private final Path container = folder.resolve("run/containers/c1");
+    private final Path directory = Directories.make("wrapper");
+    private final Path socket = directory.resolve("socket");
+    private final Path container = directory.resolve("run/containers/c1");
     private RecordingHelper helper;
-    private LauncherFolder launcher;
+    private LauncherDirectory launcher;
 
     @BeforeEach
     void install() throws IOException {
-        helper = new RecordingHelper(Files.createDirectory(folder.resolve("libexec")));
+        helper = new RecordingHelper(Files.createDirectory(directory.resolve("libexec")));
         launcher =
-                LauncherFolder.install(
-                        folder.resolve("launcher"),
-                        helper.folder(),
+                LauncherDirectory.install(
+                        directory.resolve("launcher"),
+                        helper.directory(),
                         socket,
                         SanitizedClient.mesosPrograms());
         Files.createDirectories(container);
@@ -76,7 +76,7 @@ class MesosContainerizerTest {
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     // ---- calls that do not concern us ----
@@ -120,7 +120,7 @@ class MesosContainerizerTest {
 
     @Test
     void everythingIsPassedOnByteForByte() throws IOException {
-        Path file = Files.writeString(folder.resolve("file"), "unread");
+        Path file = Files.writeString(directory.resolve("file"), "unread");
         String script =
                 "exec 0</dev/null 4<\"$1\" 9<\"$1\" 21>&1; trap '' PIPE CHLD USR1; exec -a odd env"
                     + " -i ASAN_OPTIONS=detect_leaks=0 A= $'B=\\xff\\n\\x01' =x \"$0\" $'\\xfe' ''"
@@ -169,10 +169,10 @@ class MesosContainerizerTest {
 
     @Test
     void missingHelperIsNamed() throws IOException {
-        Files.delete(helper.folder().resolve("mesos-containerizer"));
+        Files.delete(helper.directory().resolve("mesos-containerizer"));
         Command.Result result = run(List.of(), List.of("--help"));
         assertEquals(REFUSED, result.exitCode());
-        assertTrue(result.err().contains("cannot run '" + helper.folder()), result::toString);
+        assertTrue(result.err().contains("cannot run '" + helper.directory()), result::toString);
     }
 
     // ---- calls that query the daemon ----
@@ -221,7 +221,7 @@ class MesosContainerizerTest {
         Files.writeString(innermost.resolve("config"), "cpus");
         assertQueried(innermost);
         Files.writeString(container.resolve("config"), "cpus");
-        Files.writeString(folder.resolve("run/config"), "gpus"); // belongs to no container
+        Files.writeString(directory.resolve("run/config"), "gpus"); // belongs to no container
         assertPassedOn(run(launchOf(innermost, INFO), List.of("launch")));
     }
 
@@ -248,7 +248,7 @@ class MesosContainerizerTest {
     /** The agent's fetcher empties stderr; the remarks are also passed on to jnvdocker-prestart. */
     @Test
     void remarksAreWrittenAgainWhenStderrIsEmptied() throws IOException {
-        Path file = Files.createFile(folder.resolve("stderr"));
+        Path file = Files.createFile(directory.resolve("stderr"));
         Script script =
                 client -> {
                     client.write(ByteBuffer.wrap(new Frames().err("waiting\n").toBytes()));
@@ -408,7 +408,7 @@ class MesosContainerizerTest {
                 new byte[] {(byte) 0x80, (byte) 0xf4, (byte) 0x90, (byte) 0x80, (byte) 0xe2});
         launcher.settle(
                 SanitizedClient.mesosPrograms().resolve("mesos-containerizer"),
-                helper.folder()
+                helper.directory()
                         .resolve("mesos-containerizer")
                         .toString()
                         .getBytes(StandardCharsets.UTF_8),
@@ -526,7 +526,7 @@ class MesosContainerizerTest {
     /** Runs it in a container that has the driver volume. */
     private Command.Result task(String... words) {
         String script = "mount -t tmpfs tmpfs \"$1\" && shift && exec \"$0\" \"$@\"";
-        Path volume = folder.resolve("rootfs/usr/local/nvidia");
+        Path volume = directory.resolve("rootfs/usr/local/nvidia");
         volume.toFile().mkdirs();
         List<Object> all = new ArrayList<>(List.of("unshare", "-m", "bash", "-c", script));
         all.add(launcher.containerizer());

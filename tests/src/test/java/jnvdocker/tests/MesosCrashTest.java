@@ -192,7 +192,7 @@ class MesosCrashTest {
     /** The wrapper has become the helper by then, in the same process. */
     @Test
     void helperKilledWithItsAnswerHasNoLeaseLeft() throws IOException {
-        Path helper = agent.folder().resolve("libexec/mesos-containerizer");
+        Path helper = agent.directory().resolve("libexec/mesos-containerizer");
         Files.delete(helper);
         Files.writeString(helper, "#!/bin/sh\necho answered >&2\nexec sleep 1000\n");
         helper.toFile().setExecutable(true);
@@ -205,7 +205,7 @@ class MesosCrashTest {
     @Test
     void helperKilledDuringPrestartHasNoLeaseLeft() throws IOException {
         Path prestart = agent.launcher().prestart();
-        Path real = agent.folder().resolve("real-prestart");
+        Path real = agent.directory().resolve("real-prestart");
         Files.move(prestart, real);
         Files.writeString(prestart, "#!/bin/sh\necho prepares >&2\nexec sleep 1000\n");
         prestart.toFile().setExecutable(true);

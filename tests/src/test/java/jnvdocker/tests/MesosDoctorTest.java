@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.TestKubelet;
 
 import org.junit.jupiter.api.AfterEach;
@@ -30,15 +30,15 @@ class MesosDoctorTest extends OneDaemonTest {
             "--isolation=filesystem/linux,docker/runtime,cgroups/devices";
 
     private final List<Process> agents = new ArrayList<>();
-    private Path folder;
+    private Path directory;
     private Path launcher;
 
     @BeforeEach
-    void makeFolders() throws IOException {
-        folder = Folders.make("mesos");
-        launcher = folder.resolve("launcher");
-        program(folder.resolve("mesos-agent"), "read -r _");
-        program(folder.resolve("libexec/mesos-containerizer"), "exit 7");
+    void makeDirectories() throws IOException {
+        directory = Directories.make("mesos");
+        launcher = directory.resolve("launcher");
+        program(directory.resolve("mesos-agent"), "read -r _");
+        program(directory.resolve("libexec/mesos-containerizer"), "exit 7");
     }
 
     @AfterEach
@@ -47,13 +47,13 @@ class MesosDoctorTest extends OneDaemonTest {
             agent.destroy();
             agent.waitFor();
         }
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     /** Starts a process with an agent's name and flags, the only properties that are read. */
     private String agent(String... flags) throws IOException {
         List<String> command = new ArrayList<>();
-        command.add(folder.resolve("mesos-agent").toString());
+        command.add(directory.resolve("mesos-agent").toString());
         command.addAll(Arrays.asList(flags));
         Process agent = new ProcessBuilder(command).start();
         agents.add(agent);
@@ -67,7 +67,7 @@ class MesosDoctorTest extends OneDaemonTest {
                         "--launcher-dir",
                         launcher,
                         "--mesos-libexec",
-                        folder.resolve("libexec"))
+                        directory.resolve("libexec"))
                 .run()
                 .ok();
     }
@@ -174,17 +174,17 @@ class MesosDoctorTest extends OneDaemonTest {
                         "install",
                         "--engine=cdi",
                         "--config",
-                        folder.resolve("cdi.json"),
+                        directory.resolve("cdi.json"),
                         "--runtime-dir",
-                        folder.resolve("cdi"))
+                        directory.resolve("cdi"))
                 .run()
                 .ok();
         assertEngine("ok: no Docker engine runs here (");
         daemon.jnvdocker("runtime", "uninstall").run().ok();
         assertEngine("wrong: ");
-        TestKubelet kubelet = TestKubelet.start(folder.resolve("kubelet"));
+        TestKubelet kubelet = TestKubelet.start(directory.resolve("kubelet"));
         try {
-            daemon.config("[kubernetes]\nkubelet_dir = \"" + folder.resolve("kubelet") + "\"\n");
+            daemon.config("[kubernetes]\nkubelet_dir = \"" + directory.resolve("kubelet") + "\"\n");
             daemon.stop();
             assertEngine("ok: no Docker engine runs here (");
         } finally {

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
@@ -34,7 +34,7 @@ class MesosFlagsTest {
     void makeWorld() {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
         daemon = new TestDaemon(host);
-        launcher = Folders.make("launcher");
+        launcher = Directories.make("launcher");
         daemon.jnvdocker("gpu", "ls").run().ok();
     }
 
@@ -42,7 +42,7 @@ class MesosFlagsTest {
     void removeWorld() {
         daemon.close();
         host.close();
-        Folders.remove(launcher);
+        Directories.remove(launcher);
     }
 
     private Command.Result flags(Object... options) {
@@ -198,8 +198,8 @@ class MesosFlagsTest {
 
     @Test
     void aHostWithoutADriverOffersNothing() {
-        Folders.remove(host.folder().resolve("proc"));
-        Folders.remove(host.folder().resolve("sys"));
+        Directories.remove(host.directory().resolve("proc"));
+        Directories.remove(host.directory().resolve("sys"));
         Command.Result result = flags();
         assertEquals(125, result.exitCode());
         assertTrue(

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.MesosContainer;
 import jnvdocker.tests.world.MesosTask;
 
@@ -182,7 +182,7 @@ class MesosHookTest extends OneAgentTest {
 
     @Test
     void whatTheUserMountsInTheDriversPlaceStays() throws IOException {
-        Path mine = Files.createDirectories(agent.folder().resolve("mine"));
+        Path mine = Files.createDirectories(agent.directory().resolve("mine"));
         Files.writeString(mine.resolve("file"), "");
         assertEquals(
                 List.of("file", "1"),
@@ -214,7 +214,7 @@ class MesosHookTest extends OneAgentTest {
     @Test
     void linkInTheImageLeadsIntoTheImage() throws IOException {
         Path image = agent.imageLike("linked");
-        Path hosts = Files.createDirectories(agent.folder().resolve("opt"));
+        Path hosts = Files.createDirectories(agent.directory().resolve("opt"));
         Path images = image.resolve(hosts.toString().substring(1));
         Files.createDirectories(images.getParent());
         Files.move(image.resolve("usr/local"), images);
@@ -233,8 +233,8 @@ class MesosHookTest extends OneAgentTest {
     @ValueSource(strings = {"", "../../../../../../../../../.."})
     void linkToNowhereIsRefused(String up) throws IOException {
         Path image = agent.imageLike("dangling" + up.length());
-        Path hosts = Files.createDirectories(agent.folder().resolve("escape"));
-        Folders.remove(image.resolve("usr/local"));
+        Path hosts = Files.createDirectories(agent.directory().resolve("escape"));
+        Directories.remove(image.resolve("usr/local"));
         Files.createSymbolicLink(image.resolve("usr/local"), Path.of(up + hosts));
         Command.Result result = agent.run(task("true").gpus(1).needsDriver().image(image));
         assertRefused(
@@ -249,14 +249,14 @@ class MesosHookTest extends OneAgentTest {
     }
 
     @Test
-    void folderAmongTheHostsNodesIsNoNode() throws IOException {
-        Path folder = host.folder().resolve("dev/nvidia-caps-imex-channels");
-        Files.createDirectory(folder);
+    void directoryAmongTheHostsNodesIsNoNode() throws IOException {
+        Path directory = host.directory().resolve("dev/nvidia-caps-imex-channels");
+        Files.createDirectory(directory);
         try {
             List<String> lines = lines(task(NODES).gpus(1).needsDriver());
             assertEquals(4, lines.size(), lines::toString);
         } finally {
-            Files.delete(folder);
+            Files.delete(directory);
         }
     }
 }

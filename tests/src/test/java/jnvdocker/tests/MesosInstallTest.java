@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
@@ -30,25 +30,25 @@ class MesosInstallTest extends OneDaemonTest {
     private static final List<String> HELPERS =
             List.of("mesos-executor", "mesos-fetcher", "mesos-io-switchboard");
 
-    private Path folder;
+    private Path directory;
     private Path launcher;
     private Path libexec;
 
     @BeforeEach
-    void makeFolders() throws IOException {
-        folder = Folders.make("mesos");
-        launcher = folder.resolve("launcher");
+    void makeDirectories() throws IOException {
+        directory = Directories.make("mesos");
+        launcher = directory.resolve("launcher");
         libexec = libexec("libexec");
     }
 
     @AfterEach
-    void removeFolders() {
-        Folders.remove(folder);
+    void removeDirectories() {
+        Directories.remove(directory);
     }
 
     /** Makes an agent's helpers, each of which prints its name and arguments. */
     private Path libexec(String name) throws IOException {
-        Path made = Files.createDirectories(folder.resolve(name));
+        Path made = Files.createDirectories(directory.resolve(name));
         for (String helper : HELPERS) {
             helper(made.resolve(helper));
         }
@@ -73,7 +73,7 @@ class MesosInstallTest extends OneDaemonTest {
                         launcherDir,
                         "--mesos-libexec",
                         mesosLibexec)
-                .in(folder)
+                .in(directory)
                 .run();
     }
 
@@ -90,7 +90,7 @@ class MesosInstallTest extends OneDaemonTest {
     }
 
     @Test
-    void anAgentThatStartsItsHelpersFromTheFolderFindsThemAll() throws IOException {
+    void anAgentThatStartsItsHelpersFromTheDirectoryFindsThemAll() throws IOException {
         Command.Result result = install().ok();
         assertEquals(
                 "created "
@@ -127,7 +127,7 @@ class MesosInstallTest extends OneDaemonTest {
     @Test
     void whatIsNoLaunchGoesToTheAgentsOwnHelper() throws IOException {
         install("launcher", "./libexec/").ok();
-        Path copy = Files.copy(launcher.resolve("mesos-containerizer"), folder.resolve("copy"));
+        Path copy = Files.copy(launcher.resolve("mesos-containerizer"), directory.resolve("copy"));
         Command.of("chmod", "755", copy).run().ok();
         Command.Result result = Command.of(copy, "network-cni-setup", "--pid=1").run();
         assertEquals(7, result.exitCode(), result::toString);
@@ -155,7 +155,7 @@ class MesosInstallTest extends OneDaemonTest {
 
     /** An upgrade needs no options: the earlier ones are remembered. */
     @Test
-    void foldersAreRemembered() throws IOException {
+    void directoriesAreRemembered() throws IOException {
         install().ok();
         Command.Result flags = daemon.jnvdocker("mesos", "flags").run().ok();
         assertTrue(flags.out().endsWith("--launcher_dir=" + launcher + "\n"), flags::toString);
@@ -165,12 +165,12 @@ class MesosInstallTest extends OneDaemonTest {
         assertTrue(
                 again.out().startsWith("created " + launcher + " with links to 4 programs in "),
                 again::toString);
-        Path other = folder.resolve("other");
+        Path other = directory.resolve("other");
         daemon.jnvdocker("mesos", "install", "--launcher_dir=" + other).run().ok();
         assertTrue(Files.isSymbolicLink(other.resolve("mesos-tcp-connect")));
         daemon.jnvdocker("mesos", "install", "--mesos_libexec=" + libexec("second")).run().ok();
         assertEquals(
-                folder.resolve("second/mesos-executor"),
+                directory.resolve("second/mesos-executor"),
                 Files.readSymbolicLink(other.resolve("mesos-executor")));
     }
 
@@ -224,7 +224,7 @@ class MesosInstallTest extends OneDaemonTest {
     }
 
     @Test
-    void linksFollowTheAgentToAnotherFolder() throws IOException {
+    void linksFollowTheAgentToAnotherDirectory() throws IOException {
         install().ok();
         Path other = libexec("other");
         helper(other.resolve("mesos-tcp-connect"));
@@ -236,9 +236,9 @@ class MesosInstallTest extends OneDaemonTest {
     }
 
     @Test
-    void whatIsNoAgentsFolderIsRefused() throws IOException {
+    void whatIsNoAgentsDirectoryIsRefused() throws IOException {
         assertRefused(
-                "there is no program " + folder.resolve("none/mesos-containerizer") + "; ",
+                "there is no program " + directory.resolve("none/mesos-containerizer") + "; ",
                 install(launcher, "none"));
         Command.of("chmod", "644", libexec.resolve("mesos-containerizer")).run().ok();
         assertRefused("there is no program ", install());
@@ -246,11 +246,11 @@ class MesosInstallTest extends OneDaemonTest {
     }
 
     @Test
-    void theAgentsOwnFolderIsNotLaidOut() throws IOException {
+    void theAgentsOwnDirectoryIsNotLaidOut() throws IOException {
         byte[] own = Files.readAllBytes(libexec.resolve("mesos-containerizer"));
         String refusal = " is the agent's own directory, whose mesos-containerizer is needed; ";
         assertRefused(libexec + refusal, install(libexec, libexec));
-        Path link = Files.createSymbolicLink(folder.resolve("link"), libexec);
+        Path link = Files.createSymbolicLink(directory.resolve("link"), libexec);
         assertRefused(link + refusal, install(link, libexec));
         assertArrayEquals(own, Files.readAllBytes(libexec.resolve("mesos-containerizer")));
     }
@@ -261,7 +261,7 @@ class MesosInstallTest extends OneDaemonTest {
         assertRefused(
                 launcher.resolve("mesos-containerizer")
                         + " is jnvdocker's own, and would call itself; ",
-                install(folder.resolve("second"), launcher));
+                install(directory.resolve("second"), launcher));
     }
 
     @Test
@@ -277,7 +277,7 @@ class MesosInstallTest extends OneDaemonTest {
     }
 
     @Test
-    void aFolderThatOthersMayWriteToIsRefused() throws IOException {
+    void aDirectoryThatOthersMayWriteToIsRefused() throws IOException {
         Files.createDirectories(launcher);
         for (String mode : List.of("775", "757", "1777")) {
             Command.of("chmod", mode, launcher).run().ok();
@@ -287,8 +287,8 @@ class MesosInstallTest extends OneDaemonTest {
         Command.of("chown", "61001", launcher).run().ok();
         assertRefused("users other than root can write to " + launcher + ", ", install());
         Command.of("chown", "0", launcher).run().ok();
-        Command.of("chmod", "777", folder).run().ok();
-        assertRefused("users other than root can write to " + folder + ", ", install());
+        Command.of("chmod", "777", directory).run().ok();
+        assertRefused("users other than root can write to " + directory + ", ", install());
         assertEquals(List.of(), listing(launcher));
     }
 
@@ -296,8 +296,8 @@ class MesosInstallTest extends OneDaemonTest {
     void aHostWithoutADriverCanBePreparedForOne() {
         try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535);
                 TestDaemon idle = new TestDaemon(bare)) {
-            Folders.remove(bare.folder().resolve("proc"));
-            Folders.remove(bare.folder().resolve("sys"));
+            Directories.remove(bare.directory().resolve("proc"));
+            Directories.remove(bare.directory().resolve("sys"));
             Command.Result result =
                     idle.jnvdocker(
                                     "mesos",

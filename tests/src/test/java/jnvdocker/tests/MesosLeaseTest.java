@@ -105,7 +105,7 @@ class MesosLeaseTest extends OneAgentTest {
     void whyTellsOfAnAgentThatIsDown() throws Exception {
         MesosContainer task = lasting(on(0));
         String none = "No Mesos agent runs on this host. ";
-        Path program = agent.folder().resolve("mesos-agent");
+        Path program = agent.directory().resolve("mesos-agent");
         Files.writeString(program, "#!/bin/sh\nread -r _\n");
         program.toFile().setExecutable(true);
         Process other = new ProcessBuilder(program.toString()).start();
@@ -265,7 +265,7 @@ class MesosLeaseTest extends OneAgentTest {
 
     @Test
     void reasonOfAHookThatFailsOutlastsTheFetcher() throws Exception {
-        Path helper = agent.folder().resolve("libexec/mesos-containerizer");
+        Path helper = agent.directory().resolve("libexec/mesos-containerizer");
         Path away = helper.resolveSibling("away");
         Files.move(helper, away);
         try {

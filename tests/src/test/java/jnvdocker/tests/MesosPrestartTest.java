@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.SanitizedClient;
 
 import org.junit.jupiter.api.AfterEach;
@@ -55,10 +55,10 @@ class MesosPrestartTest {
     private static final String MOUNT =
             "\"$prestart\" apply rootfs \"$root\" mount \"$driver\" /usr/local/nvidia\n";
 
-    private final Path folder = Folders.make("prestart");
-    private final Path root = folder.resolve("root");
-    private final Path driver = folder.resolve("driver");
-    private final Path cgroup = DEVICES.resolve(folder.getFileName());
+    private final Path directory = Directories.make("prestart");
+    private final Path root = directory.resolve("root");
+    private final Path driver = directory.resolve("driver");
+    private final Path cgroup = DEVICES.resolve(directory.getFileName());
     private final Path nested = cgroup.resolve("mesos/inner");
 
     @BeforeEach
@@ -81,7 +81,7 @@ class MesosPrestartTest {
         for (Path one : List.of(nested, nested.getParent(), cgroup)) {
             Files.delete(one);
         }
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     // ---- the driver's directory ----
@@ -128,7 +128,7 @@ class MesosPrestartTest {
         "false,../../../../../../../../../.."
     })
     void linkOutOfTheImageIsRefused(boolean present, String up) throws IOException {
-        Path escape = folder.resolve("escape");
+        Path escape = directory.resolve("escape");
         if (present) {
             Files.createDirectory(escape);
         }
@@ -144,7 +144,7 @@ class MesosPrestartTest {
     @Test
     void linkInThePlaceItselfIsRefused() throws IOException {
         Files.createDirectories(root.resolve("usr/local"));
-        Path escape = Files.createDirectory(folder.resolve("escape"));
+        Path escape = Files.createDirectory(directory.resolve("escape"));
         Files.createSymbolicLink(root.resolve("usr/local/nvidia"), escape);
         assertFailed(run(MOUNT), "nvidia is a link to '" + escape + "'");
         assertTrue(empty(escape));
@@ -152,7 +152,7 @@ class MesosPrestartTest {
 
     @Test
     void linkThroughTheKernelIsRefused() throws IOException {
-        Path escape = Files.createDirectory(folder.resolve("escape"));
+        Path escape = Files.createDirectory(directory.resolve("escape"));
         Files.createDirectory(root.resolve("proc"));
         Files.createSymbolicLink(root.resolve("usr/local"), Path.of("/proc/self/root" + escape));
         assertFailed(run("mount -t proc proc \"$root/proc\"\n" + MOUNT), "symbolic links");
@@ -161,7 +161,7 @@ class MesosPrestartTest {
 
     @ParameterizedTest
     @CsvSource({"file,Not a directory", "loop,symbolic links"})
-    void whatIsNoFolderIsRefused(String kind, String reason) throws IOException {
+    void whatIsNoDirectoryIsRefused(String kind, String reason) throws IOException {
         Path local = root.resolve("usr/local");
         if (kind.equals("file")) {
             Files.writeString(local, "");
@@ -410,7 +410,7 @@ class MesosPrestartTest {
         String script =
                 "printf 'fetched\\ntwo\\n' > \"$1\"; export JNVDOCKER_REMARKS=$'one\\ntwo\\nlast';"
                         + " \"$0\" refuse why 2>> \"$1\"; \"$0\" apply 2>&1 > /dev/null | cat";
-        Path file = folder.resolve("stderr");
+        Path file = directory.resolve("stderr");
         Command.Result result = sound("bash", "-c", script, prestart(), file);
         assertEquals("fetched\ntwo\none\njnvdocker: why\n", Files.readString(file));
         assertEquals("one\ntwo\n", result.ok().out());
@@ -465,8 +465,8 @@ class MesosPrestartTest {
         assertTrue(result.err().contains(reason), result::toString);
     }
 
-    private static boolean empty(Path folder) {
-        try (var files = Files.list(folder)) {
+    private static boolean empty(Path directory) {
+        try (var files = Files.list(directory)) {
             return files.findAny().isEmpty();
         } catch (IOException e) {
             throw new AssertionError(e);

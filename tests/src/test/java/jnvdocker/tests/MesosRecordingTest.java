@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.mesos.launch.ContainerConfig;
-import jnvdocker.mesos.launch.RuntimeFolder;
+import jnvdocker.mesos.launch.RuntimeDirectory;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.MesosReplay;
 import jnvdocker.tests.world.Project;
@@ -50,9 +50,9 @@ class MesosRecordingTest {
     @BeforeAll
     static void makeHost() throws IOException {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
-        try (Stream<Path> gpus = Files.list(host.folder().resolve("proc/driver/nvidia/gpus"))) {
+        try (Stream<Path> gpus = Files.list(host.directory().resolve("proc/driver/nvidia/gpus"))) {
             Path second = gpus.sorted().toList().get(1).resolve("information");
-            String file = host.folder().relativize(second).toString();
+            String file = host.directory().relativize(second).toString();
             host.write(file, host.read(file).replaceFirst("GPU-[0-9a-f-]{36}", UUID));
         }
     }
@@ -63,9 +63,10 @@ class MesosRecordingTest {
     }
 
     static List<String> recordings() throws IOException {
-        try (Stream<Path> folders = Files.list(RECORDINGS)) {
-            return folders.filter(Files::isDirectory)
-                    .map(folder -> folder.getFileName().toString())
+        try (Stream<Path> directories = Files.list(RECORDINGS)) {
+            return directories
+                    .filter(Files::isDirectory)
+                    .map(directory -> directory.getFileName().toString())
                     .sorted()
                     .toList();
         }
@@ -74,9 +75,9 @@ class MesosRecordingTest {
     @ParameterizedTest
     @MethodSource("recordings")
     void callsArriveAsExpected(String recording) throws IOException {
-        Path folder = RECORDINGS.resolve(recording);
+        Path directory = RECORDINGS.resolve(recording);
         try (TestDaemon daemon = new TestDaemon(host);
-                MesosReplay replay = new MesosReplay(folder, daemon)) {
+                MesosReplay replay = new MesosReplay(directory, daemon)) {
             daemon.jnvdocker("gpu", "volume").run().ok();
             for (MesosReplay.Call call : replay.calls()) {
                 MesosReplay.Seen seen = replay.run(call);
@@ -85,7 +86,8 @@ class MesosRecordingTest {
                 if (call.launchInfo().isPresent()) {
                     String name = call.launchInfo().get();
                     keep(recording, name, seen.launchInfo());
-                    assertEquals(pretty(expected(folder, name)), pretty(seen.launchInfo()), name);
+                    assertEquals(
+                            pretty(expected(directory, name)), pretty(seen.launchInfo()), name);
                 }
             }
         }
@@ -99,7 +101,7 @@ class MesosRecordingTest {
         try (Stream<Path> files = Files.list(RECORDINGS.resolve(recording))) {
             for (Path file : files.filter(it -> it.toString().endsWith("config.bin")).toList()) {
                 Files.write(container.resolve("config"), Files.readAllBytes(file));
-                ContainerConfig config = RuntimeFolder.of(container.toString()).config();
+                ContainerConfig config = RuntimeDirectory.of(container.toString()).config();
                 String json = file.getFileName().toString().replace("config.bin", "");
                 JsonNode meant =
                         JSON.readTree(file.resolveSibling(json + "container_config.json").toFile());
@@ -159,15 +161,15 @@ class MesosRecordingTest {
         return expected.substring(0, expected.length() - EXPECTED.length()) + ".json";
     }
 
-    private static String expected(Path folder, String name) throws IOException {
-        Path changed = folder.resolve(name.replaceFirst("\\.json$", EXPECTED));
-        return Files.readString(Files.exists(changed) ? changed : folder.resolve(name));
+    private static String expected(Path directory, String name) throws IOException {
+        Path changed = directory.resolve(name.replaceFirst("\\.json$", EXPECTED));
+        return Files.readString(Files.exists(changed) ? changed : directory.resolve(name));
     }
 
     private static void keep(String recording, String name, String json) throws IOException {
-        Path folder = Project.root().resolve("tests/target/mesos").resolve(recording);
-        Files.createDirectories(folder);
-        Files.writeString(folder.resolve(name), pretty(json) + "\n");
+        Path directory = Project.root().resolve("tests/target/mesos").resolve(recording);
+        Files.createDirectories(directory);
+        Files.writeString(directory.resolve(name), pretty(json) + "\n");
     }
 
     private static String pretty(String json) throws JsonProcessingException {

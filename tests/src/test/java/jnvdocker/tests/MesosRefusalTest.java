@@ -175,10 +175,10 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void gpuThatSomebodyUsesIsNotGiven() {
         configure("mesos_wait = '0s'\n");
-        Path holdopen = agent.folder().resolve("holdopen");
+        Path holdopen = agent.directory().resolve("holdopen");
         CProgram.put("holdopen", holdopen);
         for (int gpu : new int[] {0, 1, 3}) {
-            start(Command.of(holdopen, host.folder().resolve("dev/nvidia" + gpu)));
+            start(Command.of(holdopen, host.directory().resolve("dev/nvidia" + gpu)));
         }
         awaitStates("uufu");
         assertEquals(List.of("2"), lines(task(1)));
@@ -247,9 +247,9 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void onlyAgentsMaySendRequests() {
         // A test's directory is accessible to root alone, that of a real daemon to everyone.
-        Path folder = daemon.socket().getParent().getParent();
-        Command.of("chmod", "755", folder).run().ok();
-        Path client = folder.resolve("jnvdocker");
+        Path directory = daemon.socket().getParent().getParent();
+        Command.of("chmod", "755", directory).run().ok();
+        Path client = directory.resolve("jnvdocker");
         Command.of("cp", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
         configure("socket_group = 'nogroup'\n");
         Command asNobody =

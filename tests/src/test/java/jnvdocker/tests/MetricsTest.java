@@ -109,7 +109,7 @@ class MetricsTest {
 
     private static Command.Result promtool(String metrics) throws IOException {
         String promtool = Command.of(Project.world("promtool")).run().ok().out().strip();
-        Path file = Files.writeString(host.folder().resolve("metrics.txt"), metrics);
+        Path file = Files.writeString(host.directory().resolve("metrics.txt"), metrics);
         return Command.of("sh", "-c", "exec \"$0\" check metrics < \"$1\"", promtool, file)
                 .run()
                 .ok();

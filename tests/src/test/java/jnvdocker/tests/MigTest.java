@@ -218,11 +218,11 @@ class MigTest {
 
     @Test
     void openNodesShowWhichInstanceIsUsed() throws IOException {
-        Path program = lab.host().folder().resolve("holdopen");
+        Path program = lab.host().directory().resolve("holdopen");
         CProgram.put("holdopen", program);
         // It makes the nodes.
         lab.jnvdocker("run", "--rm", "--gpus", "device=0:0", "plain", "true").ok();
-        Path dev = lab.host().folder().resolve("dev");
+        Path dev = lab.host().directory().resolve("dev");
         Path whole = dev.resolve("nvidia0");
         Process clear = Command.of(program, whole, dev.resolve("nvidia-caps/nvidia-cap22")).start();
         try {

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.AfterEach;
@@ -27,23 +27,23 @@ class NotifyTest extends OneEngineTest {
     private static final int ALICE = 61001;
     private static final int BOB = 61002;
 
-    private Path folder;
+    private Path directory;
     private Path received;
 
     @BeforeEach
-    void makeFolder() throws IOException {
-        folder = Files.createDirectory(Path.of("/root/notify-" + System.nanoTime()));
-        received = folder.resolve("received.txt");
+    void makeDirectory() throws IOException {
+        directory = Files.createDirectory(Path.of("/root/notify-" + System.nanoTime()));
+        received = directory.resolve("received.txt");
     }
 
     @AfterEach
-    void removeFolder() {
+    void removeDirectory() {
         lab.configure("");
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     private void program(String name, String mode, String script) throws IOException {
-        Path file = folder.resolve(name);
+        Path file = directory.resolve(name);
         Files.writeString(file, "#!/bin/sh\n" + script + "\n");
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(mode));
     }
@@ -76,7 +76,7 @@ class NotifyTest extends OneEngineTest {
         program("20-write", "rwxr-xr-x", "cat >> " + received);
         program("30-open", "rwxr-xrwx", "echo '{\"event\":\"open\"}' >> " + received);
         program("40.bak", "rwxr-xr-x", "echo '{\"event\":\"backup\"}' >> " + received);
-        String notify = "notify = ['" + folder + "']\n";
+        String notify = "notify = ['" + directory + "']\n";
         lab.configure(notify);
         String hold =
                 "run -d --gpus device=0 --gpu-time 1s --stop-signal KILL --name train plain sleep"
@@ -95,7 +95,7 @@ class NotifyTest extends OneEngineTest {
         lab.awaitHolders(Map.of());
         await("released");
         assertTrue(events("open").isEmpty() && events("backup").isEmpty());
-        assertTrue(log().contains("users other than root can write to " + folder + "/30-open"));
+        assertTrue(log().contains("users other than root can write to " + directory + "/30-open"));
     }
 
     private static String log() {
@@ -113,7 +113,7 @@ class NotifyTest extends OneEngineTest {
                 "rwxr-xr-x",
                 "echo '{\"event\":\"begun\"}' >> " + received + "; sleep 100");
         program("20-next", "rwxr-xr-x", "echo '{\"event\":\"next\"}' >> " + received);
-        lab.configure("notify = ['" + folder + "']\n");
+        lab.configure("notify = ['" + directory + "']\n");
         for (int i = 0; i < 3; i++) {
             lab.as(BOB, "run", "--rm", "--gpus", "1", "plain", "true").run().ok();
         }
@@ -127,7 +127,7 @@ class NotifyTest extends OneEngineTest {
     void processThatAProgramLeavesBehindDelaysNoOther() throws IOException {
         program("10-leave", "rwxr-xr-x", "sleep 100 &");
         program("20-next", "rwxr-xr-x", "cat >> " + received);
-        lab.configure("notify = ['" + folder + "']\n");
+        lab.configure("notify = ['" + directory + "']\n");
         String hold = "run --rm --gpus 1 plain true";
         lab.as(ALICE, (Object[]) hold.split(" ")).run().ok();
         await("granted");

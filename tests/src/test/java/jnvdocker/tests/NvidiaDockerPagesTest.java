@@ -60,7 +60,7 @@ class NvidiaDockerPagesTest {
     private static final Map<Long, String> PROGRAMS =
             Map.of(4711L, "/usr/bin/python3.11", 2340L, "/usr/lib/firefox/firefox");
 
-    @TempDir private Path folder;
+    @TempDir private Path directory;
     private Optional<GpuMonitor> monitor = Optional.empty();
     private boolean labels = true;
 
@@ -70,15 +70,18 @@ class NvidiaDockerPagesTest {
     }
 
     private static List<String> worlds() throws IOException {
-        try (Stream<Path> folders = Files.list(ANSWERS)) {
-            return folders.map(folder -> folder.getFileName().toString()).sorted().toList();
+        try (Stream<Path> directories = Files.list(ANSWERS)) {
+            return directories
+                    .map(directory -> directory.getFileName().toString())
+                    .sorted()
+                    .toList();
         }
     }
 
     private NvidiaDockerPages pages(String world) throws IOException {
         return world.equals("no-nvml")
-                ? pages(MachineHost.of(folder, "a100x8"), false)
-                : pages(MachineHost.of(folder, world), true);
+                ? pages(MachineHost.of(directory, "a100x8"), false)
+                : pages(MachineHost.of(directory, world), true);
     }
 
     private NvidiaDockerPages pages(MachineHost machine, boolean nvml) throws IOException {
@@ -312,7 +315,7 @@ class NvidiaDockerPagesTest {
     @Test
     void hostWithoutDriverHasNoGpus() throws Exception {
         NvidiaDockerPages pages = pages("no-nvml");
-        Files.delete(folder.resolve("root/proc/driver/nvidia/version"));
+        Files.delete(directory.resolve("root/proc/driver/nvidia/version"));
         assertEquals(new Info(new Info.Version(null, null), List.of()), info(pages));
         assertEquals(new Status(List.of()), status(pages));
         assertEquals("", text(fetch(pages, "/gpu/status")).strip());

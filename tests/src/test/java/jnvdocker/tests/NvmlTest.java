@@ -31,12 +31,12 @@ import java.util.stream.IntStream;
 
 /** NVML's answers become facts and figures, field by field, whatever a GPU does not report. */
 class NvmlTest {
-    @TempDir private Path folder;
+    @TempDir private Path directory;
 
     private FakeNvml fake;
 
     private Nvml open(String machine) throws Exception {
-        fake = FakeNvml.in(folder, machine);
+        fake = FakeNvml.in(directory, machine);
         return Nvml.open(fake.library());
     }
 

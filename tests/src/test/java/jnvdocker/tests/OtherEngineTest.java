@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DockerProxy;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
@@ -130,13 +130,13 @@ class OtherEngineTest extends OneEngineTest {
     /** Docker follows each of them, and so do we: none is taken for the daemon's own engine. */
     @Test
     void everyWayToNameAnEngineLeadsToIt() throws IOException {
-        Path folder = Folders.make("named");
+        Path directory = Directories.make("named");
         try (DockerProxy proxy = new DockerProxy(lab.engine().socket(), "Mounts")) {
-            Path link = Files.createSymbolicLink(folder.resolve("link"), proxy.socket());
+            Path link = Files.createSymbolicLink(directory.resolve("link"), proxy.socket());
             Path relative = Path.of("/").relativize(lab.engine().socket());
-            Files.createDirectories(folder.resolve(relative).getParent());
-            Files.createSymbolicLink(folder.resolve(relative), proxy.socket());
-            Path config = Files.createDirectory(folder.resolve("config"));
+            Files.createDirectories(directory.resolve(relative).getParent());
+            Files.createSymbolicLink(directory.resolve(relative), proxy.socket());
+            Path config = Files.createDirectory(directory.resolve("config"));
             lab.engine()
                     .docker("context", "create", "other", "--docker", "host=" + proxy.url())
                     .with("DOCKER_CONFIG", config)
@@ -155,7 +155,7 @@ class OtherEngineTest extends OneEngineTest {
                                     .with("DOCKER_CONFIG", config),
                             jnvdocker().with("DOCKER_HOST", "").with("DOCKER_CONFIG", config),
                             jnvdocker().with("DOCKER_HOST", "unix://" + link),
-                            jnvdocker().with("DOCKER_HOST", "unix://" + relative).in(folder),
+                            jnvdocker().with("DOCKER_HOST", "unix://" + relative).in(directory),
                             jnvdocker().with("NV_DOCKER", "docker -H " + proxy.url()),
                             jnvdocker()
                                     .with(
@@ -164,7 +164,7 @@ class OtherEngineTest extends OneEngineTest {
                 assertRefused(command.run(), "leaves out");
             }
         } finally {
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
     }
 
@@ -176,8 +176,8 @@ class OtherEngineTest extends OneEngineTest {
 
     @Test
     void socketWithoutAnEngineIsRefusedInDockersWords() throws IOException {
-        Path folder = Folders.make("none");
-        Path socket = folder.resolve("docker.sock");
+        Path directory = Directories.make("none");
+        Path socket = directory.resolve("docker.sock");
         String url = "unix://" + socket;
         assertRefused(run(url, "--gpus=1"), "the Docker daemon at " + url);
         try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
@@ -198,7 +198,7 @@ class OtherEngineTest extends OneEngineTest {
             assertRefused(run(url, "--gpus=1"), url);
             assertTrue(garbage.isAlive());
         } finally {
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
     }
 

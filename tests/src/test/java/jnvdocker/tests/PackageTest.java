@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestMachine;
@@ -33,7 +33,7 @@ class PackageTest {
     /** In the machine, where the packages are. */
     private static final String PACKAGES = "/opt/jnvdocker/";
 
-    private static final Path FOLDER = Folders.make("packages");
+    private static final Path DIRECTORY = Directories.make("packages");
 
     private static DriverRoot host;
     private static TestMachine machine;
@@ -41,11 +41,11 @@ class PackageTest {
     @BeforeAll
     static void bootMachine() throws IOException {
         for (String kind : List.of("deb", "rpm")) {
-            Files.copy(Project.built("." + kind), FOLDER.resolve("built." + kind));
+            Files.copy(Project.built("." + kind), DIRECTORY.resolve("built." + kind));
         }
         makeEarlierOne();
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4).slim();
-        machine = new TestMachine(host, FOLDER);
+        machine = new TestMachine(host, DIRECTORY);
         // Nobody pulls the plug of this machine, or looks for manual pages in it.
         shell(
                 "echo force-unsafe-io > /etc/dpkg/dpkg.cfg.d/tests; rm -f"
@@ -60,7 +60,7 @@ class PackageTest {
     static void removeMachine() {
         machine.close();
         host.close();
-        Folders.remove(FOLDER);
+        Directories.remove(DIRECTORY);
     }
 
     @AfterEach
@@ -82,7 +82,7 @@ class PackageTest {
                         dpkg-deb --root-owner-group -Znone -b tree earlier.deb > /dev/null
                         rm -r tree
                         """)
-                .in(FOLDER)
+                .in(DIRECTORY)
                 .run()
                 .ok();
     }
@@ -290,7 +290,7 @@ class PackageTest {
         }
     }
 
-    /** The files of a package, with their modes; zsh has another folder for each kind. */
+    /** The files of a package, with their modes; zsh has another directory for each kind. */
     private static String installed() {
         return shell(
                         "find /usr/lib/jnvdocker /usr/bin/jnvdocker"

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Browser;
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.LoopbackPort;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.SshServer;
@@ -120,7 +120,7 @@ class PageTest {
     @Test
     void browserShowsWhatIsAndWhatHappens() throws Exception {
         Path tools = Browser.tools();
-        Path pictures = Folders.make("pictures");
+        Path pictures = Directories.make("pictures");
         try (SshServer ssh = new SshServer();
                 DriverRoot largeHost = DriverRoot.make(DriverRoot.Release.DRIVER_535, 16);
                 TestDaemon large = new TestDaemon(largeHost)) {
@@ -146,7 +146,7 @@ class PageTest {
                 copy(pictures);
             }
         } finally {
-            Folders.remove(pictures);
+            Directories.remove(pictures);
         }
     }
 
@@ -180,7 +180,7 @@ class PageTest {
 
     @Test
     void desktopOpensIt() throws IOException {
-        Path programs = Folders.make("programs");
+        Path programs = Directories.make("programs");
         OneDaemonTest.program(programs.resolve("xdg-open"), "echo opened \"$@\"");
         assertEquals(
                 "opened http://127.0.0.1:" + port + "/\n",
@@ -190,7 +190,7 @@ class PageTest {
                         .run()
                         .ok()
                         .out());
-        Folders.remove(programs);
+        Directories.remove(programs);
     }
 
     @Test

@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RecordingHelper;
@@ -57,7 +57,7 @@ class PodContainersTest {
         daemon.stop();
         hold();
         daemon.jnvdocker("gpu", "ls").run().ok();
-        bundle = Folders.make("bundle");
+        bundle = Directories.make("bundle");
         Path bin = Files.createDirectory(bundle.resolve("bin"));
         RecordingHelper _ = new RecordingHelper(bin, "runc");
         runtime =
@@ -83,11 +83,11 @@ class PodContainersTest {
     static void close() {
         daemon.close();
         host.close();
-        Folders.remove(bundle);
+        Directories.remove(bundle);
     }
 
     private static Path gpu(int index) throws IOException {
-        try (Stream<Path> gpus = Files.list(host.folder().resolve("proc/driver/nvidia/gpus"))) {
+        try (Stream<Path> gpus = Files.list(host.directory().resolve("proc/driver/nvidia/gpus"))) {
             return gpus.sorted().skip(index).findFirst().orElseThrow();
         }
     }
@@ -263,7 +263,7 @@ class PodContainersTest {
         JsonNode file = JSON.readTree(cdiFile().toFile());
         assertEquals(driver.toString(), file.at("/containerEdits/mounts/0/hostPath").asText());
         Path gpu = gpu(3);
-        Path away = host.folder().resolve("away");
+        Path away = host.directory().resolve("away");
         Files.move(gpu, away);
         try {
             await(all.subList(0, 3));

@@ -14,8 +14,8 @@ import jnvdocker.host.MigMemory;
 import jnvdocker.kubernetes.DeviceEdits;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.GpuHost;
 import jnvdocker.volume.ServedVolumes;
@@ -42,7 +42,7 @@ class PodInjectionTest {
     private static final String INSTANCE = "MIG-22d5a1c4-0d6e-5d27-9b3e-6e5a1c1f0a01";
 
     private final DriverRoot root = DriverRoot.make(DriverRoot.Release.DRIVER_535, 2);
-    private final Path folder = Folders.make("pods");
+    private final Path directory = Directories.make("pods");
     private Host host;
     private ServedVolumes served;
     private GpuHost gpuHost;
@@ -51,7 +51,7 @@ class PodInjectionTest {
     @BeforeEach
     void open() throws IOException {
         root.instance(0, 2, 0, 21);
-        host = Host.at(root.folder());
+        host = Host.at(root.directory());
         String address = HostDriver.read(host).gpus().getFirst().pciAddress();
         host.mig()
                 .report(
@@ -60,9 +60,9 @@ class PodInjectionTest {
                                 true,
                                 List.of(new MigMemory.Instance(INSTANCE, 0, 2, 0, "MIG 3g.20gb"))));
         DeviceNodes nodes = new DeviceNodes(host);
-        DriverVolumeStore store = new DriverVolumeStore(folder.resolve("state"));
-        Path run = Files.createDirectory(folder.resolve("run"));
-        served = new ServedVolumes(store, folder.resolve("state"), run);
+        DriverVolumeStore store = new DriverVolumeStore(directory.resolve("state"));
+        Path run = Files.createDirectory(directory.resolve("run"));
+        served = new ServedVolumes(store, directory.resolve("state"), run);
         gpuHost = new GpuHost(host, new GpuInventory(host, nodes), nodes, store, served);
         injection = injection(true);
     }
@@ -73,11 +73,11 @@ class PodInjectionTest {
                         true,
                         KubernetesPolicy.RESOURCE,
                         false,
-                        KubernetesPolicy.KUBELET_FOLDER,
+                        KubernetesPolicy.KUBELET_DIRECTORY,
                         cdi,
                         List.of());
         return new PodInjection(
-                gpuHost, () -> policy, folder.resolve("run"), folder.resolve("cdi"));
+                gpuHost, () -> policy, directory.resolve("run"), directory.resolve("cdi"));
     }
 
     @AfterEach
@@ -86,7 +86,7 @@ class PodInjectionTest {
         injection.remove();
         served.releaseAll();
         root.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     private void start() throws InterruptedException {
@@ -104,7 +104,7 @@ class PodInjectionTest {
     @Test
     void containerGetsExactlyTheNodesOfItsGpusAndThePathOfTheDriver() throws Exception {
         // As a runtime does that finds nothing at the place of a mount.
-        Files.createDirectory(folder.resolve("run/driver"));
+        Files.createDirectory(directory.resolve("run/driver"));
         start();
         DeviceEdits whole = injection.of(List.of(gpus().getLast()));
         assertEquals(
@@ -115,10 +115,10 @@ class PodInjectionTest {
                         "/dev/nvidia1"),
                 names(whole));
         for (DeviceEdits.Node node : whole.nodes()) {
-            assertEquals(root.folder() + node.containerPath(), node.hostPath());
+            assertEquals(root.directory() + node.containerPath(), node.hostPath());
             assertTrue(Files.exists(Path.of(node.hostPath())), node::hostPath);
         }
-        Path driver = folder.resolve("run/driver");
+        Path driver = directory.resolve("run/driver");
         assertEquals(
                 List.of(new DeviceEdits.Mount(driver.toString(), "/usr/local/nvidia")),
                 whole.mounts());
@@ -160,7 +160,7 @@ class PodInjectionTest {
     @Test
     void withoutTheFileTheNodesAreEnoughAndWithoutADriverNothingIs() throws Exception {
         assertThrows(RefusedException.class, () -> injection.of(List.of()));
-        Files.createDirectories(folder.resolve("cdi"));
+        Files.createDirectories(directory.resolve("cdi"));
         Files.writeString(injection.cdiFile().orElseThrow(), "another's");
         start();
         assertEquals(List.of(), injection.of(gpus()).cdi());
@@ -169,6 +169,6 @@ class PodInjectionTest {
         assertEquals("another's", Files.readString(injection.cdiFile().orElseThrow()));
         injection.remove();
         assertTrue(injection.obstacle().isPresent());
-        assertFalse(Files.exists(folder.resolve("run/driver")));
+        assertFalse(Files.exists(directory.resolve("run/driver")));
     }
 }

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Podman;
 import jnvdocker.tests.world.TestDaemon;
@@ -41,14 +41,14 @@ class PodmanTest {
     private static final String TWO = "--annotation=jnvdocker.gpus=2";
 
     private static Lab lab;
-    private static Path folder;
+    private static Path directory;
     private static Podman podman;
 
     @BeforeAll
     static void open() {
         lab = new Lab(TestEngine.Release.wanted());
-        folder = Folders.make("pm");
-        podman = new Podman(lab, CLIENT, folder);
+        directory = Directories.make("pm");
+        podman = new Podman(lab, CLIENT, directory);
         lab.jnvdocker(
                         "runtime",
                         "install",
@@ -56,7 +56,7 @@ class PodmanTest {
                         "--config",
                         podman.config(),
                         "--runtime-dir",
-                        folder.resolve("runtime"),
+                        directory.resolve("runtime"),
                         "--real",
                         Command.of("which", "runc").run().ok().out().strip())
                 .ok();
@@ -66,7 +66,7 @@ class PodmanTest {
     static void close() {
         lab.jnvdocker("runtime", "uninstall", "--engine=podman").ok();
         lab.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -96,7 +96,7 @@ class PodmanTest {
 
     private static String device(int gpu) {
         String node = "/dev/nvidia" + gpu;
-        return "--device=" + lab.host().folder().resolve(node.substring(1)) + ":" + node;
+        return "--device=" + lab.host().directory().resolve(node.substring(1)) + ":" + node;
     }
 
     @Test
@@ -149,7 +149,7 @@ class PodmanTest {
     /** Podman ignores the limit, which a kubelet would respect. */
     @Test
     void manifestGetsTheGpuThatItsVolumeNamesAndNoneByItsLimit() throws IOException {
-        Path node = lab.host().folder().resolve("dev/nvidia1");
+        Path node = lab.host().directory().resolve("dev/nvidia1");
         String limit = "resources: {limits: {nvidia.com/gpu: 1}}";
         String mount = "volumeMounts: [{name: gpu, mountPath: /dev/nvidia1}]";
         String volume =
@@ -162,7 +162,7 @@ class PodmanTest {
     /** The GPUs that a pod of one container holds, which has this part and that of its pod. */
     private static Set<Integer> played(String part, String ofThePod) throws IOException {
         awaitHeld(Set.of());
-        Path manifest = folder.resolve("pod.yaml");
+        Path manifest = directory.resolve("pod.yaml");
         Files.writeString(
                 manifest,
                 """
@@ -200,7 +200,7 @@ class PodmanTest {
         podman.remove("three");
         String limits = "[\"nofile=1024:1024\", \"nproc=1000:1000\"]";
         return Files.writeString(
-                folder.resolve("pods.conf"),
+                directory.resolve("pods.conf"),
                 Files.readString(podman.config())
                         + "[containers]\ndefault_ulimits = "
                         + limits
@@ -238,9 +238,9 @@ class PodmanTest {
 
     @Test
     void refusedInstallLaysOutNothing() throws IOException {
-        Path open = Files.createDirectory(folder.resolve("open"));
+        Path open = Files.createDirectory(directory.resolve("open"));
         Command.of("chmod", "777", open).run().ok();
-        Path program = folder.resolve("refused");
+        Path program = directory.resolve("refused");
         Command.Result refused =
                 lab.jnvdocker(
                         "runtime",
@@ -259,7 +259,7 @@ class PodmanTest {
     /** Only its processes are seen: the daemon does not list podman's containers. */
     @Test
     void containerOfThePlainRuntimeThatOpensAHeldGpuIsNoted() {
-        Path holdopen = folder.resolve("holdopen");
+        Path holdopen = directory.resolve("holdopen");
         CProgram.put("holdopen", holdopen);
         podman.start("one", RUNTIME, device(1)).ok();
         awaitHeld(Set.of(1));
@@ -310,8 +310,8 @@ class PodmanTest {
     /** Its Docker API ignores volume plugins and runtimes: there is nothing to begin a lease. */
     @Test
     void runThroughItsDockerSocketIsRefusedUnlessItAsksForNoGpu() throws IOException {
-        Path socket = folder.resolve("podman.sock");
-        Path link = Files.createSymbolicLink(folder.resolve("docker.sock"), socket);
+        Path socket = directory.resolve("podman.sock");
+        Path link = Files.createSymbolicLink(directory.resolve("docker.sock"), socket);
         TestDaemon linked = new TestDaemon(lab.host()).with("JNVDOCKER_DOCKER_SOCKET", link);
         Process service = podman.serve(socket);
         try (linked) {
@@ -344,7 +344,7 @@ class PodmanTest {
     /** As of the package podman-docker. */
     @Test
     void podmanByTheNameOfDockerIsRefused() throws IOException {
-        Path docker = folder.resolve("docker");
+        Path docker = directory.resolve("docker");
         Files.writeString(docker, "#!/bin/sh\nexec " + CLIENT.program() + " \"$@\"\n");
         Command.of("chmod", "755", docker).run().ok();
         try (TestDaemon daemon = new TestDaemon(lab.host())) {

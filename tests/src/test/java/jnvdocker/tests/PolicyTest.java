@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.AfterAll;
@@ -27,16 +27,16 @@ class PolicyTest extends OneEngineTest {
     /** A user whom Debian has, with a group of that name. */
     private static final int GAMES = 5;
 
-    private static Path folder;
+    private static Path directory;
 
     @BeforeAll
-    static void makeFolder() {
-        folder = Folders.make("policy");
+    static void makeDirectory() {
+        directory = Directories.make("policy");
     }
 
     @AfterAll
-    static void removeFolder() {
-        Folders.remove(folder);
+    static void removeDirectory() {
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -315,7 +315,7 @@ class PolicyTest extends OneEngineTest {
     void whoWaitsForTheirOwnQuotaKeepsNobodyElseWaiting() throws Exception {
         configure("max_gpus_per_user = 2\n");
         hold(ALICE, "train", "\"device=0,1\"");
-        Path said = folder.resolve("said");
+        Path said = directory.resolve("said");
         Process waiting =
                 as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
                         .log(said)
@@ -333,7 +333,7 @@ class PolicyTest extends OneEngineTest {
         hold(GAMES, "train", "device=0");
         Process low = awaitFirst(ALICE, "low", "next in the queue");
         Process high = awaitFirst(BOB, "high", "next in the queue");
-        Lab.await(() -> says(folder.resolve("low"), "number 2 in the queue"));
+        Lab.await(() -> says(directory.resolve("low"), "number 2 in the queue"));
         String queue = lab.jnvdocker("gpu", "queue").ok().out();
         EachEngineTest.assertMatches(
                 "PLACE .*\n1 +uid " + BOB + " .* priority 1\n2 +uid " + ALICE + " .*\n", queue);
@@ -349,7 +349,7 @@ class PolicyTest extends OneEngineTest {
 
     /** A client that waits for GPU 0 with a container of that name. */
     private static Process awaitFirst(int user, String name, String place) {
-        Path said = folder.resolve(name);
+        Path said = directory.resolve(name);
         Process waiting =
                 as(
                                 user,
@@ -380,7 +380,7 @@ class PolicyTest extends OneEngineTest {
                         + file()
                         + "\\); give --gpu-wait a shorter time, or none",
                 longer);
-        Path said = folder.resolve("wait");
+        Path said = directory.resolve("wait");
         Process waiting =
                 as(BOB, "run", "--rm", "--gpus", "device=1", "--gpu-wait", "plain", "true")
                         .log(said)
@@ -396,7 +396,7 @@ class PolicyTest extends OneEngineTest {
     void reloadIsFollowedByWhoeverWaits() throws Exception {
         configure("max_gpus_per_user = 1\n");
         hold(ALICE, "train", "device=0");
-        Path said = folder.resolve("reload");
+        Path said = directory.resolve("reload");
         Process waiting =
                 as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
                         .log(said)

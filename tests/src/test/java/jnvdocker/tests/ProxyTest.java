@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 
@@ -29,21 +29,21 @@ class ProxyTest extends OneEngineTest {
     private static final int USER = 61001;
     private static final String GROUP = "nogroup";
 
-    private static Path folder;
+    private static Path directory;
     private static RuntimeInstallation runtime;
     private static Process proxy;
 
     @BeforeAll
     static void openProxy() {
         runtime = RuntimeInstallation.of(lab);
-        folder = Folders.make("proxy");
-        Command.of("chmod", "755", folder).run().ok();
+        directory = Directories.make("proxy");
+        Command.of("chmod", "755", directory).run().ok();
         proxy =
                 lab.daemon()
                         .jnvdockerd("--proxy")
                         .with("JNVDOCKER_PROXY_SOCKET", socket())
                         .with("JNVDOCKER_PROXY_GROUP", GROUP)
-                        .log(folder.resolve("log"))
+                        .log(directory.resolve("log"))
                         .start();
         Lab.await(() -> Files.exists(socket()) ? List.of() : List.of(socket() + " is missing"));
         lab.configure("[runtime]\ntrust_owner = ['label']\n");
@@ -55,16 +55,16 @@ class ProxyTest extends OneEngineTest {
         assertEquals(0, proxy.waitFor());
         assertFalse(Files.exists(socket()));
         runtime.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     private static Path socket() {
-        return folder.resolve("docker.sock");
+        return directory.resolve("docker.sock");
     }
 
     private static Command of(Command command) {
         return command.with("DOCKER_HOST", "unix://" + socket())
-                .with("DOCKER_CONFIG", folder.resolve("none"))
+                .with("DOCKER_CONFIG", directory.resolve("none"))
                 .with("DOCKER_BUILDKIT", 0)
                 .with("TMPDIR", "/tmp")
                 .with("HOME", "/");
@@ -102,7 +102,7 @@ class ProxyTest extends OneEngineTest {
         run("run", "-d", "--name", "two", "--stop-signal=KILL", "plain", "sleep", "1000");
         assertEquals("of exec\n", run("exec", "two", "echo", "of exec"));
         assertEquals(input, docker("exec", "-i", "two", "cat").input(input).run().ok().out());
-        Path file = Files.writeString(folder.resolve("file"), input);
+        Path file = Files.writeString(directory.resolve("file"), input);
         run("cp", file, "two:/file");
         assertEquals(input, run("exec", "two", "cat", "/file"));
         assertTrue(run("cp", "two:/file", "-").contains(input));
@@ -175,13 +175,13 @@ class ProxyTest extends OneEngineTest {
         assertEquals("", lab.inspect("root", owner));
         Path file =
                 Files.writeString(
-                        folder.resolve("compose.yml"),
+                        directory.resolve("compose.yml"),
                         """
                         services:
                           composed: {image: plain, command: sleep 1000, network_mode: none}
                         """);
         // A user may not read root's directories.
-        Path compose = Files.copy(Client.COMPOSE_2.program(), folder.resolve("docker-compose"));
+        Path compose = Files.copy(Client.COMPOSE_2.program(), directory.resolve("docker-compose"));
         of(Command.of(compose, "-p", "p", "-f", file, "up", "-d")).as(USER, GROUP).run().ok();
         assertEquals("uid:61001", lab.inspect("p-composed-1", owner));
     }

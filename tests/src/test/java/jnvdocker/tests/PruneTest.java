@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.AfterEach;
@@ -53,11 +53,11 @@ class PruneTest extends OneEngineTest {
         return "nvidia_driver_" + driver;
     }
 
-    private static Path folder(String driver) {
+    private static Path directory(String driver) {
         return lab.daemon().state().resolve("volumes/nvidia_driver").resolve(driver);
     }
 
-    private static Path claimFolder(String claim) {
+    private static Path claimDirectory(String claim) {
         return lab.daemon().state().resolve("claims").resolve(claim);
     }
 
@@ -88,8 +88,8 @@ class PruneTest extends OneEngineTest {
         return fates;
     }
 
-    private static List<String> driverFolders() throws IOException {
-        try (var entries = Files.list(folder(REAL).getParent())) {
+    private static List<String> driverDirectories() throws IOException {
+        try (var entries = Files.list(directory(REAL).getParent())) {
             return entries.map(entry -> entry.getFileName().toString())
                     .filter(name -> !name.startsWith("."))
                     .sorted()
@@ -103,7 +103,7 @@ class PruneTest extends OneEngineTest {
         lab.docker("create", "--name", "old", "-v", driverVolume(REAL) + ":/x", "plain").ok();
         load(NEWER);
         load(OLDER);
-        assertEquals(List.of(OLDER, REAL, NEWER), driverFolders());
+        assertEquals(List.of(OLDER, REAL, NEWER), driverDirectories());
         String claim = "jnvdocker_claim_" + claim();
         Map<String, String> kept =
                 Map.of(
@@ -116,20 +116,20 @@ class PruneTest extends OneEngineTest {
         Map<String, String> dry = fates(prune("--dry-run"));
         assertEquals("would_go", dry.remove(driverVolume(NEWER)));
         assertEquals(kept, dry);
-        assertEquals(List.of(OLDER, REAL, NEWER), driverFolders());
+        assertEquals(List.of(OLDER, REAL, NEWER), driverDirectories());
 
         JsonNode pruned = prune();
         Map<String, String> fates = fates(pruned);
         assertEquals("removed", fates.remove(driverVolume(NEWER)));
         assertEquals(kept, fates);
-        assertEquals(List.of(OLDER, REAL), driverFolders());
+        assertEquals(List.of(OLDER, REAL), driverDirectories());
 
         lab.docker("rm", "train-7", "old").ok();
         String text = lab.jnvdocker("gpu", "prune").ok().out();
         assertTrue(
                 text.contains("driver " + OLDER + " is loaded, and no container names it"),
                 text::toString);
-        assertEquals(List.of(OLDER), driverFolders());
+        assertEquals(List.of(OLDER), driverDirectories());
         assertEquals(
                 List.of(driverVolume(OLDER)),
                 lab.docker("volume", "ls", "-q").ok().out().lines().toList());
@@ -141,7 +141,7 @@ class PruneTest extends OneEngineTest {
      */
     @Test
     void whatIsTheHostsAsWellFreesNothing() throws IOException {
-        long manifest = Files.size(folder(REAL).resolve("manifest.json"));
+        long manifest = Files.size(directory(REAL).resolve("manifest.json"));
         load(NEWER);
         JsonNode pruned = prune();
         assertEquals(manifest, pruned.path("freed_bytes").asLong(), pruned::toString);
@@ -152,10 +152,10 @@ class PruneTest extends OneEngineTest {
                         .asText()
                         .endsWith("; hard links free" + " nothing"),
                 pruned::toString);
-        assertFalse(Files.exists(folder(REAL)));
+        assertFalse(Files.exists(directory(REAL)));
         assertEquals(
                 List.of(),
-                Folders.mountedBelow(lab.daemon().socket().getParent()).stream()
+                Directories.mountedBelow(lab.daemon().socket().getParent()).stream()
                         .filter(point -> !point.endsWith("/" + NEWER))
                         .toList());
         assertFalse(pruned.path("dry_run").asBoolean());
@@ -189,13 +189,13 @@ class PruneTest extends OneEngineTest {
     }
 
     @Test
-    void aFolderThatIsNoWholeVolumeGoesToo() throws IOException {
-        Files.createDirectories(folder(NEWER).resolve("lib64"));
-        Files.writeString(folder(NEWER).resolve("lib64/half"), "12345");
+    void aDirectoryThatIsNoWholeVolumeGoesToo() throws IOException {
+        Files.createDirectories(directory(NEWER).resolve("lib64"));
+        Files.writeString(directory(NEWER).resolve("lib64/half"), "12345");
         JsonNode pruned = prune();
         assertEquals("removed", fates(pruned).get(driverVolume(NEWER)));
         assertEquals(5, pruned.path("freed_bytes").asInt());
-        assertFalse(Files.exists(folder(NEWER)));
+        assertFalse(Files.exists(directory(NEWER)));
     }
 
     @Test
@@ -204,7 +204,7 @@ class PruneTest extends OneEngineTest {
         List<String> files = List.of("proc/driver/nvidia/version", "sys/module/nvidia/version");
         List<String> texts = files.stream().map(lab.host()::read).toList();
         for (String file : files) {
-            Files.delete(lab.host().folder().resolve(file));
+            Files.delete(lab.host().directory().resolve(file));
         }
         try {
             String why = "no driver is loaded, and the next may be this one";
@@ -252,15 +252,15 @@ class PruneTest extends OneEngineTest {
     }
 
     @Test
-    void aFolderOfNoClaimGoes() throws IOException {
-        Path folder = Files.createDirectories(claimFolder("abcdefabcdef").resolve("mount"));
-        Files.writeString(folder.resolve("left"), "12345");
+    void aDirectoryOfNoClaimGoes() throws IOException {
+        Path directory = Files.createDirectories(claimDirectory("abcdefabcdef").resolve("mount"));
+        Files.writeString(directory.resolve("left"), "12345");
         JsonNode dry = prune("--dry-run");
         assertEquals("would_go", fates(dry).get("jnvdocker_claim_abcdefabcdef"));
         assertEquals(5, dry.path("freed_bytes").asInt());
-        assertTrue(Files.exists(folder));
+        assertTrue(Files.exists(directory));
         assertEquals("removed", fates(prune()).get("jnvdocker_claim_abcdefabcdef"));
-        assertFalse(Files.exists(claimFolder("abcdefabcdef")));
+        assertFalse(Files.exists(claimDirectory("abcdefabcdef")));
     }
 
     /** The daemon was pointed to another engine, or that engine was replaced. */
@@ -277,10 +277,10 @@ class PruneTest extends OneEngineTest {
                 "the engine ABCD:EFGH, which is not the daemon's, may have its container; if that"
                         + " engine is gone for good: --other-engines",
                 fates(prune()).get(volume));
-        assertTrue(Files.exists(claimFolder(claim)));
+        assertTrue(Files.exists(claimDirectory(claim)));
         assertEquals("removed", fates(prune("--other-engines")).get(volume));
         lab.awaitTruth();
-        assertFalse(Files.exists(claimFolder(claim)));
+        assertFalse(Files.exists(claimDirectory(claim)));
     }
 
     @Test
@@ -298,7 +298,7 @@ class PruneTest extends OneEngineTest {
                                             + " does not answer"),
                     result::toString);
             assertEquals("", result.out());
-            assertEquals(List.of(REAL, NEWER), driverFolders());
+            assertEquals(List.of(REAL, NEWER), driverDirectories());
         } finally {
             lab.engine().start();
         }

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.ImageRegistry;
 
 import org.junit.jupiter.api.Test;
@@ -119,9 +119,9 @@ class PullTest extends EachEngineTest {
     @Test
     void missingOrFailingCredentialHelperIsDockersOwn() throws IOException {
         String none = registry.name() + "/lab/none:latest";
-        Path config = Folders.make("credentials");
-        Path broken = Folders.make("broken");
-        Path failing = Folders.make("failing");
+        Path config = Directories.make("credentials");
+        Path broken = Directories.make("broken");
+        Path failing = Directories.make("failing");
         Path helper = failing.resolve("docker-credential-fails");
         String path = failing + ":" + System.getenv("PATH");
         try {
@@ -159,9 +159,9 @@ class PullTest extends EachEngineTest {
                 }
             }
         } finally {
-            Folders.remove(config);
-            Folders.remove(broken);
-            Folders.remove(failing);
+            Directories.remove(config);
+            Directories.remove(broken);
+            Directories.remove(failing);
         }
     }
 

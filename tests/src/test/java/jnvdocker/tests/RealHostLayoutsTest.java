@@ -40,7 +40,7 @@ import java.util.stream.Stream;
 class RealHostLayoutsTest {
     private static final String MULTIARCH = "usr/lib/x86_64-linux-gnu";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private DriverRoot root;
     private DriverVersion driver;
     private List<String> usual;
@@ -60,7 +60,7 @@ class RealHostLayoutsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"usr/lib64", "usr/lib", "opt/nvidia/lib"})
-    void allLibrariesInOneFolder(String there) throws IOException {
+    void allLibrariesInOneDirectory(String there) throws IOException {
         move(MULTIARCH, there, "*");
         cache("/" + there);
 
@@ -72,7 +72,7 @@ class RealHostLayoutsTest {
         move(MULTIARCH, "opt/nvidia/lib64", "lib{cuda,nvidia-ml,nvidia-nvvm}*.so.*");
         move("usr/bin", "opt/nvidia/bin", "nvidia-{smi,debugdump}");
         for (String name : List.of("libcuda.so.1", "libnvidia-ml.so.1")) {
-            Path link = root.folder().resolve(MULTIARCH).resolve(name);
+            Path link = root.directory().resolve(MULTIARCH).resolve(name);
             Files.createSymbolicLink(link, Path.of("/opt/nvidia/lib64").resolve(name));
         }
         cache("/opt/nvidia/lib64", "/" + MULTIARCH);
@@ -87,7 +87,7 @@ class RealHostLayoutsTest {
 
     @Test
     void noLoaderCacheAtAll() throws IOException {
-        Files.delete(root.folder().resolve("etc/ld.so.cache"));
+        Files.delete(root.directory().resolve("etc/ld.so.cache"));
         assertEquals(usual, contents(build("bare")));
 
         move(MULTIARCH, "usr/lib64", "*");
@@ -95,8 +95,8 @@ class RealHostLayoutsTest {
     }
 
     @Test
-    void noLoaderCacheForAFolderThatOnlyItCouldName() throws IOException {
-        Files.delete(root.folder().resolve("etc/ld.so.cache"));
+    void noLoaderCacheForADirectoryThatOnlyItCouldName() throws IOException {
+        Files.delete(root.directory().resolve("etc/ld.so.cache"));
         move(MULTIARCH, "opt/driver/lib", "*");
 
         assertEquals(
@@ -114,7 +114,7 @@ class RealHostLayoutsTest {
 
     @Test
     void loaderCacheThatLostItsEnd() throws IOException {
-        Path cache = root.folder().resolve("etc/ld.so.cache");
+        Path cache = root.directory().resolve("etc/ld.so.cache");
         byte[] bytes = Files.readAllBytes(cache);
         Files.write(cache, Arrays.copyOf(bytes, bytes.length / 2));
 
@@ -143,8 +143,8 @@ class RealHostLayoutsTest {
 
     @Test
     void volumeOfAHalfInstalledDriverIsFoundOutWhenTheRestIsThere() throws IOException {
-        Path library = root.folder().resolve(MULTIARCH).resolve("libnvidia-ml.so." + driver);
-        Path later = folder.resolve("later");
+        Path library = root.directory().resolve(MULTIARCH).resolve("libnvidia-ml.so." + driver);
+        Path later = directory.resolve("later");
         Files.move(library, later);
         DriverVolume volume = build("half");
         assertEquals(List.of(), volume.verify(host()));
@@ -155,7 +155,7 @@ class RealHostLayoutsTest {
                 List.of(
                         volume.path().resolve("lib64/libnvidia-ml.so." + driver)
                                 + " is missing: the host has got /"
-                                + root.folder().relativize(library)
+                                + root.directory().relativize(library)
                                 + " since"),
                 problems);
     }
@@ -177,21 +177,23 @@ class RealHostLayoutsTest {
         }
         try (DriverRoot other = DriverRoot.make(release, 1)) {
             DriverVolume volume =
-                    new DriverVolumeStore(folder.resolve("graphics"))
-                            .build(Host.at(other.folder()), DriverVersion.parse(other.version()));
+                    new DriverVolumeStore(directory.resolve("graphics"))
+                            .build(
+                                    Host.at(other.directory()),
+                                    DriverVersion.parse(other.version()));
             assertEquals(
                     expected.stream().sorted().toList(),
                     volume.graphics().stream().map(GraphicsFile::target).sorted().toList());
-            assertEquals(List.of(), volume.verify(Host.at(other.folder())));
+            assertEquals(List.of(), volume.verify(Host.at(other.directory())));
         }
     }
 
     private Host host() throws IOException {
-        return Host.at(root.folder());
+        return Host.at(root.directory());
     }
 
     private DriverVolume build(String name) throws IOException {
-        return new DriverVolumeStore(folder.resolve(name)).build(host(), driver);
+        return new DriverVolumeStore(directory.resolve(name)).build(host(), driver);
     }
 
     private String refusal() {
@@ -221,27 +223,27 @@ class RealHostLayoutsTest {
 
     /** Moves the files that match a pattern from one directory into another, subdirectories too. */
     private void move(String from, String to, String pattern) throws IOException {
-        Path there = Files.createDirectories(root.folder().resolve(to));
-        try (Stream<Path> files = stream(root.folder().resolve(from), pattern)) {
+        Path there = Files.createDirectories(root.directory().resolve(to));
+        try (Stream<Path> files = stream(root.directory().resolve(from), pattern)) {
             for (Path file : files.toList()) {
                 Files.move(file, there.resolve(file.getFileName()));
             }
         }
     }
 
-    private static Stream<Path> stream(Path folder, String pattern) throws IOException {
-        var matcher = folder.getFileSystem().getPathMatcher("glob:" + pattern);
-        return Files.list(folder).filter(file -> matcher.matches(file.getFileName()));
+    private static Stream<Path> stream(Path directory, String pattern) throws IOException {
+        var matcher = directory.getFileSystem().getPathMatcher("glob:" + pattern);
+        return Files.list(directory).filter(file -> matcher.matches(file.getFileName()));
     }
 
-    private void cache(String... folders) {
-        root.write("etc/ld.so.conf", String.join("\n", folders) + "\n");
-        Command.of("ldconfig", "-r", root.folder()).run().ok();
+    private void cache(String... directories) {
+        root.write("etc/ld.so.conf", String.join("\n", directories) + "\n");
+        Command.of("ldconfig", "-r", root.directory()).run().ok();
     }
 
     /** Replaces the file rather than writing to it, since it has other hard links. */
     private void cut(String file, int percent) throws IOException {
-        Path path = root.folder().resolve(file);
+        Path path = root.directory().resolve(file);
         byte[] bytes = Files.readAllBytes(path);
         Files.delete(path);
         Files.write(path, Arrays.copyOf(bytes, (int) (bytes.length * (long) percent / 100)));

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -35,11 +35,11 @@ class RealRuntimeTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String EDITED = "EDITED=yes";
 
-    private final Path folder = Folders.make("oci");
+    private final Path directory = Directories.make("oci");
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     /** Edits every container and process that it gets a request for. */
@@ -62,7 +62,7 @@ class RealRuntimeTest {
     void containerIsCreatedStartedEnteredAndDeleted(String name) throws IOException {
         Path real = Path.of(Command.of("which", name).run().ok().out().strip());
         RuntimeProgram runtime = install(real);
-        Path bundle = Files.createDirectories(folder.resolve("bundle"));
+        Path bundle = Files.createDirectories(directory.resolve("bundle"));
         Path root = Files.createDirectories(bundle.resolve("rootfs"));
         String tar = Command.of(Project.world("rootfs"), "--small").run().ok().out().strip();
         Command.of("tar", "-x", "-f", tar, "-C", root).run().ok();
@@ -80,7 +80,7 @@ class RealRuntimeTest {
         Path out = root.resolve("out");
         try (HostileDaemon _ =
                 new HostileDaemon(runtime.socket(), Script.answering(RealRuntimeTest::edit))) {
-            Path log = folder.resolve("output");
+            Path log = directory.resolve("output");
             assertEquals(
                     0,
                     call(runtime, name, "create", "--bundle", bundle, id)
@@ -95,7 +95,7 @@ class RealRuntimeTest {
             assertTrue(text(out).contains(EDITED + "\n"), text(out));
             ObjectNode command = process.deepCopy();
             command.putArray("args").add("env");
-            Path file = Files.writeString(folder.resolve("process"), command.toString());
+            Path file = Files.writeString(directory.resolve("process"), command.toString());
             Command exec = call(runtime, name, "exec", "--process", file, id);
             assertTrue(!exec.run().ok().out().contains(EDITED));
             Files.createFile(runtime.markers().resolve(id));
@@ -103,7 +103,7 @@ class RealRuntimeTest {
         } finally {
             call(runtime, name, "delete", "--force", id).run().ok();
         }
-        assertTrue(Files.notExists(folder.resolve("state").resolve(id)));
+        assertTrue(Files.notExists(directory.resolve("state").resolve(id)));
     }
 
     /**
@@ -116,7 +116,7 @@ class RealRuntimeTest {
                 (crun ? "mount -t cgroup2 cgroup2 /sys/fs/cgroup && " : "") + "exec \"$0\" \"$@\"";
         String option = crun ? "--cgroup-manager=disabled" : "--systemd-cgroup=false";
         return Command.of(words)
-                .after(runtime.path(), option, "--root", folder.resolve("state"))
+                .after(runtime.path(), option, "--root", directory.resolve("state"))
                 .after("unshare", "-m", "sh", "-c", script);
     }
 
@@ -138,7 +138,7 @@ class RealRuntimeTest {
                     run(engine, "gpu", "true"),
                     "no jnvdockerd answers at "
                             + runtime.socket()
-                            + " (No such file or folder); start it, 'systemctl status jnvdocker'"
+                            + " (No such file or directory); start it, 'systemctl status jnvdocker'"
                             + " says why it does not run");
             String why = "GPU 0 is held by \"x\"; say permission denied\nor wait";
             try (HostileDaemon _ =
@@ -169,7 +169,7 @@ class RealRuntimeTest {
                 String id = arguments.get(2);
                 assertEquals(id, JSON.readTree(arguments.get(7)).get("ID").asText());
                 assertEquals("nvidia", JSON.readTree(arguments.get(8)).get("Runtime").asText());
-                Files.createFile(folder.resolve("markers").resolve(id));
+                Files.createFile(directory.resolve("markers").resolve(id));
             }
             return edit(arguments);
         } catch (AssertionError | IOException e) {
@@ -210,7 +210,7 @@ class RealRuntimeTest {
 
     private RuntimeProgram install(Path real) {
         Path built = Project.source("native").resolve("target/nvidia-container-runtime");
-        return new RuntimeProgram(folder, built, real);
+        return new RuntimeProgram(directory, built, real);
     }
 
     private static String text(Path file) {

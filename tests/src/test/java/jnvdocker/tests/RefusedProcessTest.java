@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.oci.refuse.RefusedProcess;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -48,9 +48,9 @@ class RefusedProcessTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String TEXT = "GPU 0 is held by \"träin\"; wait\nor use another one";
 
-    private final Path folder = Folders.make("refused");
-    private final Path program = folder.resolve("own/jnvdocker-refused");
-    private final Path image = folder.resolve("image");
+    private final Path directory = Directories.make("refused");
+    private final Path program = directory.resolve("own/jnvdocker-refused");
+    private final Path image = directory.resolve("image");
 
     /** A container's properties that users set; the rest is as {@code runc spec} writes it. */
     private enum Kind {
@@ -58,7 +58,7 @@ class RefusedProcessTest {
         TERMINAL(spec -> process(spec).put("terminal", true)),
         UID_1000(spec -> process(spec).putObject("user").put("uid", 1000).put("gid", 1000)),
         WRITABLE(spec -> ((ObjectNode) spec.get("root")).put("readonly", false)),
-        NO_FOLDER_TO_WORK_IN(spec -> process(spec).put("cwd", "/not/there")),
+        NO_DIRECTORY_TO_WORK_IN(spec -> process(spec).put("cwd", "/not/there")),
         LITTLE_MEMORY(spec ->
                 ((ObjectNode) spec.at("/linux/resources"))
                         .putObject("memory")
@@ -147,7 +147,7 @@ class RefusedProcessTest {
     @BeforeEach
     void layOut() throws IOException {
         // With mapped users, the container's root is not ours.
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.createDirectories(program.resolveSibling("dev"));
         Files.createDirectories(program.resolveSibling("proc"));
         Path built = Project.source("native").resolve("target/jnvdocker-refused");
@@ -159,7 +159,7 @@ class RefusedProcessTest {
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @ParameterizedTest
@@ -186,7 +186,7 @@ class RefusedProcessTest {
     @ParameterizedTest
     @MethodSource("creations")
     void recordedContainers(String scenario) throws Exception {
-        for (RuntimeCall call : RuntimeCall.of(scenario, folder)) {
+        for (RuntimeCall call : RuntimeCall.of(scenario, directory)) {
             String config = call.texts().get("config.json");
             if (config != null) {
                 ObjectNode spec = (ObjectNode) JSON.readTree(config);
@@ -207,7 +207,7 @@ class RefusedProcessTest {
     void policyTriesAgainAndTheLogsSayWhy(TestEngine.Release release) throws IOException {
         Path runc = Path.of(Command.of("which", "runc").run().ok().out().strip());
         Path built = Project.source("native").resolve("target/nvidia-container-runtime");
-        RuntimeProgram runtime = new RuntimeProgram(folder, built, runc);
+        RuntimeProgram runtime = new RuntimeProgram(directory, built, runc);
         AtomicInteger starts = new AtomicInteger();
         try (TestEngine engine = new TestEngine(release)) {
             Files.writeString(
@@ -267,7 +267,7 @@ class RefusedProcessTest {
     }
 
     private ObjectNode spec(Kind kind) throws IOException {
-        Path made = Files.createDirectories(folder.resolve("spec"));
+        Path made = Files.createDirectories(directory.resolve("spec"));
         Command.of("runc", "spec").in(made).run().ok();
         ObjectNode spec = (ObjectNode) JSON.readTree(made.resolve("config.json").toFile());
         Kind.process(spec).put("terminal", false);
@@ -280,7 +280,7 @@ class RefusedProcessTest {
             throws IOException, RefusedException {
         String id = "jnv-refused-" + Project.RUN;
         spec.withObjectProperty("linux").put("cgroupsPath", "/" + id);
-        Path bundle = Files.createDirectories(folder.resolve("bundle"));
+        Path bundle = Files.createDirectories(directory.resolve("bundle"));
         Files.writeString(bundle.resolve("config.json"), refused(spec));
         String before = files();
         Command.Result result = call(runtime, bundle, id, terminal).run();
@@ -305,7 +305,8 @@ class RefusedProcessTest {
         String option = crun ? "--cgroup-manager=disabled" : "--systemd-cgroup=false";
         String words =
                 "%s exec %s %s --root %s run --bundle %s %s"
-                        .formatted(cgroups, runtime, option, folder.resolve("state"), bundle, id);
+                        .formatted(
+                                cgroups, runtime, option, directory.resolve("state"), bundle, id);
         return terminal
                 ? Command.of("unshare", "-m", "script", "-qec", words, "/dev/null")
                 : Command.of("unshare", "-m", "sh", "-c", words);

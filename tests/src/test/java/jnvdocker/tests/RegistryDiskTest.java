@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.Lab;
 
@@ -83,7 +83,7 @@ class RegistryDiskTest extends OneEngineTest {
             lab.run("train", 0);
             lab.run("other", 1);
             lab.awaitHolders(Map.of(0, "train", 1, "other"));
-            Path filler = Folders.fill(state);
+            Path filler = Directories.fill(state);
 
             lab.docker("restart", "-t", "0", "train").ok();
             lab.docker("rm", "-f", "other");

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.AfterEach;
@@ -31,11 +31,11 @@ import java.util.TreeSet;
 class RemakeTest extends EachEngineTest {
     private static final String NAME = "Train_7.b-";
 
-    private Path folder;
+    private Path directory;
 
     @BeforeEach
-    void makeFolder() {
-        folder = Folders.make("remake");
+    void makeDirectory() {
+        directory = Directories.make("remake");
     }
 
     @AfterEach
@@ -43,7 +43,7 @@ class RemakeTest extends EachEngineTest {
         lab.engine().removeContainers();
         docker("network", "rm", "remake-1", "remake-2");
         docker("volume", "rm", "remake-data");
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     private static JsonNode inspect(String container) {
@@ -109,7 +109,7 @@ class RemakeTest extends EachEngineTest {
     void containerIsMadeAgainWithAllItHas() throws IOException {
         docker("network", "create", "--subnet=10.213.7.0/24", "remake-1").ok();
         docker("network", "create", "--internal", "remake-2").ok();
-        Path file = folder.resolve("it's a \"file\", with $(id)");
+        Path file = directory.resolve("it's a \"file\", with $(id)");
         Files.writeString(file, "text");
         lab.daemon()
                 .jnvdocker(
@@ -126,7 +126,7 @@ class RemakeTest extends EachEngineTest {
                         "-e=NVIDIA_DISABLE_REQUIRE=1",
                         "--label=say=it's $(reboot); \"&\"",
                         "-v=/anonymous",
-                        "-v=" + folder + ":/host:ro,rslave",
+                        "-v=" + directory + ":/host:ro,rslave",
                         "--mount=type=volume,src=remake-data,dst=/data dir",
                         "--mount=type=bind,\"src="
                                 + file.toString().replace("\"", "\"\"")
@@ -249,8 +249,8 @@ class RemakeTest extends EachEngineTest {
         lab.create("old", 1);
         JsonNode before = inspect("old");
         String images = images();
-        Path mark = folder.resolve("mark");
-        Path docker = folder.resolve("docker");
+        Path mark = directory.resolve("mark");
+        Path docker = directory.resolve("docker");
         Files.writeString(
                 docker,
                 """

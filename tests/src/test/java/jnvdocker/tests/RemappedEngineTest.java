@@ -35,10 +35,10 @@ class RemappedEngineTest {
         lab = new Lab(TestEngine.Release.wanted(), 2);
         runtime = RuntimeInstallation.of(lab);
         // The containers' root, who is another user now, passes through them.
-        for (Path folder = lab.engine().socket().getParent();
-                !folder.getFileName().toString().equals("tmp");
-                folder = folder.getParent()) {
-            Command.of("chmod", "o+x", folder, folder.resolve("data")).run();
+        for (Path directory = lab.engine().socket().getParent();
+                !directory.getFileName().toString().equals("tmp");
+                directory = directory.getParent()) {
+            Command.of("chmod", "o+x", directory, directory.resolve("data")).run();
         }
         lab.engine().restart("--userns-remap=default");
         // In a user namespace runc makes no nodes: it mounts those that the host has at these
@@ -52,7 +52,7 @@ class RemappedEngineTest {
                                 + " lowerdir=/dev,upperdir=$0/upper,workdir=$0/work /dev;"
                                 + " cp -a $1/dev/nvidia* /dev/",
                         above,
-                        lab.host().folder())
+                        lab.host().directory())
                 .run()
                 .ok();
         lab.engine().image("plain", "--small");

@@ -3,7 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.Tag;
@@ -24,7 +24,7 @@ class ReproducibleBuildTest {
      */
     @Test
     void anotherBuildMakesTheSamePackages() throws IOException {
-        Path copy = Folders.make("build");
+        Path copy = Directories.make("build");
         try {
             Command.of(
                             "sh",
@@ -46,7 +46,7 @@ class ReproducibleBuildTest {
                         "where " + suffix + " differs");
             }
         } finally {
-            Folders.remove(copy);
+            Directories.remove(copy);
         }
     }
 }

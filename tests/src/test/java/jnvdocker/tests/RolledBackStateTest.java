@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.ProcessGroups;
 
@@ -37,12 +37,12 @@ class RolledBackStateTest extends OneEngineTest {
         lab.run("stays", 1);
         Path copy = copy();
         lab.run("train", 0);
-        Set<String> folders = lab.folders();
+        Set<String> directories = lab.directories();
         putBack(copy);
         // Immediately, before the engine has reported anything.
         assertHeld(lab.docker("start", "older"));
         lab.awaitHolders(Map.of(0, "train", 1, "stays"));
-        assertEquals(folders, lab.folders());
+        assertEquals(directories, lab.directories());
         assertTrue(lab.log().contains("was replaced or lost a part"), lab.log());
         assertAgeIsOfContainer("train");
         lab.docker("kill", "train").ok();
@@ -79,7 +79,7 @@ class RolledBackStateTest extends OneEngineTest {
         lab.run("train", 0);
         String claim = lab.registry().liveOf("train").orElseThrow().claim();
         lab.daemon().kill();
-        Folders.remove(lab.daemon().state().resolve("claims/" + claim));
+        Directories.remove(lab.daemon().state().resolve("claims/" + claim));
         lab.engine().kill();
         try {
             putBack(copy);
@@ -143,7 +143,7 @@ class RolledBackStateTest extends OneEngineTest {
     /** Copies the registry as {@code cp} does while the daemon runs, with its log. */
     private static Path copy() throws IOException {
         lab.awaitTruth();
-        Path copy = Folders.make("copy");
+        Path copy = Directories.make("copy");
         for (Path part : parts()) {
             Files.copy(part, copy.resolve(part.getFileName()));
         }
@@ -160,7 +160,7 @@ class RolledBackStateTest extends OneEngineTest {
                 Files.copy(part, lab.daemon().state().resolve(part.getFileName()));
             }
         }
-        Folders.remove(copy);
+        Directories.remove(copy);
         lab.startDaemon();
     }
 

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RuntimeProgram;
 import jnvdocker.tests.world.SanitizedClient;
@@ -34,31 +34,31 @@ import java.util.List;
 class RootlessEngineTest {
     private static final String NODES = "/dev/nvidia0 /dev/nvidiactl";
 
-    private static Path folder;
+    private static Path directory;
     private static Path runtime;
 
     @BeforeAll
     static void install() throws IOException {
-        folder = Folders.make("rl");
-        Command.of("chmod", "755", folder).run().ok();
+        directory = Directories.make("rl");
+        Command.of("chmod", "755", directory).run().ok();
         Path real = Path.of(Command.of("which", "runc").run().ok().out().strip());
-        runtime = new RuntimeProgram(folder, SanitizedClient.runtimeProgram(), real).path();
+        runtime = new RuntimeProgram(directory, SanitizedClient.runtimeProgram(), real).path();
         Command.of("chmod", "755", runtime).run().ok();
-        Files.createSymbolicLink(folder.resolve("devices"), Path.of("/dev"));
-        Files.createDirectory(folder.resolve("a & \"b\" {c"));
+        Files.createSymbolicLink(directory.resolve("devices"), Path.of("/dev"));
+        Files.createDirectory(directory.resolve("a & \"b\" {c"));
     }
 
     @AfterAll
     static void remove() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     /** Runs a shell's script in a container with these options, which are separated by spaces. */
     private static Command.Result run(String options, String script) {
         List<Object> words = new ArrayList<>();
-        words.addAll(List.of(Project.world("rootless"), folder.resolve("p")));
+        words.addAll(List.of(Project.world("rootless"), directory.resolve("p")));
         words.addAll(List.of(Client.podman().program(), runtime));
-        words.addAll(Arrays.asList(options.replace("FOLDER", folder.toString()).split(" ")));
+        words.addAll(Arrays.asList(options.replace("DIRECTORY", directory.toString()).split(" ")));
         words.addAll(List.of("--", "/bin/sh", "-c", script));
         return Command.of(words.toArray()).run();
     }
@@ -81,7 +81,7 @@ class RootlessEngineTest {
                 "--device=/dev/dri",
                 "--volume=/dev/nvidia0:/x",
                 "--volume=/dev:/dev",
-                "--volume=FOLDER/devices:/x:ro",
+                "--volume=DIRECTORY/devices:/x:ro",
                 "--volume=/:/host",
             })
     void containerThatAsksForGpusOrBringsTheirNodesIsRefused(String options) {
@@ -95,7 +95,7 @@ class RootlessEngineTest {
                 "--env=NVIDIA_VISIBLE_DEVICES=none",
                 "--annotation=jnvdocker.gpus=none",
                 "--device=/dev/zero",
-                "--volume=FOLDER:/x",
+                "--volume=DIRECTORY:/x",
             })
     void containerThatAsksForNoneStarts(String options) {
         assertEquals("", run(options, "ls -d " + NODES + " 2> /dev/null || true").ok().out());
@@ -109,9 +109,9 @@ class RootlessEngineTest {
     @Test
     void pathOfAMountMayHaveAnyCharacters() {
         List<Object> words = new ArrayList<>();
-        words.addAll(List.of(Project.world("rootless"), folder.resolve("p")));
+        words.addAll(List.of(Project.world("rootless"), directory.resolve("p")));
         words.addAll(List.of(Client.podman().program(), runtime));
-        words.add("--volume=" + folder.resolve("a & \"b\" {c") + ":/x & \"y\" {");
+        words.add("--volume=" + directory.resolve("a & \"b\" {c") + ":/x & \"y\" {");
         words.addAll(List.of("--", "/bin/sh", "-c", "test -d '/x & \"y\" {'"));
         Command.of(words.toArray()).run().ok();
     }

@@ -545,12 +545,12 @@ class RunContainerTest {
 
     @Test
     void missingNodeIsMadeAsTheDriverWantsIt() throws Exception {
-        Files.delete(host.folder().resolve("dev/nvidia3"));
-        Files.delete(host.folder().resolve("dev/nvidia-uvm-tools"));
+        Files.delete(host.directory().resolve("dev/nvidia3"));
+        Files.delete(host.directory().resolve("dev/nvidia-uvm-tools"));
         assertTrue(run("cuda", "sh", "-c", NODES).ok().out().contains("/dev/nvidia3\n"));
         assertEquals(
                 "666 195:3\n",
-                Command.of("stat", "-c", "%a %Hr:%Lr", host.folder().resolve("dev/nvidia3"))
+                Command.of("stat", "-c", "%a %Hr:%Lr", host.directory().resolve("dev/nvidia3"))
                         .run()
                         .ok()
                         .out());

@@ -48,7 +48,7 @@ class RunningDaemonTest extends OneDaemonTest {
     }
 
     @Test
-    void daemonsWithOneStateFolderAreRefused() {
+    void daemonsWithOneStateDirectoryAreRefused() {
         try (TestDaemon other = new TestDaemon(host)) {
             other.with("JNVDOCKER_STATE_DIR", daemon.state());
             Command.Result second = other.jnvdockerd().run();

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RuntimeInstallation;
@@ -58,20 +58,20 @@ class RuntimeClientsTest {
 
     private static Lab lab;
     private static RuntimeInstallation runtime;
-    private static Path folder;
+    private static Path directory;
 
     @BeforeAll
     static void open() {
         lab = new Lab(TestEngine.Release.wanted());
         runtime = RuntimeInstallation.of(lab);
-        folder = Folders.make("c");
+        directory = Directories.make("c");
     }
 
     @AfterAll
     static void close() {
         lab.close();
         runtime.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -98,9 +98,9 @@ class RuntimeClientsTest {
 
     private static Command.Result up(Client compose, String project, String gpus)
             throws IOException {
-        Path file = folder.resolve(compose + "-" + project + ".yml");
+        Path file = directory.resolve(compose + "-" + project + ".yml");
         Files.writeString(file, SERVICE + gpus);
-        return compose.command(lab, "-p", project, "-f", file, "up", "-d").in(folder).run();
+        return compose.command(lab, "-p", project, "-f", file, "up", "-d").in(directory).run();
     }
 
     private static final Path EXAMPLES = Project.root().resolve("src/dist/examples");
@@ -108,7 +108,7 @@ class RuntimeClientsTest {
     /** An example's service with an image of ours. */
     private static Command.Result upExample(Client compose, String project, String service)
             throws IOException {
-        Path override = folder.resolve("override.yml");
+        Path override = directory.resolve("override.yml");
         Files.writeString(
                 override,
                 """
@@ -119,7 +119,7 @@ class RuntimeClientsTest {
         Path example = EXAMPLES.resolve("compose/compose.yaml");
         return compose.command(
                         lab, "-p", project, "-f", example, "-f", override, "up", "-d", service)
-                .in(folder)
+                .in(directory)
                 .run();
     }
 
@@ -157,7 +157,7 @@ class RuntimeClientsTest {
     }
 
     @Test
-    void ownerOfAProjectIsGuessedByItsFolder() throws Exception {
+    void ownerOfAProjectIsGuessedByItsDirectory() throws Exception {
         up(Client.COMPOSE_2, "one", DEVICES.formatted("count: 1, ")).ok();
         awaitNumbers(Map.of("one", 1));
         String table = lab.jnvdocker("gpu", "ls").ok().out();
@@ -278,9 +278,9 @@ class RuntimeClientsTest {
     /** Its processes alone are seen: no engine is queried about it. */
     @Test
     void containerOfContainerdWithoutOurRuntimeIsNamed() {
-        Path holdopen = folder.resolve("holdopen");
+        Path holdopen = directory.resolve("holdopen");
         CProgram.put("holdopen", holdopen);
-        Path node = lab.host().folder().resolve("dev/nvidia1");
+        Path node = lab.host().directory().resolve("dev/nvidia1");
         importForCtr();
         ctr(
                         "run",
@@ -314,7 +314,7 @@ class RuntimeClientsTest {
     }
 
     private static void importForCtr() {
-        Path image = folder.resolve("for-ctr.tar");
+        Path image = directory.resolve("for-ctr.tar");
         lab.docker("save", "-o", image, "plain").ok();
         ctr("images", "import", image).ok();
     }

@@ -266,7 +266,7 @@ class RuntimeContainersTest {
         assertSays(
                 run("--label", "jnvdocker.gpus=all", "forged", "true").ok(),
                 "has no GPU: its label jnvdocker.gpus=all counts as its image's, ");
-        Path node = lab.host().folder().resolve("dev/nvidiactl");
+        Path node = lab.host().directory().resolve("dev/nvidiactl");
         assertSays(
                 run("--device", node + ":/dev/nvidiactl", "plain", "true").ok(),
                 "does not get /dev/nvidiactl, ");
@@ -317,7 +317,7 @@ class RuntimeContainersTest {
 
     @Test
     void explicitNodeIsLeasedOrRefused() {
-        Path node = lab.host().folder().resolve("dev/nvidia2");
+        Path node = lab.host().directory().resolve("dev/nvidia2");
         start("one", "--device", node + ":/dev/nvidia2");
         awaitNumbers(Map.of("one", 1));
         assertEquals(Set.of(2), gpus("one"));
@@ -347,7 +347,7 @@ class RuntimeContainersTest {
         start("one", "--label", "jnvdocker.gpus=1");
         awaitNumbers(Map.of("one", 1));
         String gpu = "/dev/nvidia" + gpus("one").iterator().next();
-        String device = "--device=" + lab.host().folder().resolve(gpu.substring(1)) + ":" + gpu;
+        String device = "--device=" + lab.host().directory().resolve(gpu.substring(1)) + ":" + gpu;
         Path claim =
                 lab.daemon().state().resolve("claims/" + lab.registry().live().getFirst().claim());
         for (String mount :

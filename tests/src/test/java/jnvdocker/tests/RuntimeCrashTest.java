@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -32,14 +32,14 @@ class RuntimeCrashTest {
     private static final String NEW = "{\"env\":[\"NVIDIA_VISIBLE_DEVICES=void\"]}";
     private static final Script EDIT = Script.saying(new Frames().out(NEW).exit(0).toBytes());
 
-    private final Path folder = Folders.make("oci");
-    private final Path bundle = folder.resolve("bundle");
+    private final Path directory = Directories.make("oci");
+    private final Path bundle = directory.resolve("bundle");
     private final Path config = bundle.resolve("config.json");
     private final Path beside = bundle.resolve("config.json.jnvdocker");
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     /**
@@ -48,10 +48,10 @@ class RuntimeCrashTest {
      */
     @Test
     void killedAtAnyCallItLeavesTheOldTextOrTheNewOne() throws IOException {
-        Path bin = Files.createDirectory(folder.resolve("bin"));
+        Path bin = Files.createDirectory(directory.resolve("bin"));
         RecordingHelper real = new RecordingHelper(bin, "runc");
         Path built = Project.source("native").resolve("target/nvidia-container-runtime");
-        RuntimeProgram runtime = new RuntimeProgram(folder, built, bin.resolve("runc"));
+        RuntimeProgram runtime = new RuntimeProgram(directory, built, bin.resolve("runc"));
         Files.createDirectory(bundle);
         List<String> besides = new ArrayList<>();
         int changed = 0;
@@ -87,10 +87,10 @@ class RuntimeCrashTest {
      */
     private List<String> calls(RuntimeProgram runtime) throws IOException {
         create(runtime);
-        Files.delete(folder.resolve("bin/called.status"));
+        Files.delete(directory.resolve("bin/called.status"));
         Map<String, Integer> seen = new HashMap<>();
         List<String> calls = new ArrayList<>();
-        for (String line : Files.readAllLines(folder.resolve("trace"))) {
+        for (String line : Files.readAllLines(directory.resolve("trace"))) {
             String name = line.replaceFirst("\\(.*", "");
             int when = seen.merge(name, 1, Integer::sum);
             if (name.equals("execve") && when == 2) {
@@ -103,7 +103,7 @@ class RuntimeCrashTest {
     }
 
     private void create(RuntimeProgram runtime, String... options) {
-        List<Object> words = new ArrayList<>(List.of("strace", "-o", folder.resolve("trace")));
+        List<Object> words = new ArrayList<>(List.of("strace", "-o", directory.resolve("trace")));
         words.addAll(List.of(options));
         words.addAll(List.of(runtime.path(), "create", "-b", bundle, "c1"));
         Command.of(words.toArray()).run();

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -47,25 +47,27 @@ class RuntimeCreateTest {
     private static final int MIB = 1 << 20;
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Path folder = Folders.make("oci");
-    private final Path bundle = folder.resolve("bundle");
+    private final Path directory = Directories.make("oci");
+    private final Path bundle = directory.resolve("bundle");
     private final Path config = bundle.resolve("config.json");
-    private final Path log = folder.resolve("log");
+    private final Path log = directory.resolve("log");
     private RecordingHelper real;
     private RuntimeProgram runtime;
 
     @BeforeEach
     void install() throws IOException {
-        Path bin = Files.createDirectory(folder.resolve("bin"));
+        Path bin = Files.createDirectory(directory.resolve("bin"));
         real = new RecordingHelper(bin, "runc");
-        runtime = new RuntimeProgram(folder, SanitizedClient.runtimeProgram(), bin.resolve("runc"));
+        runtime =
+                new RuntimeProgram(
+                        directory, SanitizedClient.runtimeProgram(), bin.resolve("runc"));
         Files.createDirectory(bundle);
         Files.writeString(config, OLD);
     }
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     // ---- edits ----
@@ -241,7 +243,7 @@ class RuntimeCreateTest {
                 run("json"),
                 "no jnvdockerd answers at "
                         + runtime.socket()
-                        + " (No such file or folder); start it, 'systemctl status jnvdocker'");
+                        + " (No such file or directory); start it, 'systemctl status jnvdocker'");
         long seconds = Duration.between(began, Instant.now()).toSeconds();
         assertTrue(seconds >= 10 && seconds < 15, "seconds: " + seconds);
     }
@@ -296,7 +298,7 @@ class RuntimeCreateTest {
     @Test
     @Tag("root")
     void socketOfAnotherUserIsNotObeyed() throws Exception {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
         String server =
                 "use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen =>"
                         + " 1); $| = 1; print \"ready\\n\"; my $c = $s->accept; print $c"
@@ -313,7 +315,7 @@ class RuntimeCreateTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "rm config.json|No such file or folder",
+                "rm config.json|No such file or directory",
                 "mv config.json other; ln -s other config.json|it is a link",
                 "rm config.json; mkfifo config.json|it is no regular file",
                 "rm config.json; mkdir config.json|it is no regular file",
@@ -342,10 +344,11 @@ class RuntimeCreateTest {
 
     @Test
     void missingBundleIsNamed() throws IOException {
-        Folders.remove(bundle);
-        assertRefused(run("json"), "cannot open bundle '" + bundle + "': No such file or folder");
+        Directories.remove(bundle);
+        assertRefused(
+                run("json"), "cannot open bundle '" + bundle + "': No such file or directory");
         Files.writeString(bundle, "");
-        assertRefused(run("json"), "Not a folder");
+        assertRefused(run("json"), "Not a directory");
     }
 
     @Test
@@ -381,15 +384,15 @@ class RuntimeCreateTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "/nowhere/log", "link", "pipe", "bundle", "journald:x", "file:log"})
     void logMayBeAnything(String path) throws IOException {
-        Path target = Files.writeString(folder.resolve("target"), "");
-        Files.createSymbolicLink(folder.resolve("link"), target);
-        Command.of("mkfifo", folder.resolve("pipe")).run().ok();
+        Path target = Files.writeString(directory.resolve("target"), "");
+        Files.createSymbolicLink(directory.resolve("link"), target);
+        Command.of("mkfifo", directory.resolve("pipe")).run().ok();
         try (HostileDaemon _ =
                 new HostileDaemon(runtime.socket(), saying(new Frames().refuse("no")))) {
             Command.Result result =
                     runtime.command(
                                     List.of("runc", "--log", path, "create", "-b", "bundle", "c1"),
-                                    folder,
+                                    directory,
                                     Map.of())
                             .run();
             assertEquals(1, result.exitCode());
@@ -397,7 +400,7 @@ class RuntimeCreateTest {
         }
         assertEquals("", Files.readString(target));
         assertEquals(path.equals("file:log"), Files.exists(log));
-        assertFalse(Files.exists(folder.resolve("journald:x")));
+        assertFalse(Files.exists(directory.resolve("journald:x")));
     }
 
     // ---- ----
@@ -409,7 +412,7 @@ class RuntimeCreateTest {
     private Command with(String id) {
         List<String> words = new ArrayList<>(command());
         words.set(words.size() - 1, id);
-        return runtime.command(words, folder, Map.of());
+        return runtime.command(words, directory, Map.of());
     }
 
     private List<String> command() {
@@ -429,7 +432,7 @@ class RuntimeCreateTest {
     private Command command(String format) {
         List<String> words = new ArrayList<>(command());
         words.set(4, format);
-        return runtime.command(words, folder, Map.of());
+        return runtime.command(words, directory, Map.of());
     }
 
     private Command.Result run(String format) {

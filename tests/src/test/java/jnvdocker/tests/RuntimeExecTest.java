@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -40,17 +40,19 @@ class RuntimeExecTest {
     private static final String NEW = "{\"env\":[\"LD_LIBRARY_PATH=/usr/local/nvidia/lib64\"]}";
     private static final Script EDIT = Script.saying(new Frames().out(NEW).exit(0).toBytes());
 
-    private final Path folder = Folders.make("oci");
-    private final Path process = folder.resolve("runc-process1");
+    private final Path directory = Directories.make("oci");
+    private final Path process = directory.resolve("runc-process1");
     private RecordingHelper real;
     private RuntimeProgram runtime;
     private String old;
 
     @BeforeEach
     void install() throws IOException {
-        Path bin = Files.createDirectory(folder.resolve("bin"));
+        Path bin = Files.createDirectory(directory.resolve("bin"));
         real = new RecordingHelper(bin, "runc");
-        runtime = new RuntimeProgram(folder, SanitizedClient.runtimeProgram(), bin.resolve("runc"));
+        runtime =
+                new RuntimeProgram(
+                        directory, SanitizedClient.runtimeProgram(), bin.resolve("runc"));
         old = Files.readString(Project.fixture("oci/docker-28.5.2/exec-process-file.json"));
         Files.writeString(process, old);
         Files.createFile(runtime.markers().resolve(ID));
@@ -58,7 +60,7 @@ class RuntimeExecTest {
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @ParameterizedTest
@@ -154,11 +156,11 @@ class RuntimeExecTest {
                 "mkdir -p F.jnvdocker/full",
             })
     void fileInAnyStateIsTheRealRuntimesMatter(String state) throws IOException {
-        Command.of("sh", "-c", state.replace("F", process.toString())).in(folder).run().ok();
+        Command.of("sh", "-c", state.replace("F", process.toString())).in(directory).run().ok();
         try (HostileDaemon _ = new HostileDaemon(runtime.socket(), EDIT)) {
             assertPassedOn("exec --process F c1");
         }
-        Path other = folder.resolve("other");
+        Path other = directory.resolve("other");
         assertEquals(old, Files.exists(other) ? Files.readString(other) : old);
     }
 
@@ -219,7 +221,7 @@ class RuntimeExecTest {
         List<String> argv = new ArrayList<>(List.of("runc"));
         argv.addAll(List.of(line.split(" ")));
         argv.replaceAll(word -> word.replace("F", process.toString()));
-        Command.Result result = runtime.command(argv, folder, Map.of()).run();
+        Command.Result result = runtime.command(argv, directory, Map.of()).run();
         assertEquals(RecordingHelper.EXIT_CODE, result.exitCode(), result::toString);
         assertEquals("", result.out() + result.err());
         RecordingHelper.Call call = real.call();
@@ -228,6 +230,6 @@ class RuntimeExecTest {
     }
 
     private void assertNothingLeft() {
-        assertTrue(Files.notExists(folder.resolve("runc-process1.jnvdocker")));
+        assertTrue(Files.notExists(directory.resolve("runc-process1.jnvdocker")));
     }
 }

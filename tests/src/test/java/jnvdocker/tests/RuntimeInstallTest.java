@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodEngine;
 import jnvdocker.tests.world.Project;
@@ -311,8 +311,8 @@ class RuntimeInstallTest {
     /** Where any handler is named, containerd 1.x forgets the one of its own. */
     @Test
     void containerdHasOurHandlerBesideItsOwn() throws Exception {
-        Path folder = runtime.hooks().resolveSibling("containerd");
-        Path config = folder.resolve("config.toml");
+        Path directory = runtime.hooks().resolveSibling("containerd");
+        Path config = directory.resolve("config.toml");
         Object[] install = {
             "runtime",
             "install",
@@ -320,27 +320,28 @@ class RuntimeInstallTest {
             "--config",
             config,
             "--runtime-dir",
-            folder.resolve("runtime")
+            directory.resolve("runtime")
         };
         Command.Result installed = lab.jnvdocker(install).ok();
         assertTrue(installed.out().contains("    systemctl restart containerd\n"), installed.out());
         String dump =
                 Command.of("containerd", "--config", config, "config", "dump").run().ok().out();
         assertTrue(dump.contains(".containerd.runtimes.runc]\n"), dump);
-        assertTrue(dump.contains("\"" + folder.resolve("runtime/nvidia-container-runtime")), dump);
+        assertTrue(
+                dump.contains("\"" + directory.resolve("runtime/nvidia-container-runtime")), dump);
         assertTrue(status().path("works").asBoolean());
         lab.jnvdocker("runtime", "uninstall").ok();
         assertFalse(Files.exists(config));
-        Folders.remove(folder.resolve("runtime"));
+        Directories.remove(directory.resolve("runtime"));
     }
 
     /** A file of the release's own defaults, of either format, with one that it imports. */
     @ParameterizedTest
     @EnumSource(value = PodEngine.Kind.class, names = "CRIO", mode = EnumSource.Mode.EXCLUDE)
     void containerdsDefaultsStayAsTheyAre(PodEngine.Kind kind) throws Exception {
-        Path folder = Files.createDirectories(runtime.hooks().resolveSibling("defaults" + kind));
-        Path config = folder.resolve("config.toml");
-        Path part = folder.resolve("part.toml");
+        Path directory = Files.createDirectories(runtime.hooks().resolveSibling("defaults" + kind));
+        Path config = directory.resolve("config.toml");
+        Path part = directory.resolve("part.toml");
         try (PodEngine engine = new PodEngine(kind)) {
             String defaults = engine.program("containerd", "config", "default").run().ok().out();
             String before = defaults.replace("imports = []", "imports = [\"part.toml\"]");
@@ -353,7 +354,7 @@ class RuntimeInstallTest {
                             "--config",
                             config,
                             "--runtime-dir",
-                            folder.resolve("runtime"))
+                            directory.resolve("runtime"))
                     .ok();
             assertTrue(status().path("works").asBoolean());
             String dump =
@@ -362,11 +363,12 @@ class RuntimeInstallTest {
                             .ok()
                             .out();
             assertTrue(
-                    dump.contains(folder.resolve("runtime/nvidia-container-runtime").toString()));
+                    dump.contains(
+                            directory.resolve("runtime/nvidia-container-runtime").toString()));
             lab.jnvdocker("runtime", "uninstall").ok();
             assertEquals(before, Files.readString(config));
         }
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     /** With both of a kind, dockerd would not start again. */

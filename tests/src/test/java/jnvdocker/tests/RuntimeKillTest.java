@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Moments;
@@ -57,20 +57,20 @@ class RuntimeKillTest {
 
     private static Lab lab;
     private static RuntimeInstallation runtime;
-    private static Path folder;
+    private static Path directory;
     private static int writes;
 
     @BeforeAll
     static void open() throws IOException {
         lab = new Lab(TestEngine.Release.wanted());
         runtime = RuntimeInstallation.of(lab);
-        folder = Folders.make("kill");
-        Path script = folder.resolve("nvidia-container-runtime");
+        directory = Directories.make("kill");
+        Path script = directory.resolve("nvidia-container-runtime");
         Files.writeString(
                 script,
                 "#!/bin/bash\n"
                         + ("[[ \" $* \" != *' create '* ]] || exec strace -qq -o " + trace())
-                        + (" $(cat " + folder.resolve("inject") + ") " + runtime.program())
+                        + (" $(cat " + directory.resolve("inject") + ") " + runtime.program())
                         + " \"$@\" < /dev/null > /dev/null 2>&1\n"
                         + ("exec " + runtime.program() + " \"$@\"\n"));
         Command.of("chmod", "755", script).run().ok();
@@ -87,11 +87,11 @@ class RuntimeKillTest {
     static void close() {
         lab.close();
         runtime.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     private static Path trace() {
-        return folder.resolve("trace");
+        return directory.resolve("trace");
     }
 
     private static Command.Result start(String name, int gpus, String option) {
@@ -146,8 +146,8 @@ class RuntimeKillTest {
                 live.stream()
                         .map(Registry.Lease::claim)
                         .collect(Collectors.toCollection(TreeSet::new));
-        if (!lab.folders().equals(claims)) {
-            wrong.add("folders " + lab.folders() + " of " + claims);
+        if (!lab.directories().equals(claims)) {
+            wrong.add("directories " + lab.directories() + " of " + claims);
         }
         return wrong;
     }
@@ -247,7 +247,7 @@ class RuntimeKillTest {
     }
 
     private static Command.Result killed(String options) throws IOException {
-        Files.writeString(folder.resolve("inject"), options);
+        Files.writeString(directory.resolve("inject"), options);
         return lab.docker(
                 "run",
                 "--rm",

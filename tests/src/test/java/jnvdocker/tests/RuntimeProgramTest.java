@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -43,7 +43,7 @@ class RuntimeProgramTest {
     private static final String RULES = "fixtures/device-rules";
     private static final String ORDINARY = "docker-28.5.2/userns-host-pid-host";
 
-    private final Path folder = Folders.make("oci");
+    private final Path directory = Directories.make("oci");
     private RecordingHelper real;
     private RuntimeProgram runtime;
 
@@ -53,14 +53,16 @@ class RuntimeProgramTest {
 
     @BeforeEach
     void install() throws IOException {
-        Path bin = Files.createDirectory(folder.resolve("bin"));
+        Path bin = Files.createDirectory(directory.resolve("bin"));
         real = new RecordingHelper(bin, "runc");
-        runtime = new RuntimeProgram(folder, SanitizedClient.runtimeProgram(), bin.resolve("runc"));
+        runtime =
+                new RuntimeProgram(
+                        directory, SanitizedClient.runtimeProgram(), bin.resolve("runc"));
     }
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     // ---- recorded calls of engines ----
@@ -72,8 +74,8 @@ class RuntimeProgramTest {
     @ParameterizedTest
     @MethodSource("scenarios")
     void everyRecordedCallArrivesAsItWasMade(String scenario) throws IOException {
-        for (RuntimeCall call : RuntimeCall.of(scenario, folder)) {
-            call.prepare(folder);
+        for (RuntimeCall call : RuntimeCall.of(scenario, directory)) {
+            call.prepare(directory);
             if (call.isCreate() && !scenario.endsWith("/userns-host-pid-host")) {
                 try (HostileDaemon daemon = new HostileDaemon(runtime.socket(), UNCHANGED)) {
                     assertArrives(call);
@@ -184,10 +186,10 @@ class RuntimeProgramTest {
 
     /** Keeps the ordinary container's own mounts, which show where docker's directory is. */
     private RuntimeCall ordinary(String name, String text) throws IOException {
-        RuntimeCall call = RuntimeCall.of(ORDINARY, folder).getFirst();
+        RuntimeCall call = RuntimeCall.of(ORDINARY, directory).getFirst();
         String kept = call.texts().get(name);
         return call.with(name, name.equals("config.json") ? "[" + text + "," + kept + "]" : text)
-                .prepare(folder);
+                .prepare(directory);
     }
 
     private int requested(RuntimeCall call) {
@@ -211,8 +213,8 @@ class RuntimeProgramTest {
     /** With --network container:OTHER, the other container's files are mounted. */
     @Test
     void filesOfAContainerInAnothersNetworkAreFound() throws IOException {
-        RuntimeCall call = RuntimeCall.of("docker-28.5.2/label-only", folder).getFirst();
-        call.prepare(folder);
+        RuntimeCall call = RuntimeCall.of("docker-28.5.2/label-only", directory).getFirst();
+        call.prepare(directory);
         String other = "0".repeat(63) + "1";
         String config = call.texts().get("config.json");
         Files.writeString(
@@ -229,8 +231,8 @@ class RuntimeProgramTest {
     /** Its user has mounted files in place of all of docker's. */
     @Test
     void filesOfAContainerWithoutDockersMountsAreFoundBesideItsRoot() throws IOException {
-        RuntimeCall call = RuntimeCall.of("docker-28.5.2/label-only", folder).getFirst();
-        call.prepare(folder);
+        RuntimeCall call = RuntimeCall.of("docker-28.5.2/label-only", directory).getFirst();
+        call.prepare(directory);
         Path config = call.bundle().resolve("config.json");
         String text =
                 Files.readString(config).replace("/containers/" + call.id(), "/users/directory");
@@ -241,14 +243,14 @@ class RuntimeProgramTest {
         String forged = "\"annotations\":{\"root\":\"{\\\"path\\\":\\\"/x/y\\\"}\"},\"root\":";
         Files.writeString(config, text.replaceFirst("\"root\":", Matcher.quoteReplacement(forged)));
         assertEquals(1, requested(call));
-        Folders.remove(folder.resolve("var/lib/docker/containers").resolve(call.id()));
+        Directories.remove(directory.resolve("var/lib/docker/containers").resolve(call.id()));
         assertEquals(0, requested(call));
     }
 
     @Test
     void filesThatNobodyMadeForDockerAreNotRead() throws IOException {
         RuntimeCall call = ordinary("config.json", "{}");
-        Path docker = folder.resolve("var/lib/docker/containers").resolve(call.id());
+        Path docker = directory.resolve("var/lib/docker/containers").resolve(call.id());
         Path file = docker.resolve("hostconfig.json");
         Files.delete(file);
         assertRefused(runtime.command(call).run(), "cannot read " + file + ": ");
@@ -257,7 +259,7 @@ class RuntimeProgramTest {
         Files.delete(file);
         Command.of("mkfifo", file).run().ok();
         assertRefused(runtime.command(call).run(), "it is no regular file");
-        Folders.remove(docker);
+        Directories.remove(docker);
         assertRefused(runtime.command(call).run(), "cannot open " + docker);
     }
 
@@ -265,13 +267,13 @@ class RuntimeProgramTest {
     @Tag("root")
     void filesOfAnotherUserAreNotDockers() throws IOException {
         RuntimeCall call = ordinary("config.json", "{}");
-        Path docker = folder.resolve("var/lib/docker/containers").resolve(call.id());
+        Path docker = directory.resolve("var/lib/docker/containers").resolve(call.id());
         Command.of("chown", "1234", docker.resolve("config.v2.json")).run().ok();
         assertRefused(runtime.command(call).run(), "belongs to uid 1234");
     }
 
     @Test
-    void folderThatCannotBeReadOutOfTheTextIsRefused() throws IOException {
+    void directoryThatCannotBeReadOutOfTheTextIsRefused() throws IOException {
         RuntimeCall call = ordinary("config.json", "{}");
         Path config = call.bundle().resolve("config.json");
         Files.writeString(
@@ -315,7 +317,7 @@ class RuntimeProgramTest {
                         + " --lsm-mount-context c --empty-ns network",
             })
     void createIsFoundBehindAllOptions(String line) throws IOException {
-        Path bundle = Files.createDirectory(folder.resolve("B"));
+        Path bundle = Files.createDirectory(directory.resolve("B"));
         Files.writeString(bundle.resolve("config.json"), "{\"x\":\"NVIDIA_\"}");
         assertEquals(1, requested(call(line)));
         List<String> all = new ArrayList<>(List.of(line.split(" ")));
@@ -326,8 +328,8 @@ class RuntimeProgramTest {
     }
 
     @Test
-    void bundleIsTheFolderUnlessItIsNamed() throws IOException {
-        Files.writeString(folder.resolve("config.json"), "{\"x\":\"NVIDIA_\"}");
+    void bundleIsTheDirectoryUnlessItIsNamed() throws IOException {
+        Files.writeString(directory.resolve("config.json"), "{\"x\":\"NVIDIA_\"}");
         try (HostileDaemon daemon = new HostileDaemon(runtime.socket(), UNCHANGED)) {
             assertPassedOn(run("--root R create --pid-file p c1"));
             assertArrayEquals(
@@ -335,9 +337,9 @@ class RuntimeProgramTest {
                             "runtime",
                             "create",
                             "c1",
-                            folder + "/.",
-                            folder + "/p",
-                            folder + "/R",
+                            directory + "/.",
+                            directory + "/p",
+                            directory + "/R",
                             "{\"x\":\"NVIDIA_\"}",
                             "",
                             ""),
@@ -379,7 +381,7 @@ class RuntimeProgramTest {
 
     @Test
     void everythingIsPassedOnByteForByte() throws IOException {
-        Path file = Files.writeString(folder.resolve("file"), "unread");
+        Path file = Files.writeString(directory.resolve("file"), "unread");
         String script =
                 "exec 0</dev/null 4<\"$1\" 9<\"$1\" 21>&1; trap '' PIPE CHLD USR1; exec env -i "
                         + RuntimeProgram.SANITIZER
@@ -415,15 +417,16 @@ class RuntimeProgramTest {
 
     @Test
     void itselfIsNoRuntime() throws IOException {
-        Path link = Files.createSymbolicLink(folder.resolve("link"), runtime.path());
+        Path link = Files.createSymbolicLink(directory.resolve("link"), runtime.path());
         runtime.settle(SanitizedClient.runtimeProgram(), link.toString());
         assertRefused(run("start c1"), "is this nvidia-container-runtime itself");
     }
 
     @Test
     void missingRuntimeIsNamed() throws IOException {
-        Files.delete(folder.resolve("bin/runc"));
-        assertRefused(run("start c1"), "cannot run '" + folder + "/bin/runc': No such file or f");
+        Files.delete(directory.resolve("bin/runc"));
+        assertRefused(
+                run("start c1"), "cannot run '" + directory + "/bin/runc': No such file or f");
     }
 
     @ParameterizedTest
@@ -450,7 +453,7 @@ class RuntimeProgramTest {
         if (!line.isEmpty()) {
             argv.addAll(List.of(line.split(" ")));
         }
-        return new RuntimeCall(argv, folder, Map.of(), Map.of());
+        return new RuntimeCall(argv, directory, Map.of(), Map.of());
     }
 
     private Command.Result run(String line) {

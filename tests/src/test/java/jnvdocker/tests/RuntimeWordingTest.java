@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
@@ -47,11 +47,11 @@ class RuntimeWordingTest {
     private static final Pattern LITERAL =
             Pattern.compile("\"(?:[^\"\\\\\n]|\\\\.)*\"(?:\\s*\"(?:[^\"\\\\\n]|\\\\.)*\")*");
 
-    private final Path folder = Folders.make("oci");
+    private final Path folder = Directories.make("oci");
 
     @AfterEach
     void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(folder);
     }
 
     @Test

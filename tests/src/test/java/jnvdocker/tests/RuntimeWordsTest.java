@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.RuntimeInstallation;
@@ -35,20 +35,20 @@ import java.util.stream.Stream;
 class RuntimeWordsTest {
     private static Lab lab;
     private static RuntimeInstallation runtime;
-    private static Path folder;
+    private static Path directory;
 
     @BeforeAll
     static void open() {
         lab = new Lab(TestEngine.Release.wanted());
         runtime = RuntimeInstallation.of(lab);
-        folder = Folders.make("w");
+        directory = Directories.make("w");
     }
 
     @AfterAll
     static void close() {
         lab.close();
         runtime.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -94,14 +94,14 @@ class RuntimeWordsTest {
         start("one", "--network=container:net", "--label=jnvdocker.gpus=device=3").ok();
         awaitHolders(Map.of(1, "train", 3, "one"));
         // Where runc up to 1.1.6 searches a device before it hands its rule to systemd.
-        Path numbers = lab.host().folder().resolve("dev/char");
+        Path numbers = lab.host().directory().resolve("dev/char");
         assertEquals(Path.of("../nvidia3"), Files.readSymbolicLink(numbers.resolve("195:3")));
     }
 
     /** Then docker's directory is found by the container's root. */
     @Test
     void wordsCountWhenAllOfDockersFilesAreCovered() throws IOException {
-        Path file = Files.writeString(folder.resolve("file"), "127.0.0.1 localhost\n");
+        Path file = Files.writeString(directory.resolve("file"), "127.0.0.1 localhost\n");
         start(
                         "one",
                         "--label=jnvdocker.gpus=device=3",
@@ -115,7 +115,7 @@ class RuntimeWordsTest {
     /** Reserved by a client whose docker has not created the container yet. */
     @Test
     void imageThatNamesAReservationDoesNotGetIt() throws Exception {
-        Path slow = Files.createDirectories(folder.resolve("slow")).resolve("docker");
+        Path slow = Files.createDirectories(directory.resolve("slow")).resolve("docker");
         Files.writeString(slow, "#!/bin/sh\nexec sleep 1000\n");
         Command.of("chmod", "755", slow).run().ok();
         String path = slow.getParent() + ":" + System.getenv("PATH");
@@ -176,7 +176,7 @@ class RuntimeWordsTest {
     void ownerIsGuessedByLabelsAndTheUnknownHaveALimitTogether() throws IOException {
         lab.configure("max_gpus_unknown = 2\n");
         start("one", "--gpus=device=0", "--label=jnvdocker.owner=alice").ok();
-        start("two", "--gpus=device=1", "--label=devcontainer.local_folder=" + folder).ok();
+        start("two", "--gpus=device=1", "--label=devcontainer.local_folder=" + directory).ok();
         String table = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(table.matches("(?s).*HELD +alice\\? +one .*"), table);
         assertTrue(table.matches("(?s).*HELD +root\\? +two .*"), table);
@@ -192,15 +192,15 @@ class RuntimeWordsTest {
         assertRefused(
                 start("two", "--gpus=1", "--label=jnvdocker.owner=nobody"),
                 "nobody has 1 of the 1 that nobody may have at a time");
-        start("three", "--gpus=device=1", "--label=devcontainer.local_folder=" + folder).ok();
+        start("three", "--gpus=device=1", "--label=devcontainer.local_folder=" + directory).ok();
         assertRefused(
                 start("four", "--gpus=1", "--label=jnvdocker.owner=no-such-user"),
                 "max_gpus_unknown");
         String table = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(table.matches("(?s).*HELD +nobody +one .*"), table);
         assertTrue(table.matches("(?s).*HELD +root\\? +three .*"), table);
-        lab.configure(limits + "[runtime]\ntrust_owner = ['folder']\n");
-        start("five", "--gpus=device=2", "--label=devcontainer.local_folder=" + folder).ok();
+        lab.configure(limits + "[runtime]\ntrust_owner = ['directory']\n");
+        start("five", "--gpus=device=2", "--label=devcontainer.local_folder=" + directory).ok();
         table = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(table.matches("(?s).*HELD +root +five .*"), table);
     }
@@ -227,7 +227,7 @@ class RuntimeWordsTest {
     /** Besides the driver's libraries. The host counts as one that has the module loaded. */
     @Test
     void graphicsComeWithNodeAndFiles() throws IOException {
-        Files.createDirectories(lab.host().folder().resolve("sys/module/nvidia_modeset"));
+        Files.createDirectories(lab.host().directory().resolve("sys/module/nvidia_modeset"));
         String out =
                 lab.docker(
                                 "run",
@@ -361,7 +361,7 @@ class RuntimeWordsTest {
                 Files.writeString(each.resolve("dev"), node.split(" ")[1] + "\n");
             }
         }
-        Path socket = lab.host().folder().resolve("run/nvidia-persistenced/socket");
+        Path socket = lab.host().directory().resolve("run/nvidia-persistenced/socket");
         Files.createDirectories(socket.getParent());
         Files.writeString(socket, "its");
         lab.engine().image("debian", "--tools", "bookworm");
@@ -392,10 +392,10 @@ class RuntimeWordsTest {
     }
 
     private static Path drm(int gpu) throws IOException {
-        try (var gpus = Files.list(lab.host().folder().resolve("proc/driver/nvidia/gpus"))) {
+        try (var gpus = Files.list(lab.host().directory().resolve("proc/driver/nvidia/gpus"))) {
             String address =
                     gpus.sorted().skip(gpu).findFirst().orElseThrow().getFileName().toString();
-            return lab.host().folder().resolve("sys/bus/pci/devices/" + address + "/drm");
+            return lab.host().directory().resolve("sys/bus/pci/devices/" + address + "/drm");
         }
     }
 }

@@ -87,7 +87,7 @@ class SecurityTest extends OneEngineTest {
                         : argument.replace("LD_LIBRARY_PATH=", "LD_LIBRARY_PATH=/opt/lib:"));
         assertEquals(withoutClaim(expected), withoutClaim(facts(evil, "argument=")));
         assertEquals(facts(plain, "environment="), facts(evil, "environment="));
-        assertEquals(facts(plain, "folder="), facts(evil, "folder="));
+        assertEquals(facts(plain, "directory="), facts(evil, "directory="));
         assertFalse(evil.toString().contains("EVIL"), evil::toString);
         assertFalse(Files.exists(Path.of("/tmp/evil")));
         assertFalse(lab.log().contains("EVIL"), lab::log);
@@ -288,7 +288,7 @@ class SecurityTest extends OneEngineTest {
 
     /** Access is for root and the group only: data that names a claim or a process is private. */
     @Test
-    void foldersAndSocketsAreForThoseWhoMayUseThem() {
+    void directoriesAndSocketsAreForThoseWhoMayUseThem() {
         lab.run("train", 1);
         Path state = lab.daemon().state();
         assertEquals("600", mode(lab.daemon().pluginSocket()));

@@ -49,12 +49,12 @@ class SharedHostTest extends OneHostTest {
                                 + " image gets all of them; set default_gpus = \"1\" in the"
                                 + " configuration, then run 'jnvdocker gpu reload'",
                         "hint: every local user may open "
-                                + host.folder().resolve("dev/nvidia0")
+                                + host.directory().resolve("dev/nvidia0")
                                 + ", and so use that GPU without a lease; if that is not wanted,"
                                 + " load the driver with NVreg_DeviceFileGID=<gid>"
                                 + " NVreg_DeviceFileMode=0660: see the manual's page about limits"),
                 found());
-        Command.of("sh", "-c", "chmod 660 " + host.folder() + "/dev/nvidia?").run().ok();
+        Command.of("sh", "-c", "chmod 660 " + host.directory() + "/dev/nvidia?").run().ok();
         daemon.config("default_gpus = '1'\n");
         daemon.stop();
         daemon.jnvdocker("gpu", "ls").run().ok();

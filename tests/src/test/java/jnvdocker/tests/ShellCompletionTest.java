@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.Terminal;
@@ -25,7 +25,7 @@ import java.util.stream.Stream;
 /** TAB in bash, zsh and fish, with docker's own completion and without a daemon. */
 class ShellCompletionTest extends OneDaemonTest {
     private static final Path SHARE = Project.tree().resolve("share");
-    private static final Path FOLDER = Folders.make("shells");
+    private static final Path DIRECTORY = Directories.make("shells");
     private static final String TAB = "\t";
     private static final String CLEAR_LINE = "\u0015";
     private static final String BELL = "\u0007*";
@@ -34,7 +34,7 @@ class ShellCompletionTest extends OneDaemonTest {
     @BeforeAll
     static void configureShells() throws IOException {
         Files.writeString(
-                FOLDER.resolve("bashrc"),
+                DIRECTORY.resolve("bashrc"),
                 """
                 PS1='> '
                 . /usr/share/bash-completion/bash_completion
@@ -43,7 +43,7 @@ class ShellCompletionTest extends OneDaemonTest {
                 bind 'set show-all-if-ambiguous on'
                 """);
         Files.writeString(
-                FOLDER.resolve(".zshrc"),
+                DIRECTORY.resolve(".zshrc"),
                 """
                 PS1='> '
                 fpath=(%s/zsh/vendor-completions $fpath)
@@ -52,13 +52,13 @@ class ShellCompletionTest extends OneDaemonTest {
                 compdef _jnvdocker docker
                 LISTMAX=1000
                 """
-                        .formatted(SHARE, FOLDER));
-        Files.writeString(FOLDER.resolve("program.tar"), "");
+                        .formatted(SHARE, DIRECTORY));
+        Files.writeString(DIRECTORY.resolve("program.tar"), "");
     }
 
     @AfterAll
     static void removeConfiguration() {
-        Folders.remove(FOLDER);
+        Directories.remove(DIRECTORY);
     }
 
     private static Command shell(String path, String... words) {
@@ -68,13 +68,13 @@ class ShellCompletionTest extends OneDaemonTest {
                         "PATH",
                         path + ":" + Project.tree().resolve("bin") + ":" + System.getenv("PATH"))
                 .with("XDG_DATA_DIRS", SHARE + ":/usr/share")
-                .with("XDG_DATA_HOME", FOLDER.resolve("data"))
-                .with("XDG_CONFIG_HOME", FOLDER)
-                .with("ZDOTDIR", FOLDER)
-                .with("HOME", FOLDER)
+                .with("XDG_DATA_HOME", DIRECTORY.resolve("data"))
+                .with("XDG_CONFIG_HOME", DIRECTORY)
+                .with("ZDOTDIR", DIRECTORY)
+                .with("HOME", DIRECTORY)
                 .with("TERM", "dumb")
-                .with("DOCKER_HOST", "unix://" + FOLDER.resolve("no-docker.sock"))
-                .in(FOLDER);
+                .with("DOCKER_HOST", "unix://" + DIRECTORY.resolve("no-docker.sock"))
+                .in(DIRECTORY);
     }
 
     private static Terminal terminal(Command shell) {
@@ -84,7 +84,8 @@ class ShellCompletionTest extends OneDaemonTest {
     }
 
     private static Terminal bash() {
-        return terminal(shell(FOLDER.toString(), "bash", "--rcfile", FOLDER + "/bashrc", "-i"));
+        return terminal(
+                shell(DIRECTORY.toString(), "bash", "--rcfile", DIRECTORY + "/bashrc", "-i"));
     }
 
     private static void await(Terminal terminal, int from, String... patterns) {
@@ -123,7 +124,7 @@ class ShellCompletionTest extends OneDaemonTest {
     }
 
     private static void assertNothingRan() throws IOException {
-        try (Stream<Path> files = Files.list(FOLDER)) {
+        try (Stream<Path> files = Files.list(DIRECTORY)) {
             assertEquals(List.of(), files.filter(it -> it.endsWith("typed")).toList());
         }
     }
@@ -144,25 +145,26 @@ class ShellCompletionTest extends OneDaemonTest {
     /** As the manual says, for a link in place of docker. */
     @Test
     void bashCompletesALinkNamedDocker() throws IOException {
-        Path completions = FOLDER.resolve("data/bash-completion/completions");
+        Path completions = DIRECTORY.resolve("data/bash-completion/completions");
         Files.createDirectories(completions);
         Path script = SHARE.resolve("bash-completion/completions/jnvdocker");
         Files.createSymbolicLink(completions.resolve("docker"), script);
-        Files.createSymbolicLink(FOLDER.resolve("docker"), Project.tree().resolve("bin/jnvdocker"));
+        Files.createSymbolicLink(
+                DIRECTORY.resolve("docker"), Project.tree().resolve("bin/jnvdocker"));
         try (Terminal bash = bash()) {
             for (String docker : List.of("jnvdocker", "docker", "jnvdocker")) {
                 type(bash, docker + " ps --forma" + TAB, docker + " ps --format");
                 type(bash, docker + " gpu wh" + TAB, docker + " gpu why ");
             }
         } finally {
-            Files.delete(FOLDER.resolve("docker"));
+            Files.delete(DIRECTORY.resolve("docker"));
             Files.delete(completions.resolve("docker"));
         }
     }
 
     @Test
     void zshCompletesOursAndDockers() throws IOException {
-        try (Terminal zsh = terminal(shell(FOLDER.toString(), "zsh", "-i"))) {
+        try (Terminal zsh = terminal(shell(DIRECTORY.toString(), "zsh", "-i"))) {
             assertCompletes(zsh);
             type(zsh, "jnvdocker gpu why " + TAB, "3 +-- GPU-5c1a3009 NVIDIA A100");
             type(zsh, "jnvdocker ru" + TAB + TAB, "runtime +-- Give ", "run +-- ");
@@ -178,7 +180,7 @@ class ShellCompletionTest extends OneDaemonTest {
 
     private static List<String> fish(String configuration, String line) {
         String script = configuration + "; complete -C $argv[1]";
-        return shell(FOLDER.toString(), "fish", "-c", script, "--", line)
+        return shell(DIRECTORY.toString(), "fish", "-c", script, "--", line)
                 .run()
                 .ok()
                 .out()

@@ -111,7 +111,7 @@ class SickGpuTest {
     /** As docker's {@code -v /dev/nvidia0:…} makes one while the driver is not loaded. */
     @Test
     void gpuWhoseNodeIsSomethingElseIsShownAndNotChosen() throws IOException {
-        Path node = host.folder().resolve("dev/nvidia0");
+        Path node = host.directory().resolve("dev/nvidia0");
         Files.delete(node);
         Files.createDirectory(node);
         String why = node + " is not the character device 195:0 that the driver has now";

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 
@@ -27,20 +27,20 @@ import java.util.stream.IntStream;
 class SlowHostTest extends OneEngineTest {
     private static final int USER = 4_000_000;
 
-    private static Path folder;
+    private static Path directory;
     private static Path hangfs;
 
     @BeforeAll
     static void compile() {
-        folder = Folders.make("slow");
-        hangfs = folder.resolve("hangfs");
+        directory = Directories.make("slow");
+        hangfs = directory.resolve("hangfs");
         CProgram.put("hangfs", hangfs);
         Command.of(
                         "gcc",
                         "-shared",
                         "-fPIC",
                         "-o",
-                        folder.resolve("libnss_silent.so.2"),
+                        directory.resolve("libnss_silent.so.2"),
                         Project.world("nss-silent.c"))
                 .run()
                 .ok();
@@ -48,12 +48,12 @@ class SlowHostTest extends OneEngineTest {
 
     @AfterAll
     static void removeAll() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     /** A directory that never answers in some mount namespaces. */
     private static final class Hanging implements AutoCloseable {
-        private final Path folder;
+        private final Path directory;
         private final Object[] namespace;
         private final Process process;
 
@@ -61,10 +61,10 @@ class SlowHostTest extends OneEngineTest {
          * @param namespace the command prefix that enters the mount namespace in which the
          *     directory hangs
          */
-        Hanging(Path folder, Object... namespace) throws IOException {
-            this.folder = folder;
+        Hanging(Path directory, Object... namespace) throws IOException {
+            this.directory = directory;
             this.namespace = namespace;
-            process = Command.of(hangfs, folder).after(namespace).start();
+            process = Command.of(hangfs, directory).after(namespace).start();
             assertEquals("mounted", process.inputReader().readLine());
         }
 
@@ -72,7 +72,7 @@ class SlowHostTest extends OneEngineTest {
         @Override
         public void close() {
             process.destroyForcibly().onExit().join();
-            Command.of("umount", "-l", folder).after(namespace).run().ok();
+            Command.of("umount", "-l", directory).after(namespace).run().ok();
         }
     }
 
@@ -82,7 +82,7 @@ class SlowHostTest extends OneEngineTest {
         lab.run("train", 0);
         lab.awaitHolders(Map.of(0, "train"));
         int dockerd = lab.registry().liveOf("train").orElseThrow().pid();
-        Path data = Files.createDirectory(folder.resolve("data"));
+        Path data = Files.createDirectory(directory.resolve("data"));
         lab.create("stuck", 1, "-v", data + ":/data");
         CompletableFuture<Command.Result> start;
         try (Hanging _ = new Hanging(data, "nsenter", "--mount", "--target", dockerd)) {
@@ -119,7 +119,7 @@ class SlowHostTest extends OneEngineTest {
 
     @Test
     void deviceOfAFileSystemThatDoesNotAnswerIsRefused() throws Exception {
-        Path hung = Files.createDirectory(folder.resolve("hung"));
+        Path hung = Files.createDirectory(directory.resolve("hung"));
         try (Hanging _ = new Hanging(hung)) {
             var refused =
                     many(
@@ -155,12 +155,13 @@ class SlowHostTest extends OneEngineTest {
     /** Names are for display only, so the uid serves as well. */
     @Test
     void userWhomNoNameServiceKnowsIsANumber() throws Exception {
-        Path names = Files.writeString(folder.resolve("nsswitch.conf"), "passwd: files silent\n");
+        Path names =
+                Files.writeString(directory.resolve("nsswitch.conf"), "passwd: files silent\n");
         lab.daemon().stop();
         Process daemon =
                 lab.daemon()
                         .jnvdockerd()
-                        .with("LD_LIBRARY_PATH", folder)
+                        .with("LD_LIBRARY_PATH", directory)
                         .after(
                                 "unshare",
                                 "--mount",

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.TestMachine;
 
@@ -421,7 +421,7 @@ class SystemdTest {
     }
 
     @Test
-    void daemonWithFoldersOfItsOwnIsNotTheService() {
+    void daemonWithDirectoriesOfItsOwnIsNotTheService() {
         systemctl("stop", SERVICE).ok();
         Command.Result result =
                 machine.jnvdocker("gpu", "ls")
@@ -533,11 +533,11 @@ class SystemdTest {
                                 + " nvidia-smi does not report it: it does not end within 5000 ms\n"
                                 + ".*"),
                 late);
-        shell("rm -r " + folder() + "; /opt/jnvdocker/bin/jnvdocker gpu volume");
+        shell("rm -r " + directory() + "; /opt/jnvdocker/bin/jnvdocker gpu volume");
         assertWell();
     }
 
-    private static String folder() {
+    private static String directory() {
         return "/var/lib/jnvdocker/volumes/nvidia_driver/" + host.version();
     }
 
@@ -555,7 +555,7 @@ class SystemdTest {
                 mv /tmp/smi nvidia-smi
                 """
                         .formatted(text.length() + 1);
-        machine.command("sh", "-ec", replace, folder() + "/bin", text).run().ok();
+        machine.command("sh", "-ec", replace, directory() + "/bin", text).run().ok();
     }
 
     /** Systemd sets the device rules of every cgroup again, as runc has requested. */
@@ -662,7 +662,7 @@ class SystemdTest {
     @Test
     void hostWithoutADriverBoots() {
         try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim()) {
-            Folders.remove(bare.folder().resolve("proc/driver/nvidia"));
+            Directories.remove(bare.directory().resolve("proc/driver/nvidia"));
             bare.write("proc/devices", "Character devices:\n  1 mem\n");
             try (TestMachine driverless = new TestMachine(bare)) {
                 driverless.command("sh", "-ec", INSTALL).run().ok();

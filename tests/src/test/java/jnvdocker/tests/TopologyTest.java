@@ -39,7 +39,7 @@ class TopologyTest {
     void makeWorld() throws IOException {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 8);
         nvml = FakeNvml.of(host, "a100x8");
-        for (Gpu gpu : HostDriver.read(Host.at(host.folder())).gpus()) {
+        for (Gpu gpu : HostDriver.read(Host.at(host.directory())).gpus()) {
             String device = "sys/bus/pci/devices/" + gpu.pciAddress() + "/";
             host.write(device + "numa_node", gpu.index() < 4 ? "0\n" : "1\n");
             host.write(device + "local_cpulist", gpu.index() < 4 ? "0-31\n" : "32-63\n");

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestEngine;
@@ -54,7 +54,7 @@ class TranscriptTest {
         lab = new Lab(TestEngine.Release.wanted(), 6);
         lab.docker("tag", "plain", "nvidia/cuda").ok();
         lab.docker("tag", "plain", "app").ok();
-        programs = Folders.make("programs");
+        programs = Directories.make("programs");
         CProgram.put("holdopen", programs.resolve("python3"));
         Command.of("cp", "/bin/sleep", programs.resolve("train.py")).run().ok();
     }
@@ -62,7 +62,7 @@ class TranscriptTest {
     @AfterAll
     static void close() {
         lab.close();
-        Folders.remove(programs);
+        Directories.remove(programs);
     }
 
     @AfterEach
@@ -236,7 +236,7 @@ class TranscriptTest {
     }
 
     private static String node(int gpu) {
-        return lab.host().folder().resolve("dev/nvidia" + gpu).toString();
+        return lab.host().directory().resolve("dev/nvidia" + gpu).toString();
     }
 
     private static void awaitIn(String command, String... words) {

@@ -56,8 +56,11 @@ class TreeSizeTest {
         Map<String, Long> sizes = new TreeMap<>();
         try (Stream<Path> files = Files.walk(tree)) {
             for (Path file : files.filter(Files::isRegularFile).toList()) {
-                String folder = tree.relativize(file).getName(0).toString();
-                sizes.merge(PARTS.contains(folder) ? folder : "rest", Files.size(file), Long::sum);
+                String directory = tree.relativize(file).getName(0).toString();
+                sizes.merge(
+                        PARTS.contains(directory) ? directory : "rest",
+                        Files.size(file),
+                        Long::sum);
             }
         }
         return sizes;

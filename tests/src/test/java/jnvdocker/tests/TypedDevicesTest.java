@@ -28,14 +28,14 @@ class TypedDevicesTest extends OneEngineTest {
     /** Makes nodes with names unlike those of GPUs, and links to the host's nodes. */
     @BeforeAll
     static void makeNodes() throws IOException {
-        Path dev = lab.host().folder().resolve("dev");
+        Path dev = lab.host().directory().resolve("dev");
         Files.createSymbolicLink(made.resolve("link"), dev.resolve("nvidia1"));
-        Path below = Files.createDirectories(made.resolve("folder/below"));
+        Path below = Files.createDirectories(made.resolve("directory/below"));
         for (Path node : List.of(made.resolve("node"), below.resolve("tty"))) {
             Command.of("mknod", node, "c", "195", "1").run().ok();
         }
         Command.of("mknod", made.resolve("control"), "c", "195", "255").run().ok();
-        Files.createSymbolicLink(made.resolve("linked-folder"), made.resolve("folder"));
+        Files.createSymbolicLink(made.resolve("linked-directory"), made.resolve("directory"));
         Files.createSymbolicLink(below.resolve("not-followed"), dev.resolve("nvidia3"));
     }
 
@@ -44,7 +44,7 @@ class TypedDevicesTest extends OneEngineTest {
         List<Object> words = new ArrayList<>(List.of(verb, "--name", "second"));
         words.addAll(verb.equals("run") ? List.of("-d") : List.of());
         Arrays.stream(options.replace("MADE", made.toString()).split(" "))
-                .map(word -> word.replace("HOST", lab.host().folder().toString()))
+                .map(word -> word.replace("HOST", lab.host().directory().toString()))
                 .map(word -> word.replace('~', ' '))
                 .forEach(words::add);
         words.addAll(List.of("--stop-signal", "KILL", "plain", "sleep", "1000"));
@@ -59,8 +59,8 @@ class TypedDevicesTest extends OneEngineTest {
                         "--device MADE/link",
                         "--device MADE/link:/dev/nvidia0:r",
                         "--device MADE/node:w",
-                        "--device=MADE/folder:/dev",
-                        "--device MADE/linked-folder",
+                        "--device=MADE/directory:/dev",
+                        "--device MADE/linked-directory",
                         "--device HOST/dev",
                         "--device-cgroup-rule c~195:1~r",
                         "--device-cgroup-rule c~195:*~rwm",
@@ -77,7 +77,7 @@ class TypedDevicesTest extends OneEngineTest {
     @CsvSource({
         "--device MADE/link, 1",
         // Links in a directory are not followed.
-        "--device MADE/folder, 1",
+        "--device MADE/directory, 1",
         "--device-cgroup-rule c~195:*~rwm, 0 1 2 3",
         "--gpus device=0 --device MADE/node:/dev/mine, 0 1",
     })

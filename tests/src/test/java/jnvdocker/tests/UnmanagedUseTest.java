@@ -75,7 +75,7 @@ class UnmanagedUseTest extends EachEngineTest {
     }
 
     private static Path host(String file) {
-        return lab.host().folder().resolve(file);
+        return lab.host().directory().resolve(file);
     }
 
     /** Starts a process of this machine that holds a node of the host open. */
@@ -93,7 +93,7 @@ class UnmanagedUseTest extends EachEngineTest {
     private static Command.Result plain(String name, String options, String... command) {
         List<Object> words = new ArrayList<>(List.of("run", "-d", "--name", name));
         words.addAll(List.of("--network", "none", "-v", holdopen() + ":/holdopen:ro"));
-        Arrays.stream(options.replace("HOST", lab.host().folder().toString()).split(" +"))
+        Arrays.stream(options.replace("HOST", lab.host().directory().toString()).split(" +"))
                 .filter(word -> !word.isEmpty())
                 .map(word -> word.replace('~', ' '))
                 .forEach(words::add);
@@ -409,7 +409,7 @@ class UnmanagedUseTest extends EachEngineTest {
     void nobodyHoldsAGpuByAMountOfHisOwn() {
         lab.run("ours", 0);
         String claim = lab.registry().liveOf("ours").orElseThrow().claim();
-        Path folder = lab.daemon().state().resolve("claims").resolve(claim).resolve("mount");
+        Path directory = lab.daemon().state().resolve("claims").resolve(claim).resolve("mount");
         Path reachable = lab.daemon().state();
         while (!reachable.equals(Path.of("/tmp")) && reachable.getNameCount() > 1) {
             Command.of("chmod", "a+x", reachable).run().ok();
@@ -417,7 +417,7 @@ class UnmanagedUseTest extends EachEngineTest {
         }
         String mount = "mount --bind \"$0\" /mnt && exec sleep 1000";
         Process forger =
-                Command.of("unshare", "-Urm", "sh", "-c", mount, folder).asNobody().start();
+                Command.of("unshare", "-Urm", "sh", "-c", mount, directory).asNobody().start();
         started.add(forger);
         Path mounts = Path.of("/proc/" + forger.pid() + "/mountinfo");
         Lab.await(() -> {
@@ -438,7 +438,7 @@ class UnmanagedUseTest extends EachEngineTest {
 
     /** Another daemon's containers usually belong to another engine; the mount is what counts. */
     @Test
-    void claimOfAnotherStateFolderIsAUse() throws IOException {
+    void claimOfAnotherStateDirectoryIsAUse() throws IOException {
         Path mount = programs.resolve("other/claims/0123456789ab/mount");
         Files.createDirectories(mount);
         Files.writeString(

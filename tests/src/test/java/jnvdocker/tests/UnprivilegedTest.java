@@ -34,7 +34,7 @@ class UnprivilegedTest extends OneHostTest {
     void startDaemon() {
         daemon = new TestDaemon(host);
         // A test's directory is accessible to root alone, that of a real daemon to everyone.
-        Command.of("chmod", "755", folder()).run().ok();
+        Command.of("chmod", "755", directory()).run().ok();
         daemon.config("socket_group = 'nogroup'\n");
         daemon.jnvdocker("gpu", "ls").run().ok();
     }
@@ -45,7 +45,7 @@ class UnprivilegedTest extends OneHostTest {
         daemon.close();
     }
 
-    private Path folder() {
+    private Path directory() {
         return daemon.socket().getParent().getParent();
     }
 
@@ -76,9 +76,9 @@ class UnprivilegedTest extends OneHostTest {
             sleep 1000;
             """;
 
-    private List<Path> files(Path folder) {
-        try (Stream<Path> all = Files.walk(folder)) {
-            return all.filter(file -> !file.startsWith(folder().resolve("host")))
+    private List<Path> files(Path directory) {
+        try (Stream<Path> all = Files.walk(directory)) {
+            return all.filter(file -> !file.startsWith(directory().resolve("host")))
                     .filter(file -> Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS))
                     .toList();
         } catch (IOException e) {
@@ -89,7 +89,7 @@ class UnprivilegedTest extends OneHostTest {
     @Test
     void whoLocksWhatHeCanReadKeepsNobodyOut() throws IOException {
         daemon.stop();
-        asNobody(LOCK_ALL, files(folder()).toArray());
+        asNobody(LOCK_ALL, files(directory()).toArray());
         daemon.jnvdocker("gpu", "ls").run().ok();
         daemon.jnvdocker("gpu", "history").run().ok();
     }
@@ -136,8 +136,8 @@ class UnprivilegedTest extends OneHostTest {
     @Test
     void filesAreRootsAlone() {
         List<String> open = new ArrayList<>();
-        for (Path file : files(folder())) {
-            String name = folder().relativize(file).toString();
+        for (Path file : files(directory())) {
+            String name = directory().relativize(file).toString();
             if (!mode(file).equals("600") && !name.contains("/535.261.03/")) {
                 open.add(mode(file) + " " + name);
             }
@@ -186,9 +186,9 @@ class UnprivilegedTest extends OneHostTest {
     /** Otherwise root's client would do whatever that daemon says. */
     @Test
     void rootObeysNobodysDaemon() throws IOException {
-        Path folder = folder().resolve("foreign");
-        Command.of("install", "-d", "-o", "65534", folder).run().ok();
-        Path socket = folder.resolve("socket");
+        Path directory = directory().resolve("foreign");
+        Command.of("install", "-d", "-o", "65534", directory).run().ok();
+        Path socket = directory.resolve("socket");
         asNobody(
                 """
                 use IO::Socket::UNIX;
@@ -300,19 +300,19 @@ class UnprivilegedTest extends OneHostTest {
             """
             use IO::Socket::UNIX;
             $| = 1;
-            my ($path, $folder) = @ARGV;
+            my ($path, $directory) = @ARGV;
             sub list { return pack("N(N/a*)*", scalar @_, @_); }
             my $daemon = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => $path) or die "$!";
             print "ready\\n";
             if (fork) { exit 0 }
-            select(undef, undef, undef, 0.01) until -e "$folder/send";
+            select(undef, undef, undef, 0.01) until -e "$directory/send";
             my $request = pack("NNN N/a*", 1, 0, 0, "/") . list("docker")
                 . list("gpu", "run", "--gpus", "1", "true") . list();
             syswrite($daemon, "Q" . pack("N", length $request) . $request);
-            open(my $answer, ">", "$folder/answer.new") or die "$!";
+            open(my $answer, ">", "$directory/answer.new") or die "$!";
             while (sysread($daemon, my $frame, 4096)) { print $answer $frame }
             close($answer);
-            rename("$folder/answer.new", "$folder/answer");
+            rename("$directory/answer.new", "$directory/answer");
             """;
 
     /** Starts programs of root until one has that pid, which the kernel can be made to choose. */
@@ -329,7 +329,7 @@ class UnprivilegedTest extends OneHostTest {
     /** Else that process would be moved to another cgroup, and keep the GPU until it ends. */
     @Test
     void aLaterProcessOfAClientsPidGetsNoGpu() throws Exception {
-        Path own = folder().resolve("nobodys");
+        Path own = directory().resolve("nobodys");
         Command.of("install", "-d", "-o", "65534", own).run().ok();
         Process client = asNobody(LEAVE, daemon.socket(), own);
         long pid = client.pid();

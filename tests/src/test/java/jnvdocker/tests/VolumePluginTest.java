@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
@@ -56,7 +56,7 @@ class VolumePluginTest {
                 .out()
                 .lines()
                 .forEach(name -> engine.docker("volume", "rm", name).run());
-        if (!daemon.environment().get("JNVDOCKER_HOST_ROOT").equals(host.folder().toString())) {
+        if (!daemon.environment().get("JNVDOCKER_HOST_ROOT").equals(host.directory().toString())) {
             load(host);
         }
     }
@@ -67,7 +67,7 @@ class VolumePluginTest {
                 volume + "\n",
                 engine.docker("volume", "create", "-d", "nvidia-docker", volume).run().ok().out());
         engine.docker("volume", "create", "-d", "nvidia-docker", volume).run().ok();
-        Path folder = daemon.state().resolve("volumes/nvidia_driver/" + host.version());
+        Path directory = daemon.state().resolve("volumes/nvidia_driver/" + host.version());
         assertTrue(engine.docker("volume", "ls").run().ok().out().contains(volume));
         assertEquals(
                 "nvidia-smi\n",
@@ -97,7 +97,7 @@ class VolumePluginTest {
                         .ok()
                         .out());
         engine.docker("volume", "rm", volume).run().ok();
-        assertFalse(Files.exists(folder));
+        assertFalse(Files.exists(directory));
     }
 
     @Test
@@ -164,7 +164,7 @@ class VolumePluginTest {
             Command.Result started = engine.docker("start", "-a", id).run().ok();
             assertTrue(started.out().contains(newer.version()), started::toString);
             // This is also true when the old volume is lost.
-            Folders.remove(daemon.state().resolve("volumes/nvidia_driver/" + host.version()));
+            Directories.remove(daemon.state().resolve("volumes/nvidia_driver/" + host.version()));
             engine.docker("start", "-a", id).run().ok();
         }
     }
@@ -197,7 +197,7 @@ class VolumePluginTest {
     /** Has the host reboot with another driver. */
     private static void load(DriverRoot other) {
         daemon.stop();
-        daemon.with("JNVDOCKER_HOST_ROOT", other.folder());
+        daemon.with("JNVDOCKER_HOST_ROOT", other.directory());
         daemon.jnvdocker("gpu", "volume").run().ok();
     }
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestEngine;
@@ -40,19 +40,19 @@ class WaitingTest {
     private static final AtomicInteger NUMBERS = new AtomicInteger();
 
     private static Lab lab;
-    private static Path folder;
+    private static Path directory;
     private final List<Process> started = new ArrayList<>();
 
     @BeforeAll
     static void open() {
         lab = new Lab(TestEngine.Release.DEBIAN_STABLE, 8);
-        folder = Folders.make("waiting");
+        directory = Directories.make("waiting");
     }
 
     @AfterAll
     static void close() {
         lab.close();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     @AfterEach
@@ -93,7 +93,7 @@ class WaitingTest {
     }
 
     private Client start(String name, Command command) {
-        Path said = folder.resolve(name + "." + NUMBERS.incrementAndGet());
+        Path said = directory.resolve(name + "." + NUMBERS.incrementAndGet());
         Process process = command.log(said).start();
         started.add(process);
         return new Client(process, said);
@@ -239,7 +239,7 @@ class WaitingTest {
         private final Path aside;
 
         Hidden(int index) throws IOException {
-            Path driver = lab.host().folder().resolve("proc/driver/nvidia");
+            Path driver = lab.host().directory().resolve("proc/driver/nvidia");
             try (var gpus = Files.list(driver.resolve("gpus"))) {
                 shown = gpus.sorted().skip(index).findFirst().orElseThrow();
             }
@@ -292,7 +292,7 @@ class WaitingTest {
                         "--gpus=device=3",
                         "--gpu-wait=1m",
                         "-v",
-                        folder + ":/run/jnvdocker",
+                        directory + ":/run/jnvdocker",
                         "plain");
         assertEquals(125, result.exitCode(), result::toString);
         assertTrue(result.err().contains("/run/jnvdocker"), result::toString);
@@ -384,7 +384,7 @@ class WaitingTest {
         String many =
                 "for i in $(seq 1000); do SUDO_UID=$((62000 + i % 50)) \"$0\" gpu run --gpu-wait"
                         + " --gpus=device=0 true 2> \"$1/$i\" & done; wait";
-        Path said = Folders.make("many");
+        Path said = Directories.make("many");
         Process all =
                 Command.of(
                                 "setsid",
@@ -407,7 +407,7 @@ class WaitingTest {
             assertEquals(daemon, lab.daemon().pid().orElseThrow());
         } finally {
             Command.of("pkill", "-KILL", "--session", all.pid()).run();
-            Folders.remove(said);
+            Directories.remove(said);
         }
         Lab.await(() ->
                 lab.jnvdocker("gpu", "queue", "--json").json().isEmpty()

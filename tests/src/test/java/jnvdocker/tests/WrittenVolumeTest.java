@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
@@ -41,7 +41,7 @@ class WrittenVolumeTest {
         engine.image("plain", "--small");
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
         host.libcuda();
-        libcuda = host.folder().resolve("usr/lib/x86_64-linux-gnu/libcuda.so." + host.version());
+        libcuda = host.directory().resolve("usr/lib/x86_64-linux-gnu/libcuda.so." + host.version());
         daemon = new TestDaemon(engine, host);
         daemon.jnvdocker("gpu", "volume").run().ok();
         volume = "nvidia_driver_" + host.version();
@@ -134,7 +134,7 @@ class WrittenVolumeTest {
                         volume + ":/w",
                         "plain")
                 .ok();
-        Path file = Files.writeString(host.folder().resolve("file"), "x");
+        Path file = Files.writeString(host.directory().resolve("file"), "x");
         for (String to : List.of(inVolume, "/w/lib64/new")) {
             Command.Result copied = docker("cp", file, "first:" + to);
             assertNotEquals(0, copied.exitCode(), copied::toString);
@@ -150,7 +150,7 @@ class WrittenVolumeTest {
                         "-c",
                         "echo x >> " + inVolume);
         assertTrue(written.err().contains("Read-only file system"), written::toString);
-        docker("cp", "first:" + inVolume, host.folder().resolve("copied")).ok();
+        docker("cp", "first:" + inVolume, host.directory().resolve("copied")).ok();
     }
 
     private static Path run() {
@@ -161,7 +161,7 @@ class WrittenVolumeTest {
         return run().resolve("volumes/nvidia_driver").resolve(host.version());
     }
 
-    private static Path folder() {
+    private static Path directory() {
         return daemon.state().resolve("volumes/nvidia_driver").resolve(host.version());
     }
 
@@ -193,7 +193,7 @@ class WrittenVolumeTest {
         restartDaemon();
         run("ls " + inVolume).ok();
         assertEquals(before, fileSystem());
-        assertEquals(List.of(point().toString()), Folders.mountedBelow(run()));
+        assertEquals(List.of(point().toString()), Directories.mountedBelow(run()));
         // A container has its own mount, whatever happens to ours.
         daemon.stop();
         Command.of("umount", point()).run().ok();
@@ -206,12 +206,12 @@ class WrittenVolumeTest {
     /** As {@code gpu volume --verify} advises. */
     @Test
     void volumeThatWasRebuiltIsMountedAgain() {
-        Folders.remove(folder());
+        Directories.remove(directory());
         run("ls " + inVolume).ok();
-        assertEquals(List.of(point().toString()), Folders.mountedBelow(run()));
+        assertEquals(List.of(point().toString()), Directories.mountedBelow(run()));
         // This also works when no daemon saw it happen.
         daemon.stop();
-        Folders.remove(folder());
+        Directories.remove(directory());
         daemon.jnvdocker("gpu", "volume").run().ok();
         run("ls " + inVolume).ok();
     }
@@ -222,7 +222,7 @@ class WrittenVolumeTest {
         Command.of("mount", "-t", "tmpfs", "none", point()).run().ok();
         daemon.jnvdocker("gpu", "volume").run().ok();
         run("ls " + inVolume).ok();
-        assertEquals(List.of(point().toString()), Folders.mountedBelow(run()));
+        assertEquals(List.of(point().toString()), Directories.mountedBelow(run()));
     }
 
     @Test
@@ -250,16 +250,16 @@ class WrittenVolumeTest {
                         .contains("wrong: " + copy.resolve("lib64/libcuda.so." + host.version())));
         daemon.stop();
         Command.of("umount", point()).run().ok();
-        Folders.remove(copy);
+        Directories.remove(copy);
         daemon.jnvdocker("gpu", "volume").run().ok();
         assertTrue(run("echo x >> " + inVolume).err().contains("Read-only file system"));
     }
 
     @Test
     void uninstallLeavesNothingMounted() {
-        assertEquals(List.of(point().toString()), Folders.mountedBelow(run()));
+        assertEquals(List.of(point().toString()), Directories.mountedBelow(run()));
         daemon.jnvdocker("gpu", "uninstall").run().ok();
-        assertEquals(List.of(), Folders.mountedBelow(run()));
+        assertEquals(List.of(), Directories.mountedBelow(run()));
         daemon.stop();
         daemon.jnvdocker("gpu", "volume").run().ok();
     }

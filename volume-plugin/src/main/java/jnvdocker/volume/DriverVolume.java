@@ -2,8 +2,8 @@ package jnvdocker.volume;
 
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
-import jnvdocker.volume.files.Folder;
 import jnvdocker.volume.files.GraphicsFiles;
 import jnvdocker.volume.files.MalformedFileException;
 
@@ -35,13 +35,13 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
      * @throws IOException when the directory is missing, has no valid manifest or lacks a file; the
      *     message says what
      */
-    static DriverVolume open(Path folder, DriverVersion version) throws IOException {
-        Manifest manifest = Manifest.read(folder, version);
-        List<String> problems = new VolumeCheck(folder, manifest).damage();
+    static DriverVolume open(Path directory, DriverVersion version) throws IOException {
+        Manifest manifest = Manifest.read(directory, version);
+        List<String> problems = new VolumeCheck(directory, manifest).damage();
         if (!problems.isEmpty()) {
             throw new MalformedFileException(String.join("; ", problems));
         }
-        return new DriverVolume(version, folder, manifest);
+        return new DriverVolume(version, directory, manifest);
     }
 
     /**
@@ -60,14 +60,14 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
      * The names in a directory by which programs search for its files: of a file that links lead
      * to, those of the links.
      */
-    public List<String> names(Folder folder) {
+    public List<String> names(Directory directory) {
         List<DriverLink> links =
-                manifest.links().stream().filter(link -> link.folder() == folder).toList();
+                manifest.links().stream().filter(link -> link.directory() == directory).toList();
         Set<String> linked = links.stream().map(DriverLink::target).collect(Collectors.toSet());
         return Stream.concat(
                         links.stream().map(DriverLink::name),
                         manifest.files().stream()
-                                .filter(file -> file.folder() == folder)
+                                .filter(file -> file.directory() == directory)
                                 .map(Manifest.Entry::name)
                                 .filter(name -> !linked.contains(name)))
                 .toList();

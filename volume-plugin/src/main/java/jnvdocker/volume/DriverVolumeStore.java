@@ -55,7 +55,7 @@ public final class DriverVolumeStore {
     private static final String BUILDING = ".building-";
     private static final String REMOVED = ".removed-";
 
-    private record Known(DriverVolume volume, FolderStamp stamp) {}
+    private record Known(DriverVolume volume, DirectoryStamp stamp) {}
 
     private final Path root;
     private final StoreLock lock;
@@ -64,20 +64,20 @@ public final class DriverVolumeStore {
     private volatile boolean executable;
 
     /**
-     * @param stateFolder need not exist yet
+     * @param stateDirectory need not exist yet
      */
-    public DriverVolumeStore(Path stateFolder) {
-        this(stateFolder, EnumSet.allOf(CopyMethod.class));
+    public DriverVolumeStore(Path stateDirectory) {
+        this(stateDirectory, EnumSet.allOf(CopyMethod.class));
     }
 
     /** A store that only brings in files in some of the ways, and by copy where they fail. */
-    DriverVolumeStore(Path stateFolder, Set<CopyMethod> ways) {
-        this(stateFolder, DriverVolume.KIND, ways);
+    DriverVolumeStore(Path stateDirectory, Set<CopyMethod> ways) {
+        this(stateDirectory, DriverVolume.KIND, ways);
     }
 
     /** A volume beside the usual one. */
-    DriverVolumeStore(Path stateFolder, String name, Set<CopyMethod> ways) {
-        this.root = stateFolder.toAbsolutePath().normalize().resolve("volumes").resolve(name);
+    DriverVolumeStore(Path stateDirectory, String name, Set<CopyMethod> ways) {
+        this.root = stateDirectory.toAbsolutePath().normalize().resolve("volumes").resolve(name);
         this.lock = new StoreLock(root.resolve(".lock"));
         this.ways = Set.copyOf(ways);
     }
@@ -119,7 +119,7 @@ public final class DriverVolumeStore {
     /** The drivers that there is a directory of, with a whole volume in it or not; oldest first. */
     public List<DriverVersion> versions() throws IOException {
         List<DriverVersion> versions = new ArrayList<>();
-        for (String name : FolderTree.names(root)) {
+        for (String name : DirectoryTree.names(root)) {
             version(name).ifPresent(versions::add);
         }
         return versions.stream().sorted().toList();
@@ -172,10 +172,10 @@ public final class DriverVolumeStore {
         }
     }
 
-    private static Mount mountOf(Path folder) throws IOException {
+    private static Mount mountOf(Path directory) throws IOException {
         return MountTable.ofThisProcess()
-                .holding(folder)
-                .orElseThrow(() -> new MalformedFileException("no mount holds " + folder));
+                .holding(directory)
+                .orElseThrow(() -> new MalformedFileException("no mount holds " + directory));
     }
 
     private Optional<DriverVolume> remembered(DriverVersion version) {
@@ -184,7 +184,7 @@ public final class DriverVolumeStore {
             return Optional.empty();
         }
         try {
-            if (last.stamp().equals(FolderStamp.of(last.volume().path()))) {
+            if (last.stamp().equals(DirectoryStamp.of(last.volume().path()))) {
                 return Optional.of(last.volume());
             }
         } catch (IOException e) {
@@ -195,10 +195,10 @@ public final class DriverVolumeStore {
     }
 
     private Optional<DriverVolume> open(DriverVersion version) {
-        Path folder = path(version);
+        Path directory = path(version);
         try {
-            FolderStamp stamp = FolderStamp.of(folder);
-            DriverVolume volume = DriverVolume.open(folder, version);
+            DirectoryStamp stamp = DirectoryStamp.of(directory);
+            DriverVolume volume = DriverVolume.open(directory, version);
             if (stamp.isReliableAt(Instant.now())) {
                 known.put(version.text(), new Known(volume, stamp));
             }
@@ -206,7 +206,7 @@ public final class DriverVolumeStore {
         } catch (NoSuchFileException e) {
             return Optional.empty();
         } catch (IOException e) {
-            log.warn("{} is an incomplete driver volume: {}", folder, e.getMessage());
+            log.warn("{} is an incomplete driver volume: {}", directory, e.getMessage());
             return Optional.empty();
         }
     }
@@ -218,16 +218,16 @@ public final class DriverVolumeStore {
             return there.get();
         }
         DriverFiles files = DriverFiles.find(host, version);
-        Path folder = root.resolve(temporary(BUILDING, version));
+        Path directory = root.resolve(temporary(BUILDING, version));
         Manifest manifest;
         try {
-            new VolumeBuilder(host, new FileCloner(ways)).build(files, folder);
-            manifest = checked(folder, version);
+            new VolumeBuilder(host, new FileCloner(ways)).build(files, directory);
+            manifest = checked(directory, version);
             discard(version);
-            Files.move(folder, path(version), StandardCopyOption.ATOMIC_MOVE);
+            Files.move(directory, path(version), StandardCopyOption.ATOMIC_MOVE);
             VolumeBuilder.sync(root);
         } catch (IOException | RuntimeException e) {
-            FolderTree.deleteQuietly(folder);
+            DirectoryTree.deleteQuietly(directory);
             throw e;
         }
         sweep();
@@ -245,9 +245,9 @@ public final class DriverVolumeStore {
      * Returns the manifest of a new volume. An installer at work changes files after we have found
      * them and before we link them.
      */
-    private static Manifest checked(Path folder, DriverVersion version) throws IOException {
+    private static Manifest checked(Path directory, DriverVersion version) throws IOException {
         try {
-            return DriverVolume.open(folder, version).manifest();
+            return DriverVolume.open(directory, version).manifest();
         } catch (MalformedFileException e) {
             throw new DriverVolumeException(
                     "the files of driver "
@@ -273,9 +273,9 @@ public final class DriverVolumeStore {
 
     /** While this process holds the lock, no other works in these directories. */
     private void sweep() throws IOException {
-        for (String name : FolderTree.names(root)) {
+        for (String name : DirectoryTree.names(root)) {
             if (name.startsWith(BUILDING) || name.startsWith(REMOVED)) {
-                FolderTree.delete(root.resolve(name));
+                DirectoryTree.delete(root.resolve(name));
             }
         }
     }

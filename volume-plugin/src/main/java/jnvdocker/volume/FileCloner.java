@@ -77,13 +77,13 @@ final class FileCloner {
      *
      * @throws DriverVolumeException before anything is copied when the room does not suffice
      */
-    void copy(Path folder) throws IOException {
+    void copy(Path directory) throws IOException {
         long wanted = jobs.stream().mapToLong(Job::size).sum();
-        long free = Files.getFileStore(folder).getUsableSpace();
+        long free = Files.getFileStore(directory).getUsableSpace();
         if (wanted > free) {
             throw new DriverVolumeException(
                     "a driver volume in "
-                            + folder.getParent()
+                            + directory.getParent()
                             + " takes "
                             + wanted
                             + " bytes, only "

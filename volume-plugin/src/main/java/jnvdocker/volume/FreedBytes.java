@@ -32,11 +32,11 @@ public final class FreedBytes {
      * that a file shares with others by reflink are counted, since sharing cannot be determined. A
      * directory that is not there frees nothing.
      */
-    public static long of(Path folder) throws IOException {
+    public static long of(Path directory) throws IOException {
         Map<Object, Found> files = new HashMap<>();
         try {
             Files.walkFileTree(
-                    folder,
+                    directory,
                     new SimpleFileVisitor<>() {
                         @Override
                         public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)

@@ -8,10 +8,10 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.RegularFile;
+import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
 import jnvdocker.volume.files.DriverFiles.LeftOut;
-import jnvdocker.volume.files.Folder;
 import jnvdocker.volume.files.GraphicsFiles;
 import jnvdocker.volume.files.MalformedFileException;
 
@@ -55,7 +55,8 @@ public record Manifest(
      * @param source where it came from, as the host spells it
      */
     @JsonIgnoreProperties(ignoreUnknown = true)
-    public record Entry(Folder folder, String name, long size, CopyMethod cloned, String source) {}
+    public record Entry(
+            Directory directory, String name, long size, CopyMethod cloned, String source) {}
 
     /**
      * A graphics file.
@@ -92,7 +93,7 @@ public record Manifest(
                         files.stream()
                                 .map(file ->
                                         new Content(
-                                                file.folder() + "/" + file.name(),
+                                                file.directory() + "/" + file.name(),
                                                 file.size(),
                                                 file.cloned(),
                                                 file.source())),
@@ -109,8 +110,8 @@ public record Manifest(
     /**
      * @throws MalformedFileException when it is not a manifest of that driver's volume
      */
-    static Manifest read(Path folder, DriverVersion version) throws IOException {
-        Path file = folder.resolve(NAME);
+    static Manifest read(Path directory, DriverVersion version) throws IOException {
+        Path file = directory.resolve(NAME);
         if (Files.size(file) > MAX_SIZE) {
             throw new MalformedFileException("larger than 16 MiB");
         }
@@ -140,11 +141,11 @@ public record Manifest(
     }
 
     /** Puts it on disk and waits until it is there. */
-    void write(Path folder) throws IOException {
+    void write(Path directory) throws IOException {
         DefaultPrettyPrinter pretty = new DefaultPrettyPrinter();
         pretty.indentArraysWith(DefaultIndenter.SYSTEM_LINEFEED_INSTANCE);
         byte[] json = MAPPER.writer(pretty).writeValueAsBytes(this);
-        Path file = folder.resolve(NAME);
+        Path file = directory.resolve(NAME);
         Files.write(file, json, StandardOpenOption.CREATE_NEW);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             channel.force(true);
@@ -153,7 +154,7 @@ public record Manifest(
 
     private void checkNames() throws MalformedFileException {
         for (Entry entry : files) {
-            if (entry.folder() == null || entry.cloned() == null || entry.source() == null) {
+            if (entry.directory() == null || entry.cloned() == null || entry.source() == null) {
                 throw new MalformedFileException("a file without directory, origin or source");
             }
             checkPlain(entry.name());
@@ -168,7 +169,7 @@ public record Manifest(
             }
         }
         for (DriverLink link : links) {
-            if (link.folder() == null) {
+            if (link.directory() == null) {
                 throw new MalformedFileException("a link without directory");
             }
             checkPlain(link.name());

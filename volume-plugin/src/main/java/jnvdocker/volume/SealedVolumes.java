@@ -48,7 +48,7 @@ final class SealedVolumes {
     /** Another file system may be mounted above ours. */
     private static final int MOST_AT_ONE_PLACE = 100;
 
-    private final Path folder;
+    private final Path directory;
     private final Map<String, Sealed> known = new HashMap<>();
 
     /**
@@ -56,13 +56,13 @@ final class SealedVolumes {
      *
      * @param device the file system's number, which no other has as long as it is mounted
      */
-    record Sealed(Path point, long device, FolderStamp stamp) {}
+    record Sealed(Path point, long device, DirectoryStamp stamp) {}
 
     /**
-     * @param folder need not exist yet
+     * @param directory need not exist yet
      */
-    SealedVolumes(Path folder) {
-        this.folder = folder.toAbsolutePath().normalize();
+    SealedVolumes(Path directory) {
+        this.directory = directory.toAbsolutePath().normalize();
     }
 
     /** The source of a sealed volume in mountinfo. */
@@ -78,13 +78,13 @@ final class SealedVolumes {
      */
     synchronized Sealed seal(DriverVolume volume) throws IOException {
         String version = volume.version().text();
-        FolderStamp stamp = FolderStamp.of(volume.path());
+        DirectoryStamp stamp = DirectoryStamp.of(volume.path());
         Sealed last = known.get(version);
         if (last != null && last.stamp().equals(stamp) && isThere(last, last.point())) {
             return last;
         }
         releaseOthers(volume.version());
-        Path point = makeFolders(version);
+        Path point = makeDirectories(version);
         if (!isMounted(volume, point)) {
             release(version);
             mount(volume, point);
@@ -120,7 +120,7 @@ final class SealedVolumes {
 
     /** Takes all mounts away but that of one driver's volume; containers keep theirs. */
     synchronized void releaseOthers(DriverVersion kept) throws IOException {
-        for (String name : FolderTree.names(folder)) {
+        for (String name : DirectoryTree.names(directory)) {
             if (!name.equals(kept.text()) && !name.equals(EMPTY)) {
                 release(name);
             }
@@ -134,15 +134,15 @@ final class SealedVolumes {
 
     /** Takes every mount away, and the directories they were at; containers keep theirs. */
     synchronized void releaseAll() throws IOException {
-        for (String name : FolderTree.names(folder)) {
+        for (String name : DirectoryTree.names(directory)) {
             release(name);
         }
-        Files.deleteIfExists(folder);
+        Files.deleteIfExists(directory);
     }
 
     private void release(String name) throws IOException {
         known.remove(name);
-        Path point = folder.resolve(name);
+        Path point = directory.resolve(name);
         for (int i = 0; Files.isDirectory(point) && i < MOST_AT_ONE_PLACE; i++) {
             try {
                 Posix.unmount(point);
@@ -155,9 +155,9 @@ final class SealedVolumes {
         }
     }
 
-    private Path makeFolders(String version) throws IOException {
-        Files.createDirectories(folder.resolve(EMPTY));
-        Path point = folder.resolve(version);
+    private Path makeDirectories(String version) throws IOException {
+        Files.createDirectories(directory.resolve(EMPTY));
+        Path point = directory.resolve(version);
         Files.createDirectories(point);
         return point.toRealPath();
     }
@@ -194,14 +194,14 @@ final class SealedVolumes {
     }
 
     private void mount(DriverVolume volume, Path point) throws IOException {
-        Path made = makeFolders(volume.version().text());
+        Path made = makeDirectories(volume.version().text());
         String lower = lower(volume);
-        if (!volume.path().toString().matches(PLAIN) || !folder.toString().matches(PLAIN)) {
+        if (!volume.path().toString().matches(PLAIN) || !directory.toString().matches(PLAIN)) {
             throw new IOException(
                     "the path of "
                             + volume.path()
                             + " or "
-                            + folder
+                            + directory
                             + " has"
                             + " characters that an overlay's options cannot have");
         }
@@ -214,7 +214,10 @@ final class SealedVolumes {
     }
 
     private String lower(DriverVolume volume) throws IOException {
-        return "lowerdir=" + volume.path().toRealPath() + ":" + folder.resolve(EMPTY).toRealPath();
+        return "lowerdir="
+                + volume.path().toRealPath()
+                + ":"
+                + directory.resolve(EMPTY).toRealPath();
     }
 
     private static long device(Path path) throws IOException {

@@ -4,7 +4,7 @@ import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.MountedFolder;
+import jnvdocker.process.MountedDirectory;
 import jnvdocker.process.Processes;
 import jnvdocker.volume.files.DriverVolumeException;
 import jnvdocker.words.Refusal;
@@ -52,15 +52,17 @@ public final class ServedVolumes {
     public record Served(Path path, Optional<Refusal> copied) {}
 
     /**
-     * @param stateFolder the store's
-     * @param runFolder where to mount them
+     * @param stateDirectory the store's
+     * @param runDirectory where to mount them
      */
-    public ServedVolumes(DriverVolumeStore store, Path stateFolder, Path runFolder) {
+    public ServedVolumes(DriverVolumeStore store, Path stateDirectory, Path runDirectory) {
         this.store = store;
         this.copies =
                 new DriverVolumeStore(
-                        stateFolder, DriverVolume.KIND + "_copy", EnumSet.of(CopyMethod.REFLINK));
-        this.sealed = new SealedVolumes(runFolder.resolve("volumes").resolve(DriverVolume.KIND));
+                        stateDirectory,
+                        DriverVolume.KIND + "_copy",
+                        EnumSet.of(CopyMethod.REFLINK));
+        this.sealed = new SealedVolumes(runDirectory.resolve("volumes").resolve(DriverVolume.KIND));
     }
 
     /**
@@ -203,18 +205,18 @@ public final class ServedVolumes {
      * The directories that have a directory for each driver, of which containers may have been
      * given.
      */
-    public List<Path> folders() {
+    public List<Path> directories() {
         return List.of(store.root(), copies.root());
     }
 
     /** Whether a process has been given the files of a driver, as what it has mounted says. */
     public boolean isGiven(ProcessId process, Processes processes) {
-        List<MountedFolder> above = spell(folders(), processes);
-        List<MountedFolder> points = spell(sealed.points(), processes);
-        Predicate<MountedFolder> ours =
+        List<MountedDirectory> above = spell(directories(), processes);
+        List<MountedDirectory> points = spell(sealed.points(), processes);
+        Predicate<MountedDirectory> ours =
                 mount ->
                         points.contains(mount)
-                                || above.stream().anyMatch(folder -> folder.holds(mount));
+                                || above.stream().anyMatch(directory -> directory.holds(mount));
         Set<String> paths = new HashSet<>();
         points.forEach(point -> paths.add(point.path()));
         return processes
@@ -228,8 +230,10 @@ public final class ServedVolumes {
                 .anyMatch(ours);
     }
 
-    private static List<MountedFolder> spell(List<Path> folders, Processes processes) {
-        return folders.stream().flatMap(folder -> processes.spell(folder).stream()).toList();
+    private static List<MountedDirectory> spell(List<Path> directories, Processes processes) {
+        return directories.stream()
+                .flatMap(directory -> processes.spell(directory).stream())
+                .toList();
     }
 
     /** The source of a sealed volume in mountinfo, without the version at its end. */

@@ -1,11 +1,11 @@
 package jnvdocker.volume;
 
 import jnvdocker.host.Host;
+import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.DataFile;
 import jnvdocker.volume.files.DriverFiles.DriverFile;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
-import jnvdocker.volume.files.Folder;
 import jnvdocker.volume.files.GraphicsFiles;
 
 import java.io.IOException;
@@ -39,66 +39,67 @@ final class VolumeBuilder {
     /**
      * On return all of it is on disk.
      *
-     * @param folder does not exist yet; after a failure its contents are not a volume
+     * @param directory does not exist yet; after a failure its contents are not a volume
      */
-    void build(DriverFiles files, Path folder) throws IOException {
-        makeFolder(folder);
-        for (Folder sub : Folder.values()) {
-            makeFolder(folder.resolve(sub.toString()));
+    void build(DriverFiles files, Path directory) throws IOException {
+        makeDirectory(directory);
+        for (Directory sub : Directory.values()) {
+            makeDirectory(directory.resolve(sub.toString()));
         }
         for (DriverFile file : files.files()) {
-            cloner.add(host.resolve(file.source()), path(folder, file), file.size());
+            cloner.add(host.resolve(file.source()), path(directory, file), file.size());
         }
         List<String> share =
-                GraphicsFiles.folders(files.graphics().stream().map(DataFile::inVolume).toList());
+                GraphicsFiles.directories(
+                        files.graphics().stream().map(DataFile::inVolume).toList());
         for (String sub : share) {
-            makeFolder(folder.resolve(sub));
+            makeDirectory(directory.resolve(sub));
         }
         Map<String, Long> rewritten = new HashMap<>();
         for (DataFile file : files.graphics()) {
             Path source = host.resolve(file.source());
             Optional<String> text = rewritten(file.inVolume(), source);
             if (text.isPresent()) {
-                Path made = Files.writeString(folder.resolve(file.inVolume()), text.get());
+                Path made = Files.writeString(directory.resolve(file.inVolume()), text.get());
                 Files.setPosixFilePermissions(made, ANYONE_READS);
                 sync(made);
                 rewritten.put(file.inVolume(), Files.size(made));
             } else {
-                cloner.add(source, folder.resolve(file.inVolume()), file.size());
+                cloner.add(source, directory.resolve(file.inVolume()), file.size());
             }
         }
-        cloner.copy(folder);
+        cloner.copy(directory);
         for (DriverLink link : files.links()) {
-            Path path = folder.resolve(link.folder().toString()).resolve(link.name());
+            Path path = directory.resolve(link.directory().toString()).resolve(link.name());
             Files.createSymbolicLink(path, Path.of(link.target()));
         }
-        for (Folder sub : Folder.values()) {
-            sync(folder.resolve(sub.toString()));
+        for (Directory sub : Directory.values()) {
+            sync(directory.resolve(sub.toString()));
         }
         for (String sub : share) {
-            sync(folder.resolve(sub));
+            sync(directory.resolve(sub));
         }
-        Manifest.of(files, entries(files, folder), graphics(files, folder, rewritten))
-                .write(folder);
-        Files.setPosixFilePermissions(folder.resolve(Manifest.NAME), ANYONE_READS);
-        sync(folder);
+        Manifest.of(files, entries(files, directory), graphics(files, directory, rewritten))
+                .write(directory);
+        Files.setPosixFilePermissions(directory.resolve(Manifest.NAME), ANYONE_READS);
+        sync(directory);
     }
 
     /** Waits until the names in a directory are on disk. */
-    static void sync(Path folder) throws IOException {
-        try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+    static void sync(Path directory) throws IOException {
+        try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
             channel.force(true);
         }
     }
 
-    private List<Manifest.Entry> entries(DriverFiles files, Path folder) {
+    private List<Manifest.Entry> entries(DriverFiles files, Path directory) {
         return files.files().stream()
                 .map(file ->
                         new Manifest.Entry(
-                                file.folder(),
+                                file.directory(),
                                 file.name(),
                                 file.size(),
-                                cloner.way(path(folder, file)),
+                                cloner.way(path(directory, file)),
                                 file.source()))
                 .toList();
     }
@@ -111,7 +112,7 @@ final class VolumeBuilder {
     }
 
     private List<Manifest.DataEntry> graphics(
-            DriverFiles files, Path folder, Map<String, Long> rewritten) {
+            DriverFiles files, Path directory, Map<String, Long> rewritten) {
         return files.graphics().stream()
                 .map(file ->
                         new Manifest.DataEntry(
@@ -119,18 +120,18 @@ final class VolumeBuilder {
                                 rewritten.getOrDefault(file.inVolume(), file.size()),
                                 rewritten.containsKey(file.inVolume())
                                         ? CopyMethod.COPY
-                                        : cloner.way(folder.resolve(file.inVolume())),
+                                        : cloner.way(directory.resolve(file.inVolume())),
                                 file.source()))
                 .toList();
     }
 
     /** Users in containers must get in, whatever the umask of this process. */
-    private static void makeFolder(Path folder) throws IOException {
-        Files.createDirectory(folder);
-        Files.setPosixFilePermissions(folder, ANYONE_ENTERS);
+    private static void makeDirectory(Path directory) throws IOException {
+        Files.createDirectory(directory);
+        Files.setPosixFilePermissions(directory, ANYONE_ENTERS);
     }
 
-    private static Path path(Path folder, DriverFile file) {
-        return folder.resolve(file.folder().toString()).resolve(file.name());
+    private static Path path(Path directory, DriverFile file) {
+        return directory.resolve(file.directory().toString()).resolve(file.name());
     }
 }

@@ -2,10 +2,10 @@ package jnvdocker.volume;
 
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
 import jnvdocker.volume.files.DriverVolumeException;
-import jnvdocker.volume.files.Folder;
 import jnvdocker.volume.files.GraphicsFiles;
 
 import java.io.IOException;
@@ -88,12 +88,13 @@ final class VolumeCheck {
     }
 
     private void checkLink(DriverLink link, List<String> problems) throws IOException {
-        Path file = path(link.folder(), link.name());
+        Path file = path(link.directory(), link.name());
         if (!Files.isSymbolicLink(file)) {
             problems.add(file + " is missing");
         } else if (!Files.readSymbolicLink(file).toString().equals(link.target())) {
             problems.add(file + " leads elsewhere than to " + link.target());
-        } else if (!Files.exists(path(link.folder(), link.target()), LinkOption.NOFOLLOW_LINKS)) {
+        } else if (!Files.exists(
+                path(link.directory(), link.target()), LinkOption.NOFOLLOW_LINKS)) {
             problems.add(file + " leads to " + link.target() + ", which is missing");
         }
     }
@@ -101,35 +102,35 @@ final class VolumeCheck {
     private void checkExtras(List<String> problems) throws IOException {
         Set<Path> known = new HashSet<>();
         known.add(volume.resolve(Manifest.NAME));
-        List<Path> folders = folders();
-        known.addAll(folders);
+        List<Path> directories = directories();
+        known.addAll(directories);
         manifest.contents().forEach(entry -> known.add(volume.resolve(entry.path())));
-        manifest.links().forEach(link -> known.add(path(link.folder(), link.name())));
+        manifest.links().forEach(link -> known.add(path(link.directory(), link.name())));
         checkExtras(volume, known, problems);
-        for (Path folder : folders) {
-            checkExtras(folder, known, problems);
+        for (Path directory : directories) {
+            checkExtras(directory, known, problems);
         }
     }
 
-    private List<Path> folders() {
+    private List<Path> directories() {
         List<String> graphics = manifest.graphics().stream().map(Manifest.DataEntry::path).toList();
         return Stream.concat(
-                        Stream.of(Folder.values()).map(Folder::toString),
-                        GraphicsFiles.folders(graphics).stream())
+                        Stream.of(Directory.values()).map(Directory::toString),
+                        GraphicsFiles.directories(graphics).stream())
                 .map(volume::resolve)
                 .toList();
     }
 
-    private static void checkExtras(Path folder, Set<Path> known, List<String> problems)
+    private static void checkExtras(Path directory, Set<Path> known, List<String> problems)
             throws IOException {
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 if (!known.contains(file)) {
                     problems.add(file + " does not belong there");
                 }
             }
         } catch (NoSuchFileException e) {
-            problems.add(folder + " is missing");
+            problems.add(directory + " is missing");
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
@@ -163,7 +164,7 @@ final class VolumeCheck {
         Set<Path> known = new HashSet<>();
         manifest.contents().forEach(entry -> known.add(volume.resolve(entry.path())));
         for (DriverFiles.DriverFile file : now.files()) {
-            Path there = path(file.folder(), file.name());
+            Path there = path(file.directory(), file.name());
             if (!known.contains(there)) {
                 problems.add(newer(there, file.source()));
             }
@@ -180,7 +181,7 @@ final class VolumeCheck {
         return there + " is missing: the host has got " + source + " since";
     }
 
-    private Path path(Folder folder, String name) {
-        return volume.resolve(folder.toString()).resolve(name);
+    private Path path(Directory directory, String name) {
+        return volume.resolve(directory.toString()).resolve(name);
     }
 }

@@ -29,14 +29,14 @@ class ConcurrentBuildersTest {
     private static final int THREADS = 8;
     private static final int KILLS = Boolean.getBoolean("tests.quick") ? 12 / 4 : 12;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path state;
     private TestingHost host;
 
     @BeforeEach
     void installDriver() throws IOException {
-        state = folder.toRealPath().resolve("state");
-        host = TestingHost.withDriver(folder.resolve("host"));
+        state = directory.toRealPath().resolve("state");
+        host = TestingHost.withDriver(directory.resolve("host"));
         for (int i = 0; i < LIBRARIES; i++) {
             host.file(
                     TestingHost.LIB + "/libnvidia-part" + i + ".so." + TestingHost.VERSION,
@@ -118,7 +118,7 @@ class ConcurrentBuildersTest {
         assertEquals(List.of(), volume.verify(host.host()));
         assertEquals(LIBRARIES + 3, volume.manifest().files().size());
         assertTrue(
-                FolderTree.names(volume.path().getParent())
+                DirectoryTree.names(volume.path().getParent())
                         .equals(List.of(".lock", TestingHost.VERSION.text())));
     }
 }

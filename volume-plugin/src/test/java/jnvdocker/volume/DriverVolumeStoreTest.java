@@ -35,7 +35,7 @@ class DriverVolumeStoreTest {
     private static final DriverVersion VERSION = TestingHost.VERSION;
     private static final String LIBCUDA = "lib64/libcuda.so." + VERSION;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path state;
     private Path root;
     private TestingHost host;
@@ -43,9 +43,9 @@ class DriverVolumeStoreTest {
 
     @BeforeEach
     void installDriver() throws IOException {
-        state = folder.toRealPath().resolve("state");
+        state = directory.toRealPath().resolve("state");
         root = state.resolve("volumes/nvidia_driver");
-        host = TestingHost.withDriver(folder.resolve("host"));
+        host = TestingHost.withDriver(directory.resolve("host"));
         store = new DriverVolumeStore(state);
     }
 
@@ -55,8 +55,9 @@ class DriverVolumeStoreTest {
 
         assertEquals(root.resolve(VERSION.text()), volume.path());
         assertEquals(
-                List.of("bin", "lib", "lib64", "manifest.json"), FolderTree.names(volume.path()));
-        assertEquals(List.of("nvidia-smi"), FolderTree.names(volume.path().resolve("bin")));
+                List.of("bin", "lib", "lib64", "manifest.json"),
+                DirectoryTree.names(volume.path()));
+        assertEquals(List.of("nvidia-smi"), DirectoryTree.names(volume.path().resolve("bin")));
         assertEquals(
                 Path.of("libcuda.so." + VERSION),
                 Files.readSymbolicLink(volume.path().resolve("lib64/libcuda.so.1")));
@@ -96,14 +97,15 @@ class DriverVolumeStoreTest {
         Path memory = Path.of("/dev/shm");
         assumeTrue(Files.isWritable(memory), "no /dev/shm here");
         FileStore there = Files.getFileStore(memory);
-        assumeTrue(!there.equals(Files.getFileStore(folder)), "/dev/shm is no other file system");
+        assumeTrue(
+                !there.equals(Files.getFileStore(directory)), "/dev/shm is no other file system");
         Path other = Files.createTempDirectory(memory, "volume");
         try {
             DriverVolume volume = new DriverVolumeStore(other).build(host.host(), VERSION);
             assertEquals(Map.of(CopyMethod.COPY, 3), volume.cloned());
             assertEquals(List.of(), volume.verify(host.host()));
         } finally {
-            FolderTree.delete(other);
+            DirectoryTree.delete(other);
         }
     }
 
@@ -142,7 +144,7 @@ class DriverVolumeStoreTest {
         age(volume.path());
         store.build(host.host(), VERSION);
 
-        FolderTree.delete(volume.path());
+        DirectoryTree.delete(volume.path());
 
         assertEquals(Optional.empty(), store.find(VERSION));
         assertTrue(Files.exists(store.build(host.host(), VERSION).path().resolve(LIBCUDA)));
@@ -172,14 +174,14 @@ class DriverVolumeStoreTest {
                 "{\"format\":1,\"version\":\"1.2\",\"files\":[],\"links\":[],\"leftOut\":[]}",
                 "{\"format\":1,\"version\":\"535.104.05\",\"files\":null}",
                 "{\"format\":1,\"version\":\"535.104.05\",\"links\":[],\"leftOut\":[],\"files\":"
-                        + "[{\"folder\":\"lib\",\"name\":\"../x\",\"size\":1,\"cloned\":\"copy\","
-                        + "\"source\":\"/x\"}]}",
+                    + "[{\"directory\":\"lib\",\"name\":\"../x\",\"size\":1,\"cloned\":\"copy\","
+                    + "\"source\":\"/x\"}]}",
                 "{\"format\":1,\"version\":\"535.104.05\",\"files\":[],\"leftOut\":[],\"links\":"
-                        + "[{\"folder\":\"etc\",\"name\":\"x\",\"target\":\"y\"}]}",
+                        + "[{\"directory\":\"etc\",\"name\":\"x\",\"target\":\"y\"}]}",
                 "{\"format\":1,\"version\":\"535.104.05\",\"files\":[],\"leftOut\":[],\"links\":"
-                        + "[{\"folder\":\"lib\",\"name\":\"x\",\"target\":\"/etc/passwd\"}]}"
+                        + "[{\"directory\":\"lib\",\"name\":\"x\",\"target\":\"/etc/passwd\"}]}"
             })
-    void folderWithoutValidManifestIsBuiltAgain(String json) throws Exception {
+    void directoryWithoutValidManifestIsBuiltAgain(String json) throws Exception {
         DriverVolume volume = store.build(host.host(), VERSION);
         Files.writeString(volume.path().resolve("manifest.json"), json);
 
@@ -200,7 +202,7 @@ class DriverVolumeStoreTest {
 
         store.build(host.host(), VERSION);
 
-        assertEquals(List.of(".lock", VERSION.text(), "not-ours"), FolderTree.names(root));
+        assertEquals(List.of(".lock", VERSION.text(), "not-ours"), DirectoryTree.names(root));
         assertTrue(Files.exists(host.path("/usr/lib")), "links in remains are not followed");
     }
 
@@ -208,7 +210,7 @@ class DriverVolumeStoreTest {
     void failedBuildLeavesNothing() throws Exception {
         DriverVersion other = DriverVersion.parse("550.54.14");
         assertThrows(DriverVolumeException.class, () -> store.build(host.host(), other));
-        assertEquals(List.of(".lock"), FolderTree.names(root));
+        assertEquals(List.of(".lock"), DirectoryTree.names(root));
     }
 
     @Test
@@ -288,7 +290,7 @@ class DriverVolumeStoreTest {
     }
 
     @Test
-    void replacedVolumeIsAnotherFolder() throws Exception {
+    void replacedVolumeIsAnotherDirectory() throws Exception {
         DriverVolume volume = store.build(host.host(), VERSION);
         Object before = Files.getAttribute(volume.path(), "unix:ino");
         Files.delete(volume.path().resolve("manifest.json"));
@@ -301,7 +303,7 @@ class DriverVolumeStoreTest {
     }
 
     private void assertNothingLeft() throws IOException {
-        assertEquals(List.of(".lock", VERSION.text()), FolderTree.names(root));
+        assertEquals(List.of(".lock", VERSION.text()), DirectoryTree.names(root));
     }
 
     /** Backdates a volume beyond the clock tick in which changes cannot be distinguished. */

@@ -12,42 +12,42 @@ import java.nio.file.Path;
 
 class FreedBytesTest {
     @TempDir Path host;
-    private Path folder;
+    private Path directory;
 
     @BeforeEach
-    void makeFolder() throws IOException {
-        folder = Files.createDirectories(host.resolve("volume/lib64")).getParent();
+    void makeDirectory() throws IOException {
+        directory = Files.createDirectories(host.resolve("volume/lib64")).getParent();
     }
 
     @Test
     void aFileThatIsNowhereElseIsFreed() throws IOException {
-        Files.writeString(folder.resolve("a"), "12345");
-        Files.writeString(folder.resolve("lib64/b"), "123");
-        assertEquals(8, FreedBytes.of(folder));
+        Files.writeString(directory.resolve("a"), "12345");
+        Files.writeString(directory.resolve("lib64/b"), "123");
+        assertEquals(8, FreedBytes.of(directory));
     }
 
     @Test
     void aHardLinkFreesNothingAsLongAsTheHostHasTheFile() throws IOException {
         Path library = Files.writeString(host.resolve("libcuda.so"), "12345");
-        Files.createLink(folder.resolve("lib64/libcuda.so"), library);
-        assertEquals(0, FreedBytes.of(folder));
+        Files.createLink(directory.resolve("lib64/libcuda.so"), library);
+        assertEquals(0, FreedBytes.of(directory));
         Files.delete(library);
-        assertEquals(5, FreedBytes.of(folder));
+        assertEquals(5, FreedBytes.of(directory));
     }
 
     @Test
-    void aFileOfTwoNamesInTheFolderIsFreedOnce() throws IOException {
-        Path file = Files.writeString(folder.resolve("a"), "12345");
-        Files.createLink(folder.resolve("lib64/a"), file);
-        assertEquals(5, FreedBytes.of(folder));
+    void aFileOfTwoNamesInTheDirectoryIsFreedOnce() throws IOException {
+        Path file = Files.writeString(directory.resolve("a"), "12345");
+        Files.createLink(directory.resolve("lib64/a"), file);
+        assertEquals(5, FreedBytes.of(directory));
     }
 
     @Test
     void linksAreNotFollowed() throws IOException {
         Path outside = Files.writeString(host.resolve("large"), "12345");
-        Files.createSymbolicLink(folder.resolve("file"), outside);
-        Files.createSymbolicLink(folder.resolve("folder"), host);
-        assertEquals(0, FreedBytes.of(folder));
+        Files.createSymbolicLink(directory.resolve("file"), outside);
+        Files.createSymbolicLink(directory.resolve("directory"), host);
+        assertEquals(0, FreedBytes.of(directory));
     }
 
     @Test

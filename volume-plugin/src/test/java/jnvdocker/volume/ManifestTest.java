@@ -34,21 +34,21 @@ class ManifestTest {
               "version" : "535.104.05",
               "files" : [
                 {
-                  "folder" : "bin",
+                  "directory" : "bin",
                   "name" : "nvidia-smi",
                   "size" : 1,
                   "cloned" : "link",
                   "source" : "/usr/bin/nvidia-smi"
                 },
                 {
-                  "folder" : "lib64",
+                  "directory" : "lib64",
                   "name" : "libcuda.so.535.104.05",
                   "size" : 1,
                   "cloned" : "link",
                   "source" : "/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05"
                 },
                 {
-                  "folder" : "lib64",
+                  "directory" : "lib64",
                   "name" : "libnvidia-ml.so.535.104.05",
                   "size" : 1,
                   "cloned" : "link",
@@ -57,17 +57,17 @@ class ManifestTest {
               ],
               "links" : [
                 {
-                  "folder" : "lib64",
+                  "directory" : "lib64",
                   "name" : "libcuda.so",
                   "target" : "libcuda.so.535.104.05"
                 },
                 {
-                  "folder" : "lib64",
+                  "directory" : "lib64",
                   "name" : "libcuda.so.1",
                   "target" : "libcuda.so.535.104.05"
                 },
                 {
-                  "folder" : "lib64",
+                  "directory" : "lib64",
                   "name" : "libnvidia-ml.so.1",
                   "target" : "libnvidia-ml.so.535.104.05"
                 }
@@ -90,17 +90,17 @@ class ManifestTest {
             }\
             """;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private TestingHost host;
     private DriverVolumeStore store;
 
     @BeforeEach
     void installDriver() throws IOException {
-        host = TestingHost.withDriver(folder.resolve("host"));
+        host = TestingHost.withDriver(directory.resolve("host"));
         host.library(LIB, "libnvidia-encode.so.470.256.02", "libnvidia-encode.so.1");
         Files.write(host.path(LIB + "/libnvidia-cfg.so." + TestingHost.VERSION), new byte[3]);
         host.file("/usr/bin/nvidia-modprobe", TestingElf.library());
-        store = new DriverVolumeStore(folder.resolve("state"));
+        store = new DriverVolumeStore(directory.resolve("state"));
     }
 
     /** A path that would lead out of the volume, or that no driver has. */
@@ -138,7 +138,7 @@ class ManifestTest {
                 """;
         Files.writeString(file, Files.readString(file).replace("\"leftOut\" : [", more));
 
-        DriverVolumeStore now = new DriverVolumeStore(folder.resolve("state"));
+        DriverVolumeStore now = new DriverVolumeStore(directory.resolve("state"));
         DriverVolume there = now.build(host.host(), TestingHost.VERSION);
         assertEquals(inode, Files.getAttribute(there.path(), "unix:ino"));
         assertEquals(List.of(), there.verify(host.host()));
@@ -168,6 +168,6 @@ class ManifestTest {
                 json.replace("\"reason\" : \"manages the host's driver\"", "\"reason\" : null"));
         assertEquals(
                 Optional.empty(),
-                new DriverVolumeStore(folder.resolve("state")).find(TestingHost.VERSION));
+                new DriverVolumeStore(directory.resolve("state")).find(TestingHost.VERSION));
     }
 }

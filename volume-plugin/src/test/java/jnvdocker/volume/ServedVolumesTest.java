@@ -30,26 +30,26 @@ class ServedVolumesTest {
     private static final String LIBCUDA = "lib64/libcuda.so.535.104.05";
     private static final int US = (int) ProcessHandle.current().pid();
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private TestingHost host;
     private DriverVolumeStore store;
     private ServedVolumes served;
 
     @BeforeEach
     void installDriver() throws IOException {
-        host = TestingHost.withDriver(folder.resolve("host"));
-        store = new DriverVolumeStore(folder.resolve("state"));
+        host = TestingHost.withDriver(directory.resolve("host"));
+        store = new DriverVolumeStore(directory.resolve("state"));
         served = anotherDaemons();
     }
 
     @AfterEach
     void unmount() throws IOException {
         served.releaseAll();
-        assertFalse(Files.exists(folder.resolve("run/volumes/nvidia_driver")));
+        assertFalse(Files.exists(directory.resolve("run/volumes/nvidia_driver")));
     }
 
     private ServedVolumes anotherDaemons() {
-        return new ServedVolumes(store, folder.resolve("state"), folder.resolve("run"));
+        return new ServedVolumes(store, directory.resolve("state"), directory.resolve("run"));
     }
 
     private ServedVolumes.Served serve(int engine) throws IOException {
@@ -73,7 +73,7 @@ class ServedVolumesTest {
                         () -> Files.write(libcuda, new byte[1], StandardOpenOption.WRITE));
         assertEquals("Read-only file system", e.getReason());
         assertEquals(sealed, serve(US));
-        assertFalse(Files.exists(folder.resolve("state/volumes/nvidia_driver_copy")));
+        assertFalse(Files.exists(directory.resolve("state/volumes/nvidia_driver_copy")));
     }
 
     @Test
@@ -88,10 +88,10 @@ class ServedVolumesTest {
     @Test
     void volumeThatWasRebuiltIsMountedAgain() throws IOException {
         Path path = serve(US).path();
-        FolderTree.delete(store.path(TestingHost.VERSION));
+        DirectoryTree.delete(store.path(TestingHost.VERSION));
         assertEquals(path, serve(US).path());
         assertTrue(Files.exists(path.resolve(LIBCUDA)));
-        FolderTree.delete(store.path(TestingHost.VERSION));
+        DirectoryTree.delete(store.path(TestingHost.VERSION));
         served = anotherDaemons();
         assertEquals(path, serve(US).path());
         assertTrue(Files.exists(path.resolve(LIBCUDA)));
@@ -100,7 +100,7 @@ class ServedVolumesTest {
     @Test
     void engineWithMountsOfItsOwnGetsACopy() throws Exception {
         Path path = serve(US).path();
-        Path ready = folder.resolve("ready");
+        Path ready = directory.resolve("ready");
         Process engine =
                 new ProcessBuilder(
                                 "unshare",
@@ -147,9 +147,9 @@ class ServedVolumesTest {
 
     @Test
     void whereItCannotBeMountedACopyIsServedWithTheReason() throws IOException {
-        Path odd = Files.createDirectory(folder.resolve("a,b:c"));
+        Path odd = Files.createDirectory(directory.resolve("a,b:c"));
         DriverVolumeStore there = new DriverVolumeStore(odd);
-        ServedVolumes volumes = new ServedVolumes(there, odd, folder.resolve("run"));
+        ServedVolumes volumes = new ServedVolumes(there, odd, directory.resolve("run"));
         ServedVolumes.Served copy = volumes.serve(host.host(), TestingHost.VERSION, US);
         assertNotEquals(there.path(TestingHost.VERSION), copy.path());
         assertTrue(copy.copied().orElseThrow().what().contains("characters"), copy::toString);
@@ -158,9 +158,9 @@ class ServedVolumesTest {
     /** None of its files is the host's. */
     @Test
     void volumeOfCopiesIsNotCopiedOnceMore() throws IOException {
-        store = new DriverVolumeStore(folder.resolve("state"), Set.of());
+        store = new DriverVolumeStore(directory.resolve("state"), Set.of());
         served = anotherDaemons();
         assertEquals(store.path(TestingHost.VERSION), serve(Integer.MAX_VALUE).path());
-        assertFalse(Files.exists(folder.resolve("state/volumes/nvidia_driver_copy")));
+        assertFalse(Files.exists(directory.resolve("state/volumes/nvidia_driver_copy")));
     }
 }

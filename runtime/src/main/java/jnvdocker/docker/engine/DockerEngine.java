@@ -159,13 +159,13 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * @param to an empty directory; empty files take the place of those that are not wanted
      * @throws EngineException when the engine refuses it, or does not answer
      */
-    public boolean copy(String image, String folder, Predicate<String> wanted, Path to)
+    public boolean copy(String image, String directory, Predicate<String> wanted, Path to)
             throws EngineException {
         TrialContainer trial = TrialContainer.of(image);
         return queryForClient(
                 "copy files out of image " + Quote.shown(image),
                 LIMIT,
-                docker -> trial.copy(docker, folder, wanted, to));
+                docker -> trial.copy(docker, directory, wanted, to));
     }
 
     /**

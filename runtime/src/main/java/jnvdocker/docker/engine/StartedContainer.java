@@ -6,7 +6,7 @@ import com.github.dockerjava.api.model.HostConfig;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.transport.DockerHttpClient;
 
-import jnvdocker.archive.FolderArchive;
+import jnvdocker.archive.DirectoryArchive;
 import jnvdocker.lease.ClaimNames;
 
 import java.io.IOException;
@@ -37,7 +37,7 @@ final class StartedContainer {
         Map<String, String> labels = new HashMap<>(TrialContainer.ownLabels());
         labels.put(ClaimNames.GPUS_LABEL, "1");
         try {
-            makeImage(docker, tag, FolderArchive.of(PROGRAM, program));
+            makeImage(docker, tag, DirectoryArchive.of(PROGRAM, program));
             docker.createContainerCmd(image)
                     .withName(container)
                     .withCmd("/" + PROGRAM)

@@ -12,7 +12,7 @@ import com.github.dockerjava.api.model.Mount;
 import com.github.dockerjava.api.model.MountType;
 import com.github.dockerjava.api.model.VolumeOptions;
 
-import jnvdocker.archive.FolderArchive;
+import jnvdocker.archive.DirectoryArchive;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
 
@@ -83,14 +83,14 @@ public record TrialContainer(
      *
      * @param to a directory; empty files take the place of those that are not wanted
      */
-    boolean copy(DockerClient docker, String folder, Predicate<String> wanted, Path to) {
+    boolean copy(DockerClient docker, String directory, Predicate<String> wanted, Path to) {
         return examine(
                 docker,
                 id -> {
                     // The slash and the dot have docker follow a link.
                     try (InputStream archive =
-                            docker.copyArchiveFromContainerCmd(id, folder + "/.").exec()) {
-                        FolderArchive.unpack(archive, wanted, to);
+                            docker.copyArchiveFromContainerCmd(id, directory + "/.").exec()) {
+                        DirectoryArchive.unpack(archive, wanted, to);
                         return true;
                     } catch (NotFoundException e) {
                         return false;

@@ -1,7 +1,7 @@
 package jnvdocker.lease.text;
 
 import jnvdocker.lease.Owner;
-import jnvdocker.posix.FolderOwners;
+import jnvdocker.posix.DirectoryOwners;
 
 import java.util.List;
 import java.util.Locale;
@@ -33,13 +33,14 @@ public final class ContainerOwner {
      * Labels in which compose and the devcontainer tools name the directory that they were called
      * in.
      */
-    private static final List<String> FOLDERS =
+    private static final List<String> DIRECTORIES =
             List.of("com.docker.compose.project.working_dir", "devcontainer.local_folder");
 
     /** The labels that are read. */
-    static final List<String> LABELS = List.of(LABEL, FOLDERS.getFirst(), FOLDERS.getLast());
+    static final List<String> LABELS =
+            List.of(LABEL, DIRECTORIES.getFirst(), DIRECTORIES.getLast());
 
-    private final FolderOwners folders = FolderOwners.ofThisHost();
+    private final DirectoryOwners directories = DirectoryOwners.ofThisHost();
     private final Supplier<Set<Trust>> trusted;
 
     /** The kinds of evidence. */
@@ -47,7 +48,7 @@ public final class ContainerOwner {
         /** The label that names the owner. */
         LABEL,
         /** The owner of the directory that compose or a devcontainer was started in. */
-        FOLDER;
+        DIRECTORY;
 
         /** As the configuration spells it. */
         public String word() {
@@ -73,7 +74,7 @@ public final class ContainerOwner {
         return Optional.ofNullable(labels.get(LABEL))
                 .flatMap(ContainerOwner::labelled)
                 .map(owner -> trusted(Trust.LABEL, owner))
-                .or(() -> ofFolder(labels).map(owner -> trusted(Trust.FOLDER, owner)))
+                .or(() -> ofDirectory(labels).map(owner -> trusted(Trust.DIRECTORY, owner)))
                 .orElse(Owner.UNKNOWN);
     }
 
@@ -97,11 +98,11 @@ public final class ContainerOwner {
                 : owner;
     }
 
-    private Optional<Owner> ofFolder(Map<String, String> labels) {
-        return FOLDERS.stream()
+    private Optional<Owner> ofDirectory(Map<String, String> labels) {
+        return DIRECTORIES.stream()
                 .flatMap(label -> Stream.ofNullable(labels.get(label)))
                 .findFirst()
-                .flatMap(folders::of)
+                .flatMap(directories::of)
                 .map(Owners::of);
     }
 }

@@ -79,13 +79,13 @@ public final class MesosKind extends GroupKind {
     public List<Stray> strays(List<Gpu> gpus) throws IOException {
         List<Stray> strays = new ArrayList<>();
         for (AllowedDevices allowed : processes.allowed(DeviceMajors.NVIDIA)) {
-            String folder = allowed.folder();
-            String id = Path.of(folder).getFileName().toString();
+            String directory = allowed.directory();
+            String id = Path.of(directory).getFileName().toString();
             if (ID.matcher(id).matches()) {
                 String freezer =
                         CgroupControllers.mounted()
-                                .counterpart(folder, "devices", FREEZER)
-                                .orElse(folder);
+                                .counterpart(directory, "devices", FREEZER)
+                                .orElse(directory);
                 strays.add(
                         new Stray(
                                 new Origin.MesosTask(id),
@@ -93,7 +93,7 @@ public final class MesosKind extends GroupKind {
                                 gpus.stream()
                                         .filter(gpu -> allowed.minors().contains(gpu.minor()))
                                         .toList(),
-                                holder(allowed.process(), "", freezer, folder)));
+                                holder(allowed.process(), "", freezer, directory)));
             }
         }
         return strays;

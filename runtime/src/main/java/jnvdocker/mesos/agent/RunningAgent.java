@@ -117,8 +117,8 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
      */
     public boolean callsUs() throws IOException {
         // Its own root may be a container's.
-        Path folder = root.resolve(launcherDir().replaceFirst("^/+", ""));
-        return new LauncherFolder(folder).isLaidOut();
+        Path directory = root.resolve(launcherDir().replaceFirst("^/+", ""));
+        return new LauncherDirectory(directory).isLaidOut();
     }
 
     /** The flags that our hook needs and that it was started without. */

@@ -1,5 +1,5 @@
 /**
  * How a Mesos agent is set up to query our daemon before it starts a container: its flags, its
- * launcher's directory. Start at {@link LauncherFolder}.
+ * launcher's directory. Start at {@link LauncherDirectory}.
  */
 package jnvdocker.mesos.agent;

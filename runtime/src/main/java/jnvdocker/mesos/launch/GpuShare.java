@@ -18,7 +18,7 @@ import java.util.List;
  * @param isInherited whether the owner is a container around this one
  */
 public record GpuShare(
-        RuntimeFolder owner, ContainerConfig config, boolean isInherited, GpuRequest request) {
+        RuntimeDirectory owner, ContainerConfig config, boolean isInherited, GpuRequest request) {
     private static final String GPUS = "gpus";
     private static final String UUIDS = "gpu_uuids";
 
@@ -29,15 +29,15 @@ public record GpuShare(
      * @throws RefusedException when it is not a whole number of GPUs, or contradicts itself
      * @throws IOException when the owner's configuration cannot be read
      */
-    public static GpuShare of(RuntimeFolder folder, ContainerConfig config)
+    public static GpuShare of(RuntimeDirectory directory, ContainerConfig config)
             throws RefusedException, IOException {
-        RuntimeFolder owner = folder;
+        RuntimeDirectory owner = directory;
         ContainerConfig its = config;
         while (its.resources().isEmpty() && owner.isNested()) {
             owner = owner.parent().orElseThrow();
             its = owner.config();
         }
-        return new GpuShare(owner, its, !owner.equals(folder), request(its.resources()));
+        return new GpuShare(owner, its, !owner.equals(directory), request(its.resources()));
     }
 
     public boolean hasGpus() {

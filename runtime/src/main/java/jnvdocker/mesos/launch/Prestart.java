@@ -34,21 +34,21 @@ public final class Prestart {
     /**
      * @param rootfs the container's root on the host; empty for the host's own, to which nothing is
      *     added
-     * @param folders of the volumes that are mounted, by their names
+     * @param directories of the volumes that are mounted, by their names
      * @param cgroups directories in which the devices are allowed, one that holds another before it
      * @throws IOException when the attributes of a device node cannot be read
      */
     public static List<String> apply(
             ContainerEdits edits,
             Optional<String> rootfs,
-            Map<String, Path> folders,
+            Map<String, Path> directories,
             List<String> cgroups)
             throws IOException {
         List<String> words = new ArrayList<>(List.of(NAME, "apply"));
         if (rootfs.isPresent()) {
             words.addAll(List.of("rootfs", rootfs.get()));
             for (VolumeMount mount : edits.mounts()) {
-                String source = folders.get(mount.volume()).toString();
+                String source = directories.get(mount.volume()).toString();
                 words.addAll(List.of("mount", source, mount.target()));
             }
         }

@@ -37,16 +37,19 @@ public record TaskCgroups(String freezer, List<String> devices) {
      * @throws RefusedException when nothing would keep a task from using the GPUs of others
      */
     public static TaskCgroups of(
-            ProcessId launched, RuntimeFolder folder, RuntimeFolder owner, Processes processes)
+            ProcessId launched,
+            RuntimeDirectory directory,
+            RuntimeDirectory owner,
+            Processes processes)
             throws RefusedException, IOException {
         CgroupControllers controllers = CgroupControllers.mounted();
-        String own = String.join(NESTED, folder.ids());
+        String own = String.join(NESTED, directory.ids());
         Optional<String> freezer =
                 processes.cgroupOf(launched, FREEZER).filter(it -> it.endsWith("/" + own));
         if (freezer.isEmpty()) {
             throw new RefusedException(
                     "the Mesos container "
-                            + folder.id()
+                            + directory.id()
                             + " has no freezer cgroup of version 1, so jnvdocker could not detect"
                             + " when it ends",
                     "start the agent with --launcher=linux, on a host with cgroups of version 1"
@@ -54,16 +57,16 @@ public record TaskCgroups(String freezer, List<String> devices) {
         }
         String root = freezer.get().substring(0, freezer.get().length() - own.length());
         return new TaskCgroups(
-                root + String.join(NESTED, owner.ids()), devices(root, folder, controllers));
+                root + String.join(NESTED, owner.ids()), devices(root, directory, controllers));
     }
 
     private static List<String> devices(
-            String root, RuntimeFolder folder, CgroupControllers controllers)
+            String root, RuntimeDirectory directory, CgroupControllers controllers)
             throws RefusedException {
-        String outermost = "/" + folder.ids().getFirst();
+        String outermost = "/" + directory.ids().getFirst();
         List<String> found = new ArrayList<>();
         // A cgroup allows no more than its parents do, even a parent that is only a directory.
-        Path next = innermost(root, folder, controllers).orElse(null);
+        Path next = innermost(root, directory, controllers).orElse(null);
         while (next != null && (found.isEmpty() || !found.getFirst().endsWith(outermost))) {
             found.addFirst(next.toString());
             next = next.getParent();
@@ -71,7 +74,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
         if (found.isEmpty() || !found.getFirst().endsWith(outermost)) {
             throw new RefusedException(
                     "the Mesos container "
-                            + folder.id()
+                            + directory.id()
                             + " has no devices cgroup, so it could use the GPUs of others",
                     "start the agent with cgroups/devices in its --isolation");
         }
@@ -80,10 +83,10 @@ public record TaskCgroups(String freezer, List<String> devices) {
 
     /** The devices cgroup of the container, or of the next one around it that has one. */
     private static Optional<Path> innermost(
-            String root, RuntimeFolder folder, CgroupControllers controllers) {
+            String root, RuntimeDirectory directory, CgroupControllers controllers) {
         Optional<Path> found = Optional.empty();
-        for (int depth = folder.ids().size(); depth > 0 && found.isEmpty(); depth--) {
-            String path = root + String.join(NESTED, folder.ids().subList(0, depth));
+        for (int depth = directory.ids().size(); depth > 0 && found.isEmpty(); depth--) {
+            String path = root + String.join(NESTED, directory.ids().subList(0, depth));
             found =
                     controllers
                             .counterpart(path, FREEZER, DEVICES)

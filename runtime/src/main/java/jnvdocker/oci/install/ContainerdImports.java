@@ -66,10 +66,10 @@ final class ContainerdImports {
         List<Path> files = new ArrayList<>();
         int name = pattern.lastIndexOf('/') + 1;
         try {
-            Path folder = file.resolveSibling(pattern.substring(0, name)).normalize();
-            if (Files.isDirectory(folder) && name < pattern.length()) {
+            Path directory = file.resolveSibling(pattern.substring(0, name)).normalize();
+            if (Files.isDirectory(directory) && name < pattern.length()) {
                 try (DirectoryStream<Path> all =
-                        Files.newDirectoryStream(folder, pattern.substring(name))) {
+                        Files.newDirectoryStream(directory, pattern.substring(name))) {
                     all.forEach(files::add);
                 }
             }

@@ -92,20 +92,20 @@ public final class ForeignRuntimes {
     }
 
     /** The directories in which engines search for CDI files, as the host has them. */
-    public List<Path> cdiFolders() throws IOException {
-        Set<String> folders = new LinkedHashSet<>(CDI);
+    public List<Path> cdiDirectories() throws IOException {
+        Set<String> directories = new LinkedHashSet<>(CDI);
         JsonNode docker = docker();
-        docker.path("cdi-spec-dirs").forEach(each -> folders.add(each.asText()));
+        docker.path("cdi-spec-dirs").forEach(each -> directories.add(each.asText()));
         for (Path file : podmans()) {
-            folders.addAll(texts(at(table(file), "engine", "cdi_spec_dirs")));
+            directories.addAll(texts(at(table(file), "engine", "cdi_spec_dirs")));
         }
         for (Path file : containerds()) {
-            addCdi(table(file), folders);
+            addCdi(table(file), directories);
         }
         Set<Path> places = new LinkedHashSet<>();
-        for (String folder : folders) {
-            if (folder.startsWith("/")) {
-                places.add(host.resolve(folder));
+        for (String directory : directories) {
+            if (directory.startsWith("/")) {
+                places.add(host.resolve(directory));
             }
         }
         return List.copyOf(places);
@@ -114,8 +114,8 @@ public final class ForeignRuntimes {
     /** The CDI files that offer NVIDIA's devices without our hook. */
     public List<Path> nvidiasCdiFiles() throws IOException {
         Set<Path> found = new LinkedHashSet<>();
-        for (Path folder : cdiFolders()) {
-            for (Path file : files(folder, "*.{json,yaml,yml}")) {
+        for (Path directory : cdiDirectories()) {
+            for (Path file : files(directory, "*.{json,yaml,yml}")) {
                 if (Files.isRegularFile(file) && CdiFile.isNvidias(beginning(file))) {
                     found.add(file);
                 }
@@ -127,8 +127,8 @@ public final class ForeignRuntimes {
     /** The files by which podman and CRI-O run NVIDIA's hook for any container. */
     public List<Path> nvidiasHooks() throws IOException {
         List<Path> found = new ArrayList<>();
-        for (String folder : HOOKS) {
-            for (Path file : files(host.resolve(folder), "*.json")) {
+        for (String directory : HOOKS) {
+            for (Path file : files(host.resolve(directory), "*.json")) {
                 if (Files.isRegularFile(file) && beginning(file).contains(RuntimeProgram.NAME)) {
                     found.add(file);
                 }
@@ -156,11 +156,11 @@ public final class ForeignRuntimes {
 
     /** The program that docker runs for {@code --gpus}, where dockerd would find another's. */
     public Optional<Path> hook() throws IOException {
-        List<Path> folders = new ArrayList<>();
-        for (Path folder : RealRuntime.FOLDERS) {
-            folders.add(host.resolve(folder.toString()));
+        List<Path> directories = new ArrayList<>();
+        for (Path directory : RealRuntime.DIRECTORIES) {
+            directories.add(host.resolve(directory.toString()));
         }
-        return HookLink.foreign(folders);
+        return HookLink.foreign(directories);
     }
 
     /** Whether a runtime's program is NVIDIA's by its name, or a script that runs such a one. */
@@ -206,8 +206,8 @@ public final class ForeignRuntimes {
         return files;
     }
 
-    private List<Path> parts(String folder, String names) throws IOException {
-        return files(host.resolve(folder), names);
+    private List<Path> parts(String directory, String names) throws IOException {
+        return files(host.resolve(directory), names);
     }
 
     private static List<Path> files(Path path, String names) throws IOException {

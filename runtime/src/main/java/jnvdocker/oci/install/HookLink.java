@@ -1,7 +1,7 @@
 package jnvdocker.oci.install;
 
 import jnvdocker.posix.WholeFile;
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -23,30 +23,30 @@ final class HookLink {
     private HookLink() {}
 
     /** NVIDIA's, in that directory or where dockerd searches by itself. */
-    static Optional<Path> nvidias(Path folder) {
-        return Stream.concat(Stream.of(folder), RealRuntime.FOLDERS.stream())
+    static Optional<Path> nvidias(Path directory) {
+        return Stream.concat(Stream.of(directory), RealRuntime.DIRECTORIES.stream())
                 .flatMap(each -> in(each).stream())
                 .filter(each -> !isOurs(each))
                 .findFirst();
     }
 
     /** The one that is found first in these directories, if it is not ours. */
-    static Optional<Path> foreign(List<Path> folders) {
-        return folders.stream()
+    static Optional<Path> foreign(List<Path> directories) {
+        return directories.stream()
                 .flatMap(each -> in(each).stream())
                 .findFirst()
                 .filter(each -> !isOurs(each));
     }
 
-    private static Optional<Path> in(Path folder) {
-        return Optional.of(folder.resolve(NAME))
+    private static Optional<Path> in(Path directory) {
+        return Optional.of(directory.resolve(NAME))
                 .filter(each -> Files.exists(each, LinkOption.NOFOLLOW_LINKS));
     }
 
-    static void make(Path folder, Path program) throws IOException, RefusedException {
-        TrustedFolder.check(folder);
-        Files.createDirectories(folder);
-        WholeFile.link(folder.resolve(NAME), program);
+    static void make(Path directory, Path program) throws IOException, RefusedException {
+        TrustedDirectory.check(directory);
+        Files.createDirectories(directory);
+        WholeFile.link(directory.resolve(NAME), program);
     }
 
     /** Whether dockerd finds that program there. */

@@ -1,7 +1,7 @@
 package jnvdocker.oci.install;
 
 import jnvdocker.posix.WholeFile;
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.RefusedException;
 
@@ -48,12 +48,12 @@ public final class OwnConfig {
      */
     public List<Path> files() throws IOException {
         List<Path> files = new ArrayList<>(List.of(file));
-        Path folder = folder();
-        if (Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
-            if (!Files.isDirectory(folder)) {
-                throw new FailedException(folder + " is not a directory", "move it away");
+        Path directory = directory();
+        if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+            if (!Files.isDirectory(directory)) {
+                throw new FailedException(directory + " is not a directory", "move it away");
             }
-            try (var entries = Files.newDirectoryStream(folder, "[!.]*" + SUFFIX)) {
+            try (var entries = Files.newDirectoryStream(directory, "[!.]*" + SUFFIX)) {
                 entries.forEach(files::add);
             }
             files.subList(1, files.size()).sort(null);
@@ -62,14 +62,14 @@ public final class OwnConfig {
     }
 
     /** Returns the directory of the other files: {@code config.d} for {@code config.toml}. */
-    public Path folder() {
+    public Path directory() {
         String name = file.getFileName().toString();
         return file.resolveSibling(name.replaceFirst("\\.toml$", "") + ".d");
     }
 
     /** Returns the file that {@link #giveImagesNone} writes. */
     public Path own() {
-        return folder().resolve(NAME);
+        return directory().resolve(NAME);
     }
 
     /** Its {@code image_need}; empty when it has none. */
@@ -86,8 +86,8 @@ public final class OwnConfig {
 
     /** Has it say that they get none, in a file of its own. */
     public void giveImagesNone() throws IOException, RefusedException {
-        TrustedFolder.check(folder());
-        Files.createDirectories(folder());
+        TrustedDirectory.check(directory());
+        Files.createDirectories(directory());
         WholeFile.write(own(), TEXT.getBytes(StandardCharsets.UTF_8), WholeFile.Access.root(MODE));
     }
 

@@ -1,6 +1,6 @@
 package jnvdocker.oci.install;
 
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -12,7 +12,7 @@ import java.util.Optional;
 /** The program that ours becomes. */
 final class RealRuntime {
     /** Where distributions and docker's own packages put programs. */
-    static final List<Path> FOLDERS =
+    static final List<Path> DIRECTORIES =
             List.of(
                     Path.of("/usr/local/sbin"),
                     Path.of("/usr/local/bin"),
@@ -36,8 +36,8 @@ final class RealRuntime {
 
     private static Path search(List<String> names) throws RefusedException {
         for (String name : names) {
-            for (Path folder : FOLDERS) {
-                Path program = folder.resolve(name);
+            for (Path directory : DIRECTORIES) {
+                Path program = directory.resolve(name);
                 if (isProgram(program)) {
                     return program;
                 }
@@ -47,9 +47,9 @@ final class RealRuntime {
                 "there is no "
                         + String.join(" or ", names)
                         + " in "
-                        + FOLDERS.getFirst()
+                        + DIRECTORIES.getFirst()
                         + " … "
-                        + FOLDERS.getLast(),
+                        + DIRECTORIES.getLast(),
                 "name the engine's own runtime with --real");
     }
 
@@ -72,6 +72,6 @@ final class RealRuntime {
                     runtime + " is NVIDIA's, which gives containers GPUs without jnvdocker",
                     "name runc or crun with --real");
         }
-        TrustedFolder.check(runtime.toRealPath().getParent());
+        TrustedDirectory.check(runtime.toRealPath().getParent());
     }
 }

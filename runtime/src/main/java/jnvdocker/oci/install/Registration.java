@@ -8,13 +8,13 @@ import java.util.Optional;
  *
  * @param config the engine's configuration, which names it
  * @param name that containers are given with {@code --runtime}
- * @param folder in which it lies
+ * @param directory in which it lies
  * @param hook the link by which dockerd takes it for NVIDIA's hook, where there is one
  */
 public record Registration(
-        EngineKind engine, Path config, String name, Path folder, Optional<Path> hook) {
+        EngineKind engine, Path config, String name, Path directory, Optional<Path> hook) {
     /** Where it lies. */
     public Path program() {
-        return folder.resolve(RuntimeProgram.NAME);
+        return directory.resolve(RuntimeProgram.NAME);
     }
 }

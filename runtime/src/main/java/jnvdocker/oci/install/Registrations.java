@@ -25,13 +25,13 @@ final class Registrations {
 
     /** One as it is stored. */
     private record Stored(
-            EngineKind engine, String config, String name, String folder, String hook) {
+            EngineKind engine, String config, String name, String directory, String hook) {
         static Stored of(Registration registration) {
             return new Stored(
                     registration.engine(),
                     registration.config().toString(),
                     registration.name(),
-                    registration.folder().toString(),
+                    registration.directory().toString(),
                     registration.hook().map(Path::toString).orElse(null));
         }
 
@@ -40,7 +40,7 @@ final class Registrations {
                     engine,
                     Path.of(config),
                     name,
-                    Path.of(folder),
+                    Path.of(directory),
                     Optional.ofNullable(hook).map(Path::of));
         }
     }

@@ -65,8 +65,8 @@ public final class RunningContainers {
      */
     static List<String> containerds(Path state, Path runtime) throws IOException {
         Set<String> names = new TreeSet<>();
-        for (Path namespace : folders(state.resolve(TASKS))) {
-            for (Path task : folders(namespace)) {
+        for (Path namespace : directories(state.resolve(TASKS))) {
+            for (Path task : directories(namespace)) {
                 if (text(task.resolve("runtime")).equals(runtime.toString())) {
                     names.add(namespace.getFileName() + "/" + shortened(task));
                 }
@@ -80,17 +80,17 @@ public final class RunningContainers {
         return id.length() == HASH ? id.substring(0, SHORT) : id;
     }
 
-    private static List<Path> folders(Path folder) throws IOException {
-        List<Path> folders = new ArrayList<>();
-        if (!Files.isDirectory(folder)) {
-            return folders;
+    private static List<Path> directories(Path directory) throws IOException {
+        List<Path> directories = new ArrayList<>();
+        if (!Files.isDirectory(directory)) {
+            return directories;
         }
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(folder, Files::isDirectory)) {
-            all.forEach(folders::add);
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(directory, Files::isDirectory)) {
+            all.forEach(directories::add);
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
-        return folders;
+        return directories;
     }
 
     /** Empty for what is no short file, or has just gone. */

@@ -2,7 +2,7 @@ package jnvdocker.oci.install;
 
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.posix.WholeFile;
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -34,7 +34,7 @@ public final class RuntimeInstaller {
     public static final String NVIDIAS_CDI_KIND = CdiFile.NVIDIAS;
 
     /** Below it there is a directory for each engine, since each has its own real runtime. */
-    public static final String FOLDER = "/usr/libexec/jnvdocker-runtime";
+    public static final String DIRECTORY = "/usr/libexec/jnvdocker-runtime";
 
     /** Where dockerd finds programs, however it was started. */
     public static final String HOOKS = "/usr/local/bin";
@@ -79,7 +79,7 @@ public final class RuntimeInstaller {
             EngineKind engine,
             Path config,
             String name,
-            Path folder,
+            Path directory,
             Optional<Path> real,
             boolean standard,
             List<String> resources,
@@ -118,17 +118,17 @@ public final class RuntimeInstaller {
                     Quote.quoted(wanted.name()) + " cannot be the name of a runtime",
                     "use small letters, digits and -, as in " + NAME);
         }
-        TrustedFolder.check(wanted.folder());
+        TrustedDirectory.check(wanted.directory());
         Optional<Path> nvidias = wanted.hooks().flatMap(HookLink::nvidias);
         Registration registration =
                 new Registration(
                         wanted.engine(),
                         wanted.config(),
                         wanted.name(),
-                        wanted.folder(),
+                        wanted.directory(),
                         wanted.hooks()
-                                .filter(folder -> nvidias.isEmpty())
-                                .map(folder -> folder.resolve(HookLink.NAME)));
+                                .filter(directory -> nvidias.isEmpty())
+                                .map(directory -> directory.resolve(HookLink.NAME)));
         checkPlace(registration.program());
         EngineSettings settings = wanted.engine().settings();
         String before = SettingsFile.read(wanted.config());
@@ -184,7 +184,7 @@ public final class RuntimeInstaller {
                 // What is refused there has laid out nothing.
                 SettingsFile.check(registration.config(), plan.before());
             }
-            Files.createDirectories(registration.folder());
+            Files.createDirectories(registration.directory());
             WholeFile.write(
                     registration.program(),
                     RuntimeProgram.settle(read(), plan.settings()),
@@ -329,9 +329,9 @@ public final class RuntimeInstaller {
             if (RuntimeProgram.isOursAt(registration.program().toString())) {
                 Files.deleteIfExists(registration.program());
             }
-            deleteIfEmpty(registration.folder());
-            if (Path.of(FOLDER).equals(registration.folder().getParent())) {
-                deleteIfEmpty(registration.folder().getParent());
+            deleteIfEmpty(registration.directory());
+            if (Path.of(DIRECTORY).equals(registration.directory().getParent())) {
+                deleteIfEmpty(registration.directory().getParent());
             }
             registrations.remove(registration);
             return true;
@@ -344,9 +344,9 @@ public final class RuntimeInstaller {
                 .anyMatch(each -> each.program().equals(registration.program()));
     }
 
-    private static void deleteIfEmpty(Path folder) throws IOException {
+    private static void deleteIfEmpty(Path directory) throws IOException {
         try {
-            Files.deleteIfExists(folder);
+            Files.deleteIfExists(directory);
         } catch (DirectoryNotEmptyException e) {
             // Other engines' programs, or foreign files.
         }

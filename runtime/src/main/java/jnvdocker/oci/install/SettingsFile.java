@@ -2,7 +2,7 @@ package jnvdocker.oci.install;
 
 import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WholeFile;
-import jnvdocker.program.TrustedFolder;
+import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.RefusedException;
 
@@ -47,7 +47,7 @@ final class SettingsFile {
      */
     static Path check(Path file, String before) throws IOException, RefusedException {
         Path real = Files.exists(file) ? file.toRealPath() : file;
-        TrustedFolder.check(real.getParent());
+        TrustedDirectory.check(real.getParent());
         if (!read(file).equals(before)) {
             throw new RefusedException(file + " was just changed by another program", "try again");
         }

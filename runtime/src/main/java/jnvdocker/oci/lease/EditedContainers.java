@@ -33,7 +33,7 @@ public final class EditedContainers {
     private static final int LIMIT = 1 << 20;
     private static final int OURS = 0700;
 
-    private final Path folder;
+    private final Path directory;
     private final ObjectMapper json = new ObjectMapper();
     private final Map<String, Edited> all = new ConcurrentHashMap<>();
     private long edits;
@@ -46,17 +46,17 @@ public final class EditedContainers {
      */
     private record Edited(Path bundle, long edit) {}
 
-    private EditedContainers(Path folder) {
-        this.folder = folder;
+    private EditedContainers(Path directory) {
+        this.directory = directory;
     }
 
     /** Reads the containers that a directory has files of; removes foreign files. */
-    public static EditedContainers in(Path folder) throws IOException {
-        EditedContainers edited = new EditedContainers(folder);
-        Files.createDirectories(folder);
-        Posix.chmod(folder, OURS);
+    public static EditedContainers in(Path directory) throws IOException {
+        EditedContainers edited = new EditedContainers(directory);
+        Files.createDirectories(directory);
+        Posix.chmod(directory, OURS);
         List<Path> files;
-        try (Stream<Path> entries = Files.list(folder)) {
+        try (Stream<Path> entries = Files.list(directory)) {
             files = entries.toList();
         }
         for (Path file : files) {
@@ -93,7 +93,7 @@ public final class EditedContainers {
         root.set(VARIABLES, json.valueToTree(variables));
         note(container, bundle);
         try {
-            Files.write(folder.resolve(container), json.writeValueAsBytes(root));
+            Files.write(directory.resolve(container), json.writeValueAsBytes(root));
         } catch (IOException e) {
             LOG.warn(
                     "commands in container {} get no variables of jnvdocker's: {}",
@@ -120,13 +120,13 @@ public final class EditedContainers {
         try {
             return List.of(json.treeToValue(root.path(VARIABLES), SetVariable[].class));
         } catch (IOException e) {
-            LOG.warn("a file in {} is not used: {}", folder, e.getMessage());
+            LOG.warn("a file in {} is not used: {}", directory, e.getMessage());
             return List.of();
         }
     }
 
     private Optional<JsonNode> read(String container) {
-        Path file = folder.resolve(container);
+        Path file = directory.resolve(container);
         try {
             Optional<byte[]> bytes = RegularFile.readOwn(file, LIMIT);
             return bytes.isPresent()
@@ -142,9 +142,9 @@ public final class EditedContainers {
     public synchronized void forget(String container) {
         all.remove(container);
         try {
-            Files.deleteIfExists(folder.resolve(container));
+            Files.deleteIfExists(directory.resolve(container));
         } catch (IOException e) {
-            LOG.warn("{}: {}", folder.resolve(container), FileErrors.describe(e));
+            LOG.warn("{}: {}", directory.resolve(container), FileErrors.describe(e));
         }
     }
 

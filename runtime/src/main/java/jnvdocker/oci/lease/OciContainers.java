@@ -333,7 +333,7 @@ public final class OciContainers {
     }
 
     /** The directory that is mounted in the container of a claim. */
-    public Path folder(Claim claim) {
+    public Path directory(Claim claim) {
         return files.mounted(claim.id());
     }
 }

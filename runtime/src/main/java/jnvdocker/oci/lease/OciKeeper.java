@@ -52,7 +52,7 @@ public final class OciKeeper implements AutoCloseable {
     private final Pace pace;
 
     /** Claims that have a directory, of which some may have ended. */
-    private final Set<String> folders = ConcurrentHashMap.newKeySet();
+    private final Set<String> directories = ConcurrentHashMap.newKeySet();
 
     private volatile Optional<EditedContainers> edited = Optional.empty();
     private volatile boolean closed;
@@ -96,7 +96,7 @@ public final class OciKeeper implements AutoCloseable {
         live().forEach(this::remember);
         for (String claim : files.ids()) {
             if (registry.claims().made(claim).isPresent() || isOfOneStart(claim)) {
-                folders.add(claim);
+                directories.add(claim);
             }
         }
     }
@@ -123,7 +123,7 @@ public final class OciKeeper implements AutoCloseable {
 
     /** Remembers a lease, to remove its directory once the container has ended. */
     public void remember(Lease lease) {
-        folders.add(lease.claim().id());
+        directories.add(lease.claim().id());
     }
 
     /**
@@ -230,7 +230,7 @@ public final class OciKeeper implements AutoCloseable {
     /** Removes the files that were made for containers that have ended. */
     public void tidy() throws IOException {
         // Before the leases: one of a container that is just being created has its lease already.
-        List<String> known = List.copyOf(folders);
+        List<String> known = List.copyOf(directories);
         Set<String> live = new HashSet<>();
         live().forEach(lease -> live.add(lease.claim().id()));
         List<String> over = known.stream().filter(claim -> !live.contains(claim)).toList();
@@ -238,10 +238,10 @@ public final class OciKeeper implements AutoCloseable {
         for (String claim : over) {
             if (!mounted.contains(claim)) {
                 files.delete(claim);
-                folders.remove(claim);
+                directories.remove(claim);
             }
         }
-        folders.addAll(live);
+        directories.addAll(live);
         edited.ifPresent(EditedContainers::tidy);
     }
 

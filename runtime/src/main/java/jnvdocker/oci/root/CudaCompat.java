@@ -6,9 +6,9 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import jnvdocker.container.CompatLibraries;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.posix.ForeignFolder;
+import jnvdocker.posix.ForeignDirectory;
 import jnvdocker.posix.ForeignRoot;
-import jnvdocker.volume.FolderTree;
+import jnvdocker.volume.DirectoryTree;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -23,13 +23,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Decides whether the CUDA libraries of a newer driver that an image has at {@value #FOLDER}
+ * Decides whether the CUDA libraries of a newer driver that an image has at {@value #DIRECTORY}
  * (CUDA's forward compatibility) come before the host's, as NVIDIA's toolkit decides it: if they
  * are newer than the host's driver, and either name its branch in their ELF note, or have no note
  * and are of a newer branch.
  */
 public final class CudaCompat {
-    static final String FOLDER = "/usr/local/cuda/compat";
+    static final String DIRECTORY = "/usr/local/cuda/compat";
 
     private static final Pattern CUDA =
             Pattern.compile("libcuda\\.so\\.([0-9]{1,6}(?:\\.[0-9]{1,6}){1,3})");
@@ -50,11 +50,11 @@ public final class CudaCompat {
             throws IOException {
         Path root = Files.createTempDirectory("jnvdocker-image");
         try {
-            Path folder = Files.createDirectories(root.resolve(FOLDER.substring(1)));
-            return engine.copy(image, FOLDER, CUDA.asMatchPredicate(), folder)
+            Path directory = Files.createDirectories(root.resolve(DIRECTORY.substring(1)));
+            return engine.copy(image, DIRECTORY, CUDA.asMatchPredicate(), directory)
                     && of(root, host).isUsed();
         } finally {
-            FolderTree.delete(root);
+            DirectoryTree.delete(root);
         }
     }
 
@@ -64,16 +64,17 @@ public final class CudaCompat {
      */
     public static CompatLibraries of(Path root, DriverVersion host) {
         try (ForeignRoot opened = ForeignRoot.open(root)) {
-            Optional<ForeignFolder> found = opened.linkedFolder(FOLDER);
+            Optional<ForeignDirectory> found = opened.linkedDirectory(DIRECTORY);
             if (found.isEmpty()) {
                 return CompatLibraries.NONE;
             }
-            try (ForeignFolder folder = found.get()) {
-                List<String> names = folder.names(MOST_NAMES);
+            try (ForeignDirectory directory = found.get()) {
+                List<String> names = directory.names(MOST_NAMES);
                 List<String> cuda = names.stream().filter(CUDA.asMatchPredicate()).toList();
-                return cuda.size() == 1 && isUsed(folder, cuda.getFirst(), host)
+                return cuda.size() == 1 && isUsed(directory, cuda.getFirst(), host)
                         ? new CompatLibraries(
-                                FOLDER, names.stream().filter(LIBRARY.asMatchPredicate()).toList())
+                                DIRECTORY,
+                                names.stream().filter(LIBRARY.asMatchPredicate()).toList())
                         : CompatLibraries.NONE;
             }
         } catch (IOException e) {
@@ -82,14 +83,14 @@ public final class CudaCompat {
         }
     }
 
-    private static boolean isUsed(ForeignFolder folder, String name, DriverVersion host)
+    private static boolean isUsed(ForeignDirectory directory, String name, DriverVersion host)
             throws IOException {
         Matcher matcher = CUDA.matcher(name);
         if (!matcher.matches()) {
             return false;
         }
         DriverVersion version = DriverVersion.parse(matcher.group(1));
-        try (FileChannel library = folder.channel(name)) {
+        try (FileChannel library = directory.channel(name)) {
             Optional<JsonNode> note = note(library);
             if (note.isEmpty()) {
                 return version.branch() > host.branch();

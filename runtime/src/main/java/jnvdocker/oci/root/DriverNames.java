@@ -5,10 +5,10 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.container.SearchedName;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.ForeignFolder;
+import jnvdocker.posix.ForeignDirectory;
 import jnvdocker.posix.ForeignRoot;
 import jnvdocker.volume.GraphicsFile;
-import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.LdCache;
 import jnvdocker.volume.files.Machine;
 import jnvdocker.words.Refusal;
@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Makes the programs of a container find the driver at {@value ContainerPlanner#DRIVER_FOLDER}
+ * Makes the programs of a container find the driver at {@value ContainerPlanner#DRIVER_DIRECTORY}
  * wherever they search by themselves, without variables: with {@code sudo}, {@code su -}, cron,
  * {@code env -i}, {@code ldconfig -p} and {@code gcc -lcuda}.
  *
@@ -38,10 +38,10 @@ import java.util.Optional;
  */
 public final class DriverNames {
     private static final int MOST_CACHE = 8 << 20;
-    private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER + "/";
+    private static final String DRIVER = ContainerPlanner.DRIVER_DIRECTORY + "/";
     private static final String CONFIG = "00-jnvdocker.conf";
     private static final String CONFIG_TEXT =
-            DRIVER + Folder.LIB64 + "\n" + DRIVER + Folder.LIB + "\n";
+            DRIVER + Directory.LIB64 + "\n" + DRIVER + Directory.LIB + "\n";
     private static final int MOST_HIDDEN = 64;
 
     /** By which Mesa's GBM finds the driver's, in the directory gbm beside the libraries. */
@@ -89,16 +89,16 @@ public final class DriverNames {
     }
 
     private Optional<String> hidden() throws IOException {
-        for (Folder folder : Folder.values()) {
-            Optional<ForeignFolder> found = root.folder(DRIVER + folder);
+        for (Directory directory : Directory.values()) {
+            Optional<ForeignDirectory> found = root.directory(DRIVER + directory);
             if (found.isPresent()) {
-                try (ForeignFolder own = found.get()) {
+                try (ForeignDirectory own = found.get()) {
                     Optional<String> hidden =
                             own.names(MOST_HIDDEN).stream()
-                                    .filter(name -> !isOurs(folder, name))
+                                    .filter(name -> !isOurs(directory, name))
                                     .findFirst();
                     if (hidden.isPresent()) {
-                        return Optional.of(DRIVER + folder + "/" + hidden.get());
+                        return Optional.of(DRIVER + directory + "/" + hidden.get());
                     }
                 }
             }
@@ -106,8 +106,9 @@ public final class DriverNames {
         return Optional.empty();
     }
 
-    private boolean isOurs(Folder folder, String name) {
-        return names.stream().anyMatch(ours -> ours.folder() == folder && ours.name().equals(name));
+    private boolean isOurs(Directory directory, String name) {
+        return names.stream()
+                .anyMatch(ours -> ours.directory() == directory && ours.name().equals(name));
     }
 
     private Optional<Refusal> put() {
@@ -121,8 +122,8 @@ public final class DriverNames {
                     : Optional.empty();
         }
         try {
-            link(Folder.LIB64, libraryFolders());
-            link(Folder.BIN, List.of("/usr/bin"));
+            link(Directory.LIB64, libraryDirectories());
+            link(Directory.BIN, List.of("/usr/bin"));
             if (!eglProfile.isEmpty()) {
                 arrangeGraphics();
             }
@@ -133,23 +134,23 @@ public final class DriverNames {
     }
 
     private void arrangeGraphics() throws IOException {
-        String folder = "/";
+        String directory = "/";
         for (String each : PROFILES) {
-            makeFolder(folder, each);
-            folder += each + "/";
+            makeDirectory(directory, each);
+            directory += each + "/";
         }
-        Optional<ForeignFolder> profiles = root.folder(folder);
+        Optional<ForeignDirectory> profiles = root.directory(directory);
         if (profiles.isPresent()) {
-            try (ForeignFolder opened = profiles.get()) {
+            try (ForeignDirectory opened = profiles.get()) {
                 opened.write(PROFILE, eglProfile.getBytes(StandardCharsets.US_ASCII));
             }
         }
-        for (String place : libraryFolders()) {
-            if (makeFolder(place, "gbm")) {
-                Optional<ForeignFolder> found = root.folder(place + "/gbm");
-                if (found.isPresent() && isOurs(Folder.LIB64, ALLOCATOR)) {
-                    try (ForeignFolder gbm = found.get()) {
-                        link(gbm, GBM, DRIVER + Folder.LIB64 + "/" + ALLOCATOR);
+        for (String place : libraryDirectories()) {
+            if (makeDirectory(place, "gbm")) {
+                Optional<ForeignDirectory> found = root.directory(place + "/gbm");
+                if (found.isPresent() && isOurs(Directory.LIB64, ALLOCATOR)) {
+                    try (ForeignDirectory gbm = found.get()) {
+                        link(gbm, GBM, DRIVER + Directory.LIB64 + "/" + ALLOCATOR);
                     }
                 }
                 return;
@@ -158,28 +159,28 @@ public final class DriverNames {
     }
 
     /** Returns false if there is no directory to make it in. */
-    private boolean makeFolder(String parent, String name) throws IOException {
-        Optional<ForeignFolder> found = root.folder(parent);
+    private boolean makeDirectory(String parent, String name) throws IOException {
+        Optional<ForeignDirectory> found = root.directory(parent);
         if (found.isPresent()) {
-            try (ForeignFolder opened = found.get()) {
-                opened.makeFolder(name);
+            try (ForeignDirectory opened = found.get()) {
+                opened.makeDirectory(name);
             }
         }
         return found.isPresent();
     }
 
-    private List<String> libraryFolders() {
+    private List<String> libraryDirectories() {
         return List.of("/usr/lib/" + machine.triplet(), "/usr/lib64", "/usr/lib");
     }
 
     /** Makes links in the first of these directories that there is. */
-    private void link(Folder folder, List<String> places) throws IOException {
+    private void link(Directory directory, List<String> places) throws IOException {
         for (String place : places) {
-            Optional<ForeignFolder> found = root.folder(place);
+            Optional<ForeignDirectory> found = root.directory(place);
             if (found.isPresent()) {
-                try (ForeignFolder links = found.get()) {
+                try (ForeignDirectory links = found.get()) {
                     for (SearchedName name : names) {
-                        if (name.folder() == folder && name.inFolders()) {
+                        if (name.directory() == directory && name.inDirectories()) {
                             link(links, name, place);
                         }
                     }
@@ -189,15 +190,15 @@ public final class DriverNames {
         }
     }
 
-    private void link(ForeignFolder links, SearchedName name, String place) throws IOException {
+    private void link(ForeignDirectory links, SearchedName name, String place) throws IOException {
         if (!link(links, name.name(), name.path())) {
-            Path inVolume = Path.of(name.folder().toString(), name.name());
+            Path inVolume = Path.of(name.directory().toString(), name.name());
             mounts.add(new GraphicsFile(inVolume, place + "/" + name.name()));
         }
     }
 
     /** Makes a link; returns false where the image has a file of its own. */
-    private static boolean link(ForeignFolder links, String name, String target)
+    private static boolean link(ForeignDirectory links, String name, String target)
             throws IOException {
         if (links.link(name, target)) {
             return true;
@@ -211,7 +212,7 @@ public final class DriverNames {
         };
     }
 
-    private static boolean replace(ForeignFolder links, String name, String target)
+    private static boolean replace(ForeignDirectory links, String name, String target)
             throws IOException {
         links.delete(name);
         return links.link(name, target);
@@ -219,16 +220,16 @@ public final class DriverNames {
 
     /** Names the libraries in the loader's cache, and in its configuration. */
     private Optional<Refusal> list() throws IOException {
-        Optional<ForeignFolder> etc = root.folder("/etc");
+        Optional<ForeignDirectory> etc = root.directory("/etc");
         if (etc.isEmpty()) {
             return Optional.of(obstacle("its /etc is not a directory"));
         }
-        try (ForeignFolder folder = etc.get()) {
+        try (ForeignDirectory directory = etc.get()) {
             String cache = Path.of(LdCache.PATH).getFileName().toString();
             Optional<byte[]> old;
             LdCache before;
             try {
-                old = folder.read(cache, MOST_CACHE);
+                old = directory.read(cache, MOST_CACHE);
                 before = old.isPresent() ? LdCache.parse(old.get()) : LdCache.empty();
             } catch (IOException e) {
                 return Optional.of(
@@ -236,26 +237,26 @@ public final class DriverNames {
             }
             byte[] now = before.with(entries(), this::isFromUs).bytes();
             if (!Arrays.equals(now, old.orElse(null))) {
-                folder.write(cache, now);
+                directory.write(cache, now);
             }
         }
-        Optional<ForeignFolder> configs = root.folder("/etc/ld.so.conf.d");
+        Optional<ForeignDirectory> configs = root.directory("/etc/ld.so.conf.d");
         if (configs.isPresent()) {
-            try (ForeignFolder folder = configs.get()) {
+            try (ForeignDirectory directory = configs.get()) {
                 byte[] text =
-                        ((compat.isUsed() ? compat.folder() + "\n" : "") + CONFIG_TEXT)
+                        ((compat.isUsed() ? compat.directory() + "\n" : "") + CONFIG_TEXT)
                                 .getBytes(StandardCharsets.US_ASCII);
-                if (!isFile(folder, text)) {
-                    folder.write(CONFIG, text);
+                if (!isFile(directory, text)) {
+                    directory.write(CONFIG, text);
                 }
             }
         }
         return Optional.empty();
     }
 
-    private static boolean isFile(ForeignFolder folder, byte[] text) {
+    private static boolean isFile(ForeignDirectory directory, byte[] text) {
         try {
-            return Arrays.equals(text, folder.read(CONFIG, text.length).orElse(null));
+            return Arrays.equals(text, directory.read(CONFIG, text.length).orElse(null));
         } catch (IOException e) {
             return false;
         }
@@ -264,28 +265,29 @@ public final class DriverNames {
     private List<LdCache.Entry> entries() throws IOException {
         List<LdCache.Entry> entries = new ArrayList<>();
         for (String name : compat.names()) {
-            String path = compat.folder() + "/" + name;
+            String path = compat.directory() + "/" + name;
             entries.add(new LdCache.Entry(name, path, LdCache.flags(true)));
         }
         for (SearchedName name : names) {
-            if (name.folder() != Folder.BIN) {
+            if (name.directory() != Directory.BIN) {
                 entries.add(
                         new LdCache.Entry(
                                 name.name(),
                                 name.path(),
-                                LdCache.flags(name.folder() == Folder.LIB64)));
+                                LdCache.flags(name.directory() == Directory.LIB64)));
             }
         }
         return entries;
     }
 
     private boolean isFromUs(String path) {
-        return path.startsWith(DRIVER) || compat.isUsed() && path.startsWith(compat.folder() + "/");
+        return path.startsWith(DRIVER)
+                || compat.isUsed() && path.startsWith(compat.directory() + "/");
     }
 
     private static Refusal obstacle(String why) {
         return new Refusal(
                 "programs of this container find the driver by LD_LIBRARY_PATH alone, since " + why,
-                "repair the image, or set it in every shell: " + DRIVER + Folder.LIB64);
+                "repair the image, or set it in every shell: " + DRIVER + Directory.LIB64);
     }
 }

@@ -45,18 +45,18 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
         if (root.isEmpty()) {
             return new ContainerTexts(spec, Optional.empty());
         }
-        Path folder = root.get().resolve("containers").resolve(state.id());
+        Path directory = root.get().resolve("containers").resolve(state.id());
         boolean itsOwn =
-                spec.binds().stream().anyMatch(bind -> bind.source().startsWith(folder + "/"));
-        if (!itsOwn && !Files.isDirectory(folder)) {
+                spec.binds().stream().anyMatch(bind -> bind.source().startsWith(directory + "/"));
+        if (!itsOwn && !Files.isDirectory(directory)) {
             return new ContainerTexts(spec, Optional.empty());
         }
         return new ContainerTexts(
                 spec,
                 DockerContainer.parse(
                         spec,
-                        text(folder.resolve(KNOWN), memory),
-                        text(folder.resolve("hostconfig.json"), memory)));
+                        text(directory.resolve(KNOWN), memory),
+                        text(directory.resolve("hostconfig.json"), memory)));
     }
 
     /**

@@ -115,7 +115,7 @@ final class NvidiaParts {
             removeIf(
                     root.path("mounts"),
                     mount ->
-                            (isDriverFile(mount) || cdi && isDriverFolder(mount))
+                            (isDriverFile(mount) || cdi && isDriverDirectory(mount))
                                     && !users.test(mount.path("destination").asText("")));
             removeGraphicsNodes(root, users);
         }
@@ -171,8 +171,8 @@ final class NvidiaParts {
     }
 
     /** Whether a mount is that of our CDI devices. */
-    private static boolean isDriverFolder(JsonNode mount) {
-        return mount.path("destination").asText("").equals(ContainerPlanner.DRIVER_FOLDER);
+    private static boolean isDriverDirectory(JsonNode mount) {
+        return mount.path("destination").asText("").equals(ContainerPlanner.DRIVER_DIRECTORY);
     }
 
     private static String last(String path) {

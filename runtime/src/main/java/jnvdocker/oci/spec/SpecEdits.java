@@ -32,14 +32,14 @@ public final class SpecEdits {
     /**
      * Puts the edits in, and takes out what NVIDIA's own tools have put there.
      *
-     * @param folders of the host, which are mounted
+     * @param directories of the host, which are mounted
      * @param driver the directory of the driver volume, as served
      * @param claim under which it is given GPUs; empty when it is given none
      */
     public static void apply(
             RuntimeSpec spec,
             ContainerEdits edits,
-            Map<VolumeMount, Path> folders,
+            Map<VolumeMount, Path> directories,
             Path driver,
             Majors majors,
             Optional<DockerContainer> docker,
@@ -68,7 +68,7 @@ public final class SpecEdits {
                     .put("access", "rw");
         }
         for (VolumeMount mount : edits.mounts()) {
-            mount(root, mount.target(), folders.get(mount));
+            mount(root, mount.target(), directories.get(mount));
         }
         for (GraphicsFile file : edits.files()) {
             mount(root, file.target(), driver.resolve(file.inVolume()));
@@ -77,9 +77,9 @@ public final class SpecEdits {
         claim.ifPresent(id -> Json.objectIn(root, "annotations").put(ANNOTATION, id));
     }
 
-    private static void mount(ObjectNode root, String target, Path folder) {
+    private static void mount(ObjectNode root, String target, Path directory) {
         ObjectNode mount = Json.listIn(root, "mounts").addObject();
-        mount.put("destination", target).put("type", "bind").put("source", folder.toString());
+        mount.put("destination", target).put("type", "bind").put("source", directory.toString());
         mount.putArray("options").add("bind").add("ro").add("nosuid").add("nodev").add("rprivate");
     }
 
@@ -119,7 +119,7 @@ public final class SpecEdits {
         return place -> {
             String normal = RuntimeSpec.normal(place);
             return places.contains(normal)
-                    || devices.stream().anyMatch(folder -> normal.startsWith(folder + "/"));
+                    || devices.stream().anyMatch(directory -> normal.startsWith(directory + "/"));
         };
     }
 

@@ -47,7 +47,7 @@ final class DockerClientOptionsTest {
 
     private static List<Path> clients() {
         return Arrays.stream(System.getenv("PATH").split(":"))
-                .map(folder -> Path.of(folder, "docker"))
+                .map(directory -> Path.of(directory, "docker"))
                 .filter(Files::isExecutable)
                 .toList();
     }

@@ -34,14 +34,14 @@ class DockerEngineTest {
             {"Id": "sha256:1", "Config": {"Env": ["PATH=/bin", "A=b=c"], "Labels": {"jnvdocker.owner": "y"}}}
             """;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private TestingEngine dockerd;
     private DockerEngine engine;
 
     @BeforeEach
     void start() throws IOException {
-        dockerd = TestingEngine.start(folder.resolve("docker.sock")).answers(CUDA, 200, IMAGE);
-        engine = new DockerEngine(folder.resolve("docker.sock"));
+        dockerd = TestingEngine.start(directory.resolve("docker.sock")).answers(CUDA, 200, IMAGE);
+        engine = new DockerEngine(directory.resolve("docker.sock"));
     }
 
     @AfterEach

@@ -31,14 +31,14 @@ class EngineContainersTest {
     private static final String USING =
             "/containers/json?all=true&filters={\"volume\":[\"jnvdocker_claim_0123456789ab\"]}";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private TestingEngine dockerd;
     private DockerEngine engine;
 
     @BeforeEach
     void start() throws IOException {
-        dockerd = TestingEngine.start(folder.resolve("docker.sock"));
-        engine = new DockerEngine(folder.resolve("docker.sock"));
+        dockerd = TestingEngine.start(directory.resolve("docker.sock"));
+        engine = new DockerEngine(directory.resolve("docker.sock"));
     }
 
     @AfterEach

@@ -21,7 +21,7 @@ class EngineRuntimesTest {
                             "nvidia", "nvidia-container-runtime",
                             "disguised-runc", "/usr/bin/nvidia-container-runtime",
                             "kata", "",
-                            "runc-folder", "/opt/runc/kata"));
+                            "runc-directory", "/opt/runc/kata"));
 
     @ParameterizedTest
     @CsvSource({"''", "runc", "io.containerd.runc.v2", "mine"})
@@ -30,7 +30,7 @@ class EngineRuntimesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"nvidia", "disguised-runc", "kata", "runc-folder", "unknown", "/usr/bin/shim"})
+    @CsvSource({"nvidia", "disguised-runc", "kata", "runc-directory", "unknown", "/usr/bin/shim"})
     void otherAndUnknownRuntimesAreNotPlain(String name) {
         assertFalse(runtimes.isPlain(name));
     }

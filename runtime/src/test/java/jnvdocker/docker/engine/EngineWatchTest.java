@@ -38,7 +38,7 @@ class EngineWatchTest {
     private static final String LABELLED =
             "/containers/json?all=true&filters={\"label\":[\"jnvdocker.claim\"]}";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private TestingEngine dockerd;
     private DockerEngine engine;
     private LeaseParts parts;
@@ -46,7 +46,7 @@ class EngineWatchTest {
 
     @BeforeEach
     void open() throws IOException {
-        Path socket = folder.resolve("docker.sock");
+        Path socket = directory.resolve("docker.sock");
         dockerd = TestingEngine.start(socket);
         dockerd.answers("/info", 200, "{\"ID\": \"ABCD\"}")
                 .answers("/containers/json", 200, "[]")
@@ -55,7 +55,7 @@ class EngineWatchTest {
         parts =
                 LeaseParts.open(
                         new LeaseParts.World(
-                                Files.createDirectory(folder.resolve("state")),
+                                Files.createDirectory(directory.resolve("state")),
                                 "boot",
                                 "nvidia-docker",
                                 Processes.ofThisMachine(),

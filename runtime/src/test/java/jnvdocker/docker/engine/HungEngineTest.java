@@ -26,14 +26,14 @@ class HungEngineTest {
     private static final Duration SHORT = Duration.ofMillis(100);
     private static final Duration LONG = Duration.ofSeconds(30);
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private TestingEngine dockerd;
     private DockerEngine engine;
 
     @BeforeEach
     void start() throws IOException {
-        Path socket = folder.resolve("docker.sock");
+        Path socket = directory.resolve("docker.sock");
         dockerd =
                 TestingEngine.start(socket)
                         .answers("/containers/json?all=true", 200, "[]")

@@ -19,7 +19,7 @@ class ContainerOwnerTest {
     @Test
     void labelIsAGuessUnlessItIsTrusted() {
         assertEquals(Owner.guessed("root"), owner("root"));
-        assertEquals(Owner.guessed("root"), owner("root", ContainerOwner.Trust.FOLDER));
+        assertEquals(Owner.guessed("root"), owner("root", ContainerOwner.Trust.DIRECTORY));
         assertEquals(new Owner(0, "root"), owner("root", ContainerOwner.Trust.LABEL));
         assertEquals(
                 Owner.guessed("nobody-is-it"), owner("nobody-is-it", ContainerOwner.Trust.LABEL));

@@ -22,7 +22,7 @@ import java.util.Optional;
 
 class AgentFlagsTest {
     private static final Path CONFIG = Path.of("/etc/jnvdocker/config.toml");
-    private static final Path FOLDER = Path.of("/usr/libexec/jnvdocker");
+    private static final Path DIRECTORY = Path.of("/usr/libexec/jnvdocker");
     private static final String A100 = "NVIDIA A100-SXM4-40GB";
     private static final MesosPolicy ANY = MesosPolicy.standard();
 
@@ -85,7 +85,8 @@ class AgentFlagsTest {
     @Test
     void uuidsAreOfferedInPlaceOfANumber() throws RefusedException {
         AgentFlags.Wanted wanted =
-                new AgentFlags.Wanted("cpus:1;", Optional.empty(), Optional.empty(), FOLDER, true);
+                new AgentFlags.Wanted(
+                        "cpus:1;", Optional.empty(), Optional.empty(), DIRECTORY, true);
         assertEquals(
                 "cpus:1;gpu_uuids:{GPU-5c1a0000,GPU-5c1a2000}",
                 AgentFlags.of(wanted, facts(FREE), only("0", "2")).resources());
@@ -136,7 +137,7 @@ class AgentFlagsTest {
 
     private static String attributes(String given, AgentFlags.Facts facts) throws RefusedException {
         AgentFlags.Wanted wanted =
-                new AgentFlags.Wanted("", Optional.of(given), Optional.empty(), FOLDER, false);
+                new AgentFlags.Wanted("", Optional.of(given), Optional.empty(), DIRECTORY, false);
         return AgentFlags.of(wanted, facts, ANY).attributes().orElseThrow();
     }
 
@@ -177,7 +178,8 @@ class AgentFlagsTest {
     private static AgentFlags flags(List<GpuStatus> host, String resources, MesosPolicy policy)
             throws RefusedException {
         return AgentFlags.of(
-                new AgentFlags.Wanted(resources, Optional.empty(), Optional.empty(), FOLDER, false),
+                new AgentFlags.Wanted(
+                        resources, Optional.empty(), Optional.empty(), DIRECTORY, false),
                 facts(host),
                 policy);
     }

@@ -120,11 +120,11 @@ class RunningAgentTest {
     }
 
     @Test
-    void folderIsSearchedWhereTheAgentSeesIt() throws IOException {
+    void directoryIsSearchedWhereTheAgentSeesIt() throws IOException {
         RunningAgent agent = agent("--launcher_dir=/opt/launcher");
         assertFalse(agent.callsUs());
-        Path folder = Files.createDirectories(root.resolve("opt/launcher"));
-        Path program = folder.resolve("mesos-containerizer");
+        Path directory = Files.createDirectories(root.resolve("opt/launcher"));
+        Path program = directory.resolve("mesos-containerizer");
         Files.writeString(program, "somebody's");
         assertFalse(agent.callsUs());
         byte[] mark = "jnvdocker-mesos-settings-1".getBytes(StandardCharsets.US_ASCII);

@@ -104,8 +104,8 @@ class GpuShareTest {
         TestingConfig.of().resource("gpus", 2).write(agent.resolve("containers/a"));
         Path nested = agent.resolve("containers/a/containers/b");
         TestingConfig.of().write(nested);
-        RuntimeFolder folder = RuntimeFolder.of(nested.toString());
-        GpuShare share = GpuShare.of(folder, folder.config());
+        RuntimeDirectory directory = RuntimeDirectory.of(nested.toString());
+        GpuShare share = GpuShare.of(directory, directory.config());
         assertEquals(new GpuRequest.Count(2), share.request());
         assertEquals("a", share.owner().id());
         assertTrue(share.isInherited());
@@ -116,8 +116,8 @@ class GpuShareTest {
         TestingConfig.of().resource("gpus", 2).write(agent.resolve("containers/a"));
         Path nested = agent.resolve("containers/a/containers/b");
         TestingConfig.of().resource("cpus", 1).write(nested);
-        RuntimeFolder folder = RuntimeFolder.of(nested.toString());
-        GpuShare share = GpuShare.of(folder, folder.config());
+        RuntimeDirectory directory = RuntimeDirectory.of(nested.toString());
+        GpuShare share = GpuShare.of(directory, directory.config());
         assertEquals(new GpuRequest.None(), share.request());
         assertEquals("a.b", share.owner().id());
     }
@@ -126,7 +126,7 @@ class GpuShareTest {
     void parentThatCannotBeReadIsNoShareOfNothing() throws Exception {
         Path nested = agent.resolve("containers/a/containers/b");
         TestingConfig.of().write(nested);
-        RuntimeFolder folder = RuntimeFolder.of(nested.toString());
-        assertThrows(IOException.class, () -> GpuShare.of(folder, folder.config()));
+        RuntimeDirectory directory = RuntimeDirectory.of(nested.toString());
+        assertThrows(IOException.class, () -> GpuShare.of(directory, directory.config()));
     }
 }

@@ -50,10 +50,10 @@ final class TestingConfig {
     }
 
     /**
-     * @param folder the agent's directory for the container
+     * @param directory the agent's directory for the container
      */
-    void write(Path folder) throws IOException {
-        Files.createDirectories(folder);
-        Files.write(folder.resolve("config"), file());
+    void write(Path directory) throws IOException {
+        Files.createDirectories(directory);
+        Files.write(directory.resolve("config"), file());
     }
 }

@@ -13,26 +13,26 @@ import java.util.List;
 import java.util.Optional;
 
 class ContainerdImportsTest {
-    @TempDir private Path folder;
+    @TempDir private Path directory;
 
     private Path main;
 
     @BeforeEach
     void make() throws IOException {
-        main = folder.resolve("config.toml");
-        Files.createDirectory(folder.resolve("conf.d"));
+        main = directory.resolve("config.toml");
+        Files.createDirectory(directory.resolve("conf.d"));
         for (String name : List.of("b.toml", "a.toml", "c.conf")) {
             write("conf.d/" + name, "# " + name);
         }
     }
 
     private void write(String name, String text) throws IOException {
-        Files.writeString(folder.resolve(name), text);
+        Files.writeString(directory.resolve(name), text);
     }
 
     private List<String> imports(String text) throws Exception {
         return ContainerdImports.of(main, text).stream()
-                .map(part -> folder.relativize(part.file()).toString())
+                .map(part -> directory.relativize(part.file()).toString())
                 .toList();
     }
 
@@ -42,7 +42,7 @@ class ContainerdImportsTest {
         assertEquals(List.of(), imports("imports = []"));
         assertEquals(
                 List.of("conf.d/a.toml", "conf.d/b.toml"), imports("imports = ['conf.d/*.toml']"));
-        String absolute = "imports = ['" + folder + "/conf.d/c.conf', 'conf.d/*.toml']";
+        String absolute = "imports = ['" + directory + "/conf.d/c.conf', 'conf.d/*.toml']";
         assertEquals(List.of("conf.d/c.conf", "conf.d/a.toml", "conf.d/b.toml"), imports(absolute));
     }
 

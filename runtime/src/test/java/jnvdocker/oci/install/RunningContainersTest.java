@@ -64,8 +64,8 @@ class RunningContainersTest {
     }
 
     private void task(String name, String runtime) throws IOException {
-        Path folder = state.resolve("io.containerd.runtime.v2.task").resolve(name);
-        Files.createDirectories(folder);
-        Files.writeString(folder.resolve("runtime"), runtime);
+        Path directory = state.resolve("io.containerd.runtime.v2.task").resolve(name);
+        Files.createDirectories(directory);
+        Files.writeString(directory.resolve("runtime"), runtime);
     }
 }

@@ -24,13 +24,13 @@ import java.util.stream.Stream;
 class RunningDockerdTest {
     private static final String NOBODY = "65534";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path program;
 
     @BeforeEach
     void copyShell() throws IOException {
-        program = Files.copy(Path.of("/bin/sh").toRealPath(), folder.resolve("dockerd"));
-        for (Path path : List.of(folder, program)) {
+        program = Files.copy(Path.of("/bin/sh").toRealPath(), directory.resolve("dockerd"));
+        for (Path path : List.of(directory, program)) {
             Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwxr-xr-x"));
         }
     }
@@ -52,7 +52,7 @@ class RunningDockerdTest {
 
     @Test
     void usersProgramOfThatNameIsNeitherTakenForRootsNorBeforeIt() throws Exception {
-        Path socket = folder.resolve("docker.sock");
+        Path socket = directory.resolve("docker.sock");
         Process users =
                 start(
                         socket,

@@ -23,21 +23,21 @@ class RuntimeHealthTest {
     private static final Path SOCKET = Path.of("/run/jnvdocker/jnvdocker.sock");
     private static final int ROOM = 32 + 2 * 4096 + 2 * 108;
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Registration registration;
 
     @BeforeEach
     void install() throws Exception {
-        Path config = folder.resolve("daemon.json");
-        Path hook = folder.resolve("bin/nvidia-container-runtime-hook");
+        Path config = directory.resolve("daemon.json");
+        Path hook = directory.resolve("bin/nvidia-container-runtime-hook");
         registration =
                 new Registration(
                         EngineKind.DOCKER,
                         config,
                         "nvidia",
-                        folder.resolve("runtime"),
+                        directory.resolve("runtime"),
                         Optional.of(hook));
-        Files.createDirectories(registration.folder());
+        Files.createDirectories(registration.directory());
         settle(SOCKET);
         Files.writeString(
                 config,
@@ -50,7 +50,10 @@ class RuntimeHealthTest {
         byte[] mark = "jnvdocker-runtime-settings-1".getBytes(StandardCharsets.US_ASCII);
         RuntimeProgram.Settings settings =
                 new RuntimeProgram.Settings(
-                        Path.of("/bin/sh"), folder.resolve("markers"), socket, folder.resolve("w"));
+                        Path.of("/bin/sh"),
+                        directory.resolve("markers"),
+                        socket,
+                        directory.resolve("w"));
         Files.write(
                 registration.program(), RuntimeProgram.settle(Arrays.copyOf(mark, ROOM), settings));
     }

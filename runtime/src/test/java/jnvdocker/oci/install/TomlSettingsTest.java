@@ -232,15 +232,15 @@ class TomlSettingsTest {
     }
 
     @Test
-    void imagesGetNoneByAFileOfOurOwnRuntime(@TempDir Path folder) throws Exception {
-        Path file = folder.resolve("config.toml");
+    void imagesGetNoneByAFileOfOurOwnRuntime(@TempDir Path directory) throws Exception {
+        Path file = directory.resolve("config.toml");
         OwnConfig config = new OwnConfig(file);
         assertEquals(Optional.empty(), config.imageNeed());
         Files.writeString(file, "[runtime]\nimage_need = \"default_gpus\"\n");
         assertEquals(Optional.of("default_gpus"), config.imageNeed());
         config.giveImagesNone();
         assertEquals(Optional.of("none"), config.imageNeed());
-        assertEquals(List.of(file, folder.resolve("config.d/runtime.toml")), config.files());
+        assertEquals(List.of(file, directory.resolve("config.d/runtime.toml")), config.files());
         assertTrue(config.removeOwn());
         assertEquals(Optional.of("default_gpus"), config.imageNeed());
         assertFalse(config.removeOwn());

@@ -94,7 +94,7 @@ class RefusedProcessTest {
 
     /** As rootless podman mounts it for {@code --pid host}. */
     @Test
-    void procOfTheHostStaysAndAnotherFolderDoesNot() throws RefusedException {
+    void procOfTheHostStaysAndAnotherDirectoryDoesNot() throws RefusedException {
         String mount =
                 "{\"destination\": \"/proc\", \"type\": \"bind\", \"source\": \"SOURCE\","
                         + " \"options\": [\"rbind\"]}";
@@ -178,7 +178,7 @@ class RefusedProcessTest {
     }
 
     @Test
-    void programWithoutAFolderOfItsOwnIsOurFault() {
+    void programWithoutADirectoryOfItsOwnIsOurFault() {
         for (String program : List.of("jnvdocker-refused", "/jnvdocker-refused")) {
             assertThrows(
                     IllegalArgumentException.class,

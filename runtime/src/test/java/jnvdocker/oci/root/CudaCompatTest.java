@@ -93,7 +93,7 @@ class CudaCompatTest {
         Files.createFile(compat.resolve("libnvidia-nvvm.so.4"));
         Files.createFile(compat.resolve("README"));
         CompatLibraries found = CudaCompat.of(root, DriverVersion.parse("535.104.05"));
-        assertEquals("/usr/local/cuda/compat", found.folder());
+        assertEquals("/usr/local/cuda/compat", found.directory());
         assertEquals(
                 List.of("libcuda.so.1", "libnvidia-nvvm.so.4"),
                 found.names().stream().sorted().toList());

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.container.CompatLibraries;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.container.SearchedName;
-import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.LdCache;
 import jnvdocker.volume.files.Machine;
 
@@ -35,20 +35,20 @@ class DriverNamesTest {
             new DriverSearch(
                     CompatLibraries.NONE,
                     List.of(
-                            new SearchedName(Folder.BIN, "nvidia-smi", true),
-                            new SearchedName(Folder.LIB64, "libcuda.so", true),
-                            new SearchedName(Folder.LIB64, "libcuda.so.1", true),
-                            new SearchedName(Folder.LIB64, "libcuda.so.535.1", false)));
+                            new SearchedName(Directory.BIN, "nvidia-smi", true),
+                            new SearchedName(Directory.LIB64, "libcuda.so", true),
+                            new SearchedName(Directory.LIB64, "libcuda.so.1", true),
+                            new SearchedName(Directory.LIB64, "libcuda.so.535.1", false)));
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private Path root;
     private Path outside;
     private String libraries;
 
     @BeforeEach
     void makeRoot() throws IOException {
-        root = folder.resolve("root");
-        outside = Files.createDirectories(folder.resolve("outside"));
+        root = directory.resolve("root");
+        outside = Files.createDirectories(directory.resolve("outside"));
         libraries = "usr/lib/" + Machine.ofThisMachine().triplet();
         for (String each :
                 List.of("usr/bin", "usr/lib64", libraries, "etc/ld.so.conf.d", "lib64")) {
@@ -74,8 +74,8 @@ class DriverNamesTest {
                 .toList();
     }
 
-    private static List<String> list(Path folder) throws IOException {
-        try (Stream<Path> files = Files.list(folder)) {
+    private static List<String> list(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
             return files.map(file -> file.getFileName().toString()).sorted().toList();
         }
     }
@@ -193,9 +193,9 @@ class DriverNamesTest {
         }
     }
 
-    private static void deleteAll(Path folder) throws IOException {
+    private static void deleteAll(Path directory) throws IOException {
         List<Path> files;
-        try (Stream<Path> walk = Files.walk(folder)) {
+        try (Stream<Path> walk = Files.walk(directory)) {
             files = walk.sorted((one, other) -> other.compareTo(one)).toList();
         }
         for (Path file : files) {
@@ -206,7 +206,7 @@ class DriverNamesTest {
     @Test
     void maskOfGraphicsIsInTheRootOrNowhere() throws IOException {
         List<SearchedName> names =
-                List.of(new SearchedName(Folder.LIB64, "libnvidia-allocator.so.1", true));
+                List.of(new SearchedName(Directory.LIB64, "libnvidia-allocator.so.1", true));
         DriverSearch graphics = new DriverSearch(CompatLibraries.NONE, names, "mask");
         Path link = Files.createSymbolicLink(root.resolve("etc/nvidia"), outside);
         DriverNames.put(root, graphics);

@@ -47,10 +47,11 @@ class DockerContainerTest {
         "/d/volumes/OTHER/hosts, ",
         "/containers/ID/hosts, "
     })
-    void dataRootIsFoundByTheContainersOwnFilesOrAnothers(String source, String folder)
+    void dataRootIsFoundByTheContainersOwnFilesOrAnothers(String source, String directory)
             throws Exception {
         RuntimeSpec spec = mounting(source.replace("ID", ID).replace("OTHER", OTHER));
-        assertEquals(Optional.ofNullable(folder).map(Path::of), DockerContainer.dataRoot(spec, ID));
+        assertEquals(
+                Optional.ofNullable(directory).map(Path::of), DockerContainer.dataRoot(spec, ID));
     }
 
     @Test
@@ -69,7 +70,7 @@ class DockerContainerTest {
         "/d/overlay2/5c1a/merged, , ",
         "/d/merged, overlay2, "
     })
-    void dataRootIsFoundByTheRoot(String path, String driver, String folder) throws Exception {
+    void dataRootIsFoundByTheRoot(String path, String driver, String directory) throws Exception {
         DockerContainer container =
                 DockerContainer.parse(
                                 RuntimeSpec.parse("{\"root\":{\"path\":\"" + path + "\"}}"),
@@ -77,7 +78,7 @@ class DockerContainerTest {
                                         .formatted(ID, Objects.requireNonNullElse(driver, "")),
                                 "{}")
                         .orElseThrow();
-        assertEquals(Optional.ofNullable(folder).map(Path::of), container.dataRoot());
+        assertEquals(Optional.ofNullable(directory).map(Path::of), container.dataRoot());
     }
 
     /** Else all that the user has said would count as the image's, and be left out. */

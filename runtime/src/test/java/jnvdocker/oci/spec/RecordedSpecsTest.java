@@ -379,7 +379,7 @@ class RecordedSpecsTest {
     }
 
     @Test
-    void dockersFolderIsFoundByItsMounts() throws Exception {
+    void dockersDirectoryIsFoundByItsMounts() throws Exception {
         Recorded recorded = recorded("docker-28.5.2/gpus-2.json");
         DockerContainer docker = recorded.docker(recorded.spec()).orElseThrow();
         assertEquals(Optional.of(Path.of("/var/lib/docker")), docker.dataRoot());

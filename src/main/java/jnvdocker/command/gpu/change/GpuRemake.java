@@ -188,7 +188,7 @@ public final class GpuRemake implements Callable<Integer>, Successor {
         });
         // Where one of them leads to the driver, the user has chosen the other.
         if (variables.values().stream()
-                .noneMatch(it -> it.contains(ContainerPlanner.DRIVER_FOLDER))) {
+                .noneMatch(it -> it.contains(ContainerPlanner.DRIVER_DIRECTORY))) {
             variables.putAll(ContainerPlanner.searchPaths(all, Set.of()));
         }
         return variables;

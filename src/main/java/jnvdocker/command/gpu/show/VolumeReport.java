@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 /**
  * A driver volume, as programs and people read it.
  *
- * @param folder the directory of the volume
+ * @param directory the directory of the volume
  * @param served the directory that containers get
  * @param writable the reason why containers can write to that; null when they cannot
  * @param bytes the size of all files together
@@ -29,7 +29,7 @@ import java.util.stream.Stream;
 record VolumeReport(
         String volume,
         String driver,
-        String folder,
+        String directory,
         String served,
         String writable,
         long bytes,
@@ -73,7 +73,7 @@ record VolumeReport(
                                         file.source()))
                         .toList(),
                 volume.manifest().links().stream()
-                        .map(link -> new Link(link.folder() + "/" + link.name(), link.target()))
+                        .map(link -> new Link(link.directory() + "/" + link.name(), link.target()))
                         .toList(),
                 volume.manifest().leftOut().stream()
                         .map(file -> new LeftOut(file.path(), file.reason().words()))
@@ -115,14 +115,14 @@ record VolumeReport(
                                 Collectors.groupingBy(
                                         File::cloned, TreeMap::new, Collectors.counting()));
         return List.of(
-                "Volume:   " + volume,
-                "Folder:   " + folder,
-                "Served:   "
+                "Volume:      " + volume,
+                "Directory:   " + directory,
+                "Served:      "
                         + served
                         + (writable == null
                                 ? ", read-only for everybody"
                                 : ", writable: " + writable),
-                "Files:    %d, %,d bytes (%s)"
+                "Files:       %d, %,d bytes (%s)"
                         .formatted(
                                 files.size(),
                                 bytes,

@@ -133,14 +133,14 @@ class ExplanationTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"com.docker.compose.project.working_dir", "devcontainer.local_folder"})
-    void unknownUserIsGuessedFromTheFolderThatALabelNames(String label, @TempDir Path folder)
+    void unknownUserIsGuessedFromTheDirectoryThatALabelNames(String label, @TempDir Path directory)
             throws IOException {
-        String owner = Owners.of((Integer) Files.getAttribute(folder, "unix:uid")).name();
+        String owner = Owners.of((Integer) Files.getAttribute(directory, "unix:uid")).name();
         assertEquals(
                 "It becomes free when this has ended: contact "
                         + owner
                         + "?, or wait with --gpu-wait.",
-                toEnd(Map.of(label, folder.toString())));
+                toEnd(Map.of(label, directory.toString())));
         assertEquals(
                 "It becomes free when this has ended: contact its user, or wait with --gpu-wait.",
                 toEnd(Map.of(label, "/home/nobody-has-this/train")));

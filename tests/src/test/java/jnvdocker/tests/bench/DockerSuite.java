@@ -1,7 +1,7 @@
 package jnvdocker.tests.bench;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestEngine;
@@ -36,27 +36,27 @@ public final class DockerSuite {
             Pattern.compile(" *--- (?<outcome>PASS|FAIL|SKIP): (?<test>\\S+) \\(.*\\)");
 
     private final Lab lab;
-    private final Path folder;
+    private final Path directory;
     private final Path sources;
 
-    private DockerSuite(Lab lab, Path folder) {
+    private DockerSuite(Lab lab, Path directory) {
         this.lab = lab;
-        this.folder = folder;
-        this.sources = folder.resolve("src/github.com/docker/cli");
+        this.directory = directory;
+        this.sources = directory.resolve("src/github.com/docker/cli");
     }
 
     /**
      * @param arguments the path of a checkout of docker's client, which the installed Go can build
      */
     public static void main(String[] arguments) throws IOException {
-        Path folder = Folders.make("suite");
+        Path directory = Directories.make("suite");
         Outcomes outcomes;
         try (Lab lab = new Lab(TestEngine.Release.wanted())) {
-            DockerSuite suite = new DockerSuite(lab, folder);
+            DockerSuite suite = new DockerSuite(lab, directory);
             suite.prepare(Path.of(arguments[0]));
             outcomes = suite.compare();
         } finally {
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
         System.exit(outcomes.different() == 0 ? 0 : 1);
     }
@@ -75,7 +75,7 @@ public final class DockerSuite {
                 }
             }
         }
-        Path links = Files.createDirectory(folder.resolve("bin"));
+        Path links = Files.createDirectory(directory.resolve("bin"));
         Files.createSymbolicLink(links.resolve("docker"), Project.tree().resolve("bin/jnvdocker"));
     }
 
@@ -87,7 +87,7 @@ public final class DockerSuite {
             outcomes.compare(
                     name,
                     run(name, lab.engine().docker(), path),
-                    run(name, lab.daemon().jnvdocker(), folder.resolve("bin") + ":" + path));
+                    run(name, lab.daemon().jnvdocker(), directory.resolve("bin") + ":" + path));
         }
         System.out.println("docker " + lab.engine().version() + ": " + outcomes);
         return outcomes;
@@ -102,11 +102,11 @@ public final class DockerSuite {
         if (verb.equals("test")) {
             words.add("-c");
         }
-        words.addAll(List.of("-o", folder.resolve(program), "./" + from));
+        words.addAll(List.of("-o", directory.resolve(program), "./" + from));
         Command.of(words.toArray())
-                .with("GOPATH", folder)
+                .with("GOPATH", directory)
                 .with("GO111MODULE", "off")
-                .with("GOCACHE", folder.resolve("cache"))
+                .with("GOCACHE", directory.resolve("cache"))
                 .in(sources)
                 .run()
                 .ok();
@@ -119,10 +119,10 @@ public final class DockerSuite {
     private Map<String, String> run(String name, Command client, String path) {
         Command.Result result =
                 client.after("sh", "-c", "exec \"$SUITE\" -test.v -test.timeout=280s")
-                        .with("SUITE", folder.resolve(name + ".test"))
-                        .with("DOCKER_CLI_E2E_PLUGINS_EXTRA_DIRS", folder.resolve("plugins"))
+                        .with("SUITE", directory.resolve(name + ".test"))
+                        .with("DOCKER_CLI_E2E_PLUGINS_EXTRA_DIRS", directory.resolve("plugins"))
                         .with("TEST_DOCKER_HOST", lab.engine().url())
-                        .with("HOME", folder)
+                        .with("HOME", directory)
                         .with("PATH", path)
                         .in(sources.resolve("e2e/" + name))
                         .run();

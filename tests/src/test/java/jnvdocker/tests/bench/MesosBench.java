@@ -46,9 +46,9 @@ public final class MesosBench {
     private MesosBench(TestDaemon daemon, MesosAgent agent) throws IOException {
         this.daemon = daemon;
         this.agent = agent;
-        times = agent.folder().resolve("times");
-        program = agent.folder().resolve("timecall");
-        helper = agent.folder().resolve("quick-helper");
+        times = agent.directory().resolve("times");
+        program = agent.directory().resolve("timecall");
+        helper = agent.directory().resolve("quick-helper");
         CProgram.put("timecall", program);
         Files.createLink(helper, program);
         agent.launcher()
@@ -182,7 +182,7 @@ public final class MesosBench {
     private void enter(
             MesosContainer container, List<Path> cgroups, JsonNode plan, List<Path> programs)
             throws IOException {
-        Path rootfs = agent.folder().resolve("rootfs").resolve(container.id());
+        Path rootfs = agent.directory().resolve("rootfs").resolve(container.id());
         Files.createDirectories(rootfs.resolve("dev"));
         List<String> calls = new ArrayList<>();
         for (JsonNode command : plan.path("pre_exec_commands")) {
@@ -201,9 +201,9 @@ public final class MesosBench {
     }
 
     private List<String> timed(List<Path> cgroups, Object called, Object... arguments) {
-        String folders = cgroups.stream().map(Path::toString).collect(Collectors.joining(","));
+        String directories = cgroups.stream().map(Path::toString).collect(Collectors.joining(","));
         List<String> words = new ArrayList<>(List.of(program.toString(), times.toString()));
-        words.add(folders);
+        words.add(directories);
         words.add(called.toString());
         Stream.of(arguments).map(Object::toString).forEach(words::add);
         return words;

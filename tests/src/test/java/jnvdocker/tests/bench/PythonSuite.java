@@ -1,7 +1,7 @@
 package jnvdocker.tests.bench;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
@@ -33,12 +33,12 @@ public final class PythonSuite {
             List.of("test_create_with_runtime", "test_attach_no_stream");
 
     private final Lab lab;
-    private final Path folder;
+    private final Path directory;
     private final String checkout;
 
-    private PythonSuite(Lab lab, Path folder, String checkout) {
+    private PythonSuite(Lab lab, Path directory, String checkout) {
         this.lab = lab;
-        this.folder = folder;
+        this.directory = directory;
         this.checkout = checkout;
     }
 
@@ -46,10 +46,10 @@ public final class PythonSuite {
      * @param arguments the path of a checkout of docker's SDK
      */
     public static void main(String[] arguments) {
-        Path folder = Folders.make("suite");
+        Path directory = Directories.make("suite");
         Outcomes outcomes = new Outcomes();
         try (Lab lab = new Lab(TestEngine.Release.wanted())) {
-            PythonSuite suite = new PythonSuite(lab, folder, arguments[0]);
+            PythonSuite suite = new PythonSuite(lab, directory, arguments[0]);
             IMAGES.forEach(image -> lab.engine().image(image, "--small"));
             Map<String, String> plain = suite.run("plain");
             try (RuntimeInstallation _ = RuntimeInstallation.of(lab, "--default")) {
@@ -57,7 +57,7 @@ public final class PythonSuite {
             }
             System.out.println("docker " + lab.engine().version() + ": " + outcomes);
         } finally {
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
         System.exit(outcomes.different() == 0 ? 0 : 1);
     }
@@ -66,7 +66,7 @@ public final class PythonSuite {
      * @param name of a copy of the checkout: the tests write there, and do not remove all of it
      */
     private Map<String, String> run(String name) {
-        Path sources = folder.resolve(name);
+        Path sources = directory.resolve(name);
         Command.of("cp", "-a", checkout, sources).run().ok();
         String tests = "not " + String.join(" and not ", LEFT_OUT);
         Command.Result result =

@@ -5,7 +5,7 @@ import com.sun.management.OperatingSystemMXBean;
 import jnvdocker.process.Processes;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Directories;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -28,17 +28,17 @@ public final class ScanBench {
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
         int scans = arguments.length == 0 ? SCANS : Integer.parseInt(arguments[0]);
-        Path folder = Folders.make("scan");
+        Path directory = Directories.make("scan");
         try {
-            Path program = folder.resolve("openmany");
+            Path program = directory.resolve("openmany");
             CProgram.put("openmany", program);
-            Command.of("chmod", "-R", "755", folder).run().ok();
+            Command.of("chmod", "-R", "755", directory).run().ok();
             measure(program, 100, 60, scans);
             measure(program, 1000, 60, scans);
             measure(program, 4000, 60, scans);
             measure(program, 20, 19_900, scans);
         } finally {
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
     }
 

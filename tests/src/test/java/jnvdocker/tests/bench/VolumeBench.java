@@ -4,8 +4,8 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.Manifest;
@@ -35,27 +35,27 @@ public final class VolumeBench {
     public static void main(String[] arguments) throws IOException {
         int pairs = arguments.length == 0 ? PAIRS : Integer.parseInt(arguments[0]);
         try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4)) {
-            Path beside = Folders.make("volume");
-            Path other = Folders.make("volume");
+            Path beside = Directories.make("volume");
+            Path other = Directories.make("volume");
             Command.of("mount", "-t", "tmpfs", "-o", "size=2g", "none", other).run().ok();
             try {
                 measure("by hard link", host, beside, pairs);
                 measure("by copy", host, other, pairs);
             } finally {
                 Command.of("umount", other).run().ok();
-                Folders.remove(beside);
-                Folders.remove(other);
+                Directories.remove(beside);
+                Directories.remove(other);
             }
         }
     }
 
-    private static void measure(String how, DriverRoot root, Path folder, int pairs)
+    private static void measure(String how, DriverRoot root, Path directory, int pairs)
             throws IOException {
-        Host host = Host.at(root.folder());
+        Host host = Host.at(root.directory());
         DriverVersion version = HostDriver.readVersion(host);
-        DriverVolumeStore store = new DriverVolumeStore(folder);
+        DriverVolumeStore store = new DriverVolumeStore(directory);
         DriverVolume volume = store.build(host, version);
-        Command copy = copy(root, volume, folder.resolve("copy"));
+        Command copy = copy(root, volume, directory.resolve("copy"));
         Samples builds = new Samples(pairs);
         Samples copies = new Samples(pairs);
         for (int i = -WARM_UP; i < pairs; i++) {
@@ -63,21 +63,21 @@ public final class VolumeBench {
             long start = System.nanoTime();
             store.build(host, version);
             long built = System.nanoTime();
-            Files.createDirectories(folder.resolve("copy"));
+            Files.createDirectories(directory.resolve("copy"));
             long between = System.nanoTime();
             copy.run().ok();
             if (i >= 0) {
                 builds.add(built - start);
                 copies.add(System.nanoTime() - between);
             }
-            Folders.remove(folder.resolve("copy"));
+            Directories.remove(directory.resolve("copy"));
         }
         System.out.println(how + " " + volume.cloned() + ", " + volume.bytes() / 1_000_000 + " MB");
         System.out.println("  volume  " + builds);
         System.out.println("  cp -a   " + copies);
         System.out.printf(
                 Locale.ROOT, "  ratio of the medians: %.2f x%n", builds.median() / copies.median());
-        serve(host, version, store, folder);
+        serve(host, version, store, directory);
     }
 
     /**
@@ -85,9 +85,9 @@ public final class VolumeBench {
      * that does not.
      */
     private static void serve(
-            Host host, DriverVersion version, DriverVolumeStore store, Path folder)
+            Host host, DriverVersion version, DriverVolumeStore store, Path directory)
             throws IOException {
-        ServedVolumes served = new ServedVolumes(store, folder, folder.resolve("run"));
+        ServedVolumes served = new ServedVolumes(store, directory, directory.resolve("run"));
         int us = (int) ProcessHandle.current().pid();
         long start = System.nanoTime();
         served.serve(host, version, us);
@@ -112,7 +112,7 @@ public final class VolumeBench {
     private static Command copy(DriverRoot root, DriverVolume volume, Path to) {
         List<Object> words = new ArrayList<>(List.of("cp", "-a", "-t", to));
         for (Manifest.Entry file : volume.manifest().files()) {
-            words.add(root.folder().resolve(Path.of("/").relativize(Path.of(file.source()))));
+            words.add(root.directory().resolve(Path.of("/").relativize(Path.of(file.source()))));
         }
         return Command.of(words.toArray());
     }

@@ -20,19 +20,19 @@ public final class Browser {
 
     /** Installs what the lock file names, if that is not there, and returns the directory. */
     public static Path tools() throws IOException {
-        Path folder = Project.build("page");
-        Files.createDirectories(folder);
+        Path directory = Project.build("page");
+        Files.createDirectories(directory);
         // Several classes may run at a time, each in a process of its own.
         try (FileChannel lock =
                 FileChannel.open(
-                        folder.resolve("lock"),
+                        directory.resolve("lock"),
                         StandardOpenOption.CREATE,
                         StandardOpenOption.WRITE)) {
             lock.lock();
-            boolean old = !Files.exists(folder.resolve("node_modules/.package-lock.json"));
+            boolean old = !Files.exists(directory.resolve("node_modules/.package-lock.json"));
             for (String name : FILES) {
                 String text = Files.readString(SOURCES.resolve(name));
-                Path copy = folder.resolve(name);
+                Path copy = directory.resolve(name);
                 boolean same = Files.exists(copy) && Files.readString(copy).equals(text);
                 old |= !same && name.endsWith(".json");
                 if (!same) {
@@ -41,11 +41,11 @@ public final class Browser {
             }
             if (old) {
                 Command.of("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-                        .in(folder)
+                        .in(directory)
                         .run()
                         .ok();
             }
         }
-        return folder;
+        return directory;
     }
 }

@@ -11,26 +11,26 @@ public final class CProgram {
 
     /** Puts the program of that source, such as {@code holdopen}, at a path of the caller's. */
     public static void put(String name, Path path) {
-        Path folder = Project.build("programs");
+        Path directory = Project.build("programs");
         try {
-            Files.createDirectories(folder);
+            Files.createDirectories(directory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         // Locked: another test JVM may need it, too.
         Command.of(
                         "flock",
-                        folder + ".lock",
+                        directory + ".lock",
                         "make",
                         "-s",
                         "-C",
-                        folder,
+                        directory,
                         "VPATH=" + Project.world(""),
                         "CC=gcc",
                         "CFLAGS=-std=gnu11 -O2 -static",
                         name)
                 .run()
                 .ok();
-        Command.of("cp", folder.resolve(name), path).run().ok();
+        Command.of("cp", directory.resolve(name), path).run().ok();
     }
 }

@@ -38,7 +38,7 @@ public final class Command {
     private final List<String> words;
     private final Map<String, String> environment = new HashMap<>();
     private String input = "";
-    private Path folder = Path.of("/");
+    private Path directory = Path.of("/");
     private Redirect output = Redirect.PIPE;
 
     /** The result of a program. Its output is unchanged, line ends included. */
@@ -107,8 +107,8 @@ public final class Command {
         return this;
     }
 
-    public Command in(Path workingFolder) {
-        folder = workingFolder;
+    public Command in(Path workingDirectory) {
+        directory = workingDirectory;
         return this;
     }
 
@@ -125,7 +125,7 @@ public final class Command {
 
     /** Another program, in the same environment. */
     Command as(Object... program) {
-        return of(program).with(environment).in(folder);
+        return of(program).with(environment).in(directory);
     }
 
     /** Has both streams appended to a file, for a process whose output is not read. */
@@ -135,7 +135,7 @@ public final class Command {
     }
 
     public Process start() {
-        ProcessBuilder builder = new ProcessBuilder(words).directory(folder.toFile());
+        ProcessBuilder builder = new ProcessBuilder(words).directory(directory.toFile());
         builder.redirectOutput(output).redirectError(output);
         builder.environment().keySet().removeIf(Command::isOfAnotherWorld);
         builder.environment().put("LC_ALL", "C.UTF-8");

@@ -24,7 +24,7 @@ import java.util.List;
 public final class DockerProxy implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Path folder = Folders.make("proxy");
+    private final Path directory = Directories.make("proxy");
     private final Path engine;
     private final List<String> dropped;
     private final ServerSocketChannel server;
@@ -42,7 +42,7 @@ public final class DockerProxy implements AutoCloseable {
     }
 
     public Path socket() {
-        return folder.resolve("docker.sock");
+        return directory.resolve("docker.sock");
     }
 
     public String url() {
@@ -131,6 +131,6 @@ public final class DockerProxy implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

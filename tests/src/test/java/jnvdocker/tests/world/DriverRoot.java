@@ -9,7 +9,7 @@ import java.nio.file.Path;
  * A directory that resembles a host with an NVIDIA driver and GPUs, with the real files of a real
  * release.
  */
-public record DriverRoot(Path folder) implements AutoCloseable {
+public record DriverRoot(Path directory) implements AutoCloseable {
 
     /**
      * The Debian suite determines the driver; the layout is the installer's ({@code flat}) or
@@ -36,18 +36,18 @@ public record DriverRoot(Path folder) implements AutoCloseable {
     }
 
     public static DriverRoot make(Release release, int gpus) {
-        Path folder = Folders.make("host");
+        Path directory = Directories.make("host");
         Command.of(
                         Project.world("driver-root"),
                         release.suite,
-                        folder,
+                        directory,
                         "--layout",
                         release.layout,
                         "--gpus",
                         gpus)
                 .run()
                 .ok();
-        return new DriverRoot(folder);
+        return new DriverRoot(directory);
     }
 
     /**
@@ -56,7 +56,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
      */
     public DriverRoot slim() {
         String names = ".*(nvoptix|rtcore|nvvm|glcore|glvkspirv|opencl|ptxjitcompiler).*";
-        Path usr = folder.resolve("usr");
+        Path usr = directory.resolve("usr");
         Command.of("find", usr, "-regextype", "egrep", "-regex", names, "-delete").run().ok();
         return this;
     }
@@ -68,7 +68,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
 
     public String read(String file) {
         try {
-            return Files.readString(folder.resolve(file));
+            return Files.readString(directory.resolve(file));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -77,7 +77,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
     /** Replaces a file rather than writing to it, since the root's files have other hard links. */
     public void write(String file, String text) {
         try {
-            Path path = folder.resolve(file);
+            Path path = directory.resolve(file);
             Files.createDirectories(path.getParent());
             Files.deleteIfExists(path);
             Files.writeString(path, text);
@@ -93,7 +93,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
         String name = "usr/lib/x86_64-linux-gnu/libcuda.so." + version();
         write(name + ".c", "int cuInit(unsigned flags) { return flags != 0; }\n");
         write(name, ""); // else the compiler would write into the hard-linked file
-        Path library = folder.resolve(name);
+        Path library = directory.resolve(name);
         Command.of(
                         "gcc",
                         "-shared",
@@ -121,15 +121,15 @@ public record DriverRoot(Path folder) implements AutoCloseable {
      * @param access the minor of the GPU instance's capability; the compute instance's is the next
      */
     public void instance(int minor, int gpuInstance, int computeInstance, int access) {
-        String folder =
+        String directory =
                 "proc/driver/nvidia/capabilities/gpu" + minor + "/mig/gi" + gpuInstance + "/";
         String text = "DeviceFileMinor: %d\nDeviceFileMode: 292\nDeviceFileModify: 1\n";
-        write(folder + "access", text.formatted(access));
-        write(folder + "ci" + computeInstance + "/access", text.formatted(access + 1));
+        write(directory + "access", text.formatted(access));
+        write(directory + "ci" + computeInstance + "/access", text.formatted(access + 1));
     }
 
     @Override
     public void close() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

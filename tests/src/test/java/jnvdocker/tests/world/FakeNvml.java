@@ -35,9 +35,10 @@ public final class FakeNvml {
      *
      * @param machine a file of tests/fake-nvml/machines, without its ending
      */
-    public static FakeNvml in(Path folder, String machine) {
+    public static FakeNvml in(Path directory, String machine) {
         FakeNvml nvml =
-                new FakeNvml(folder.resolve("libnvidia-ml.so.1"), folder.resolve("machine.txt"));
+                new FakeNvml(
+                        directory.resolve("libnvidia-ml.so.1"), directory.resolve("machine.txt"));
         nvml.install(machine);
         return nvml;
     }
@@ -45,8 +46,9 @@ public final class FakeNvml {
     /** Puts one in the place of a host's own, with the addresses and UUIDs of the host's GPUs. */
     public static FakeNvml of(DriverRoot host, String machine) {
         Path library =
-                host.folder().resolve("usr/lib/x86_64-linux-gnu/libnvidia-ml.so." + host.version());
-        FakeNvml nvml = new FakeNvml(library, host.folder().resolve("machine.txt"));
+                host.directory()
+                        .resolve("usr/lib/x86_64-linux-gnu/libnvidia-ml.so." + host.version());
+        FakeNvml nvml = new FakeNvml(library, host.directory().resolve("machine.txt"));
         nvml.install(machine);
         nvml.rename(host);
         return nvml;
@@ -56,7 +58,7 @@ public final class FakeNvml {
         try {
             String text = Files.readString(machine);
             List<MatchResult> its = GPU.matcher(text).results().toList();
-            List<Gpu> gpus = HostDriver.read(Host.at(host.folder())).gpus();
+            List<Gpu> gpus = HostDriver.read(Host.at(host.directory())).gpus();
             for (int i = 0; i < Math.min(its.size(), gpus.size()); i++) {
                 text = text.replace(its.get(i).group(1), gpus.get(i).pciAddress());
                 String uuid = its.get(i).group(2);

@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class ImageRegistry implements AutoCloseable {
     private static final long PATIENCE_NANOS = 30_000_000_000L;
 
-    private final Path folder = Folders.make("registry");
+    private final Path directory = Directories.make("registry");
     private final InetSocketAddress address;
     private final Process process;
 
@@ -23,7 +23,7 @@ public final class ImageRegistry implements AutoCloseable {
         try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             address = new InetSocketAddress(free.getInetAddress(), free.getLocalPort());
             Files.writeString(
-                    folder.resolve("config.yml"),
+                    directory.resolve("config.yml"),
                     """
                     version: 0.1
                     log: {level: info}
@@ -31,14 +31,14 @@ public final class ImageRegistry implements AutoCloseable {
                     http: {addr: "%s:%d"}
                     """
                             .formatted(
-                                    folder.resolve("images"),
+                                    directory.resolve("images"),
                                     address.getAddress().getHostAddress(),
                                     address.getPort()));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         process =
-                Command.of("docker-registry", "serve", folder.resolve("config.yml"))
+                Command.of("docker-registry", "serve", directory.resolve("config.yml"))
                         .log(log())
                         .start();
         long deadline = System.nanoTime() + PATIENCE_NANOS;
@@ -63,7 +63,7 @@ public final class ImageRegistry implements AutoCloseable {
     }
 
     private Path log() {
-        return folder.resolve("log");
+        return directory.resolve("log");
     }
 
     /** {@code localhost:41234}: docker uses it without TLS. */
@@ -86,6 +86,6 @@ public final class ImageRegistry implements AutoCloseable {
     @Override
     public void close() {
         process.destroyForcibly().onExit().join();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

@@ -18,9 +18,9 @@ import java.util.Map;
  * TestDaemon#jnvdockerd}: a client would not pass it on to the daemon that it starts.
  */
 public final class KillPoint implements AutoCloseable {
-    private final Path folder = Folders.make("killpoint");
-    private final Path count = folder.resolve("count");
-    private final Path switchFile = folder.resolve("on");
+    private final Path directory = Directories.make("killpoint");
+    private final Path count = directory.resolve("count");
+    private final Path switchFile = directory.resolve("on");
     private final Map<String, String> environment = new HashMap<>();
 
     /** How a disk fails. */
@@ -112,6 +112,6 @@ public final class KillPoint implements AutoCloseable {
 
     @Override
     public void close() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

@@ -256,7 +256,7 @@ public final class Lab implements AutoCloseable {
                         .map(Registry.Lease::claim)
                         .collect(Collectors.toSet());
         List<String> wrong = new ArrayList<>();
-        Map.of("claims", registry.claims(), "folders", folders(), "volumes", volumes())
+        Map.of("claims", registry.claims(), "directories", directories(), "volumes", volumes())
                 .forEach((what, found) -> {
                     found.removeIf(claim -> reserved.contains(claim) && !used.contains(claim));
                     if (!found.equals(used)) {
@@ -267,7 +267,7 @@ public final class Lab implements AutoCloseable {
     }
 
     /** The claims that have a directory. */
-    public Set<String> folders() {
+    public Set<String> directories() {
         try (var entries = Files.list(daemon.state().resolve("claims"))) {
             return entries.map(entry -> entry.getFileName().toString())
                     .collect(Collectors.toCollection(TreeSet::new));

@@ -38,11 +38,11 @@ public final class MachineHost {
     }
 
     /**
-     * @param folder a directory for it
+     * @param directory a directory for it
      * @param machine a file of tests/fake-nvml/machines, without its ending
      */
-    public static MachineHost of(Path folder, String machine) throws IOException {
-        Path root = Files.createDirectories(folder.resolve("root"));
+    public static MachineHost of(Path directory, String machine) throws IOException {
+        Path root = Files.createDirectories(directory.resolve("root"));
         String[] parts =
                 Files.readString(
                                 Project.root()
@@ -60,7 +60,7 @@ public final class MachineHost {
         write(root.resolve("dev/nvidia-uvm-tools"), "");
         return new MachineHost(
                 Host.at(root),
-                FakeNvml.in(folder, machine),
+                FakeNvml.in(directory, machine),
                 value(parts[0], "cuda")
                         .map(Integer::parseInt)
                         .map(cuda -> new CudaVersion(cuda / 1000, cuda % 1000 / 10)));

@@ -17,8 +17,8 @@ public final class MesosAgent implements AutoCloseable {
     /** Part of a work_dir: the names of tasks are read from this path. */
     private static final String SANDBOXES = "slaves/S0/frameworks/F0/executors";
 
-    private final Path folder = Folders.make("mesos");
-    private final LauncherFolder launcher;
+    private final Path directory = Directories.make("mesos");
+    private final LauncherDirectory launcher;
     private final List<MesosContainer> containers = new CopyOnWriteArrayList<>();
     private final AtomicInteger launched = new AtomicInteger();
 
@@ -26,30 +26,30 @@ public final class MesosAgent implements AutoCloseable {
      * @param socket on which the hook queries the daemon
      */
     public MesosAgent(Path socket) {
-        this((folder, libexec) -> LauncherFolder.install(folder, libexec, socket));
+        this((directory, libexec) -> LauncherDirectory.install(directory, libexec, socket));
     }
 
     /** An agent that is set up by {@code jnvdocker mesos install}. */
     public static MesosAgent installedBy(TestDaemon daemon) {
-        return new MesosAgent((folder, libexec) -> {
+        return new MesosAgent((directory, libexec) -> {
             Object[] words = {
-                "mesos", "install", "--launcher-dir", folder, "--mesos-libexec", libexec
+                "mesos", "install", "--launcher-dir", directory, "--mesos-libexec", libexec
             };
             daemon.jnvdocker(words).run().ok();
-            return new LauncherFolder(folder);
+            return new LauncherDirectory(directory);
         });
     }
 
-    private MesosAgent(BiFunction<Path, Path, LauncherFolder> install) {
+    private MesosAgent(BiFunction<Path, Path, LauncherDirectory> install) {
         try {
-            Path libexec = Files.createDirectory(folder.resolve("libexec"));
+            Path libexec = Files.createDirectory(directory.resolve("libexec"));
             Files.createSymbolicLink(
                     libexec.resolve("mesos-containerizer"), Project.world("mesos-helper"));
             Files.createSymbolicLink(
                     libexec.resolve("mesos-executor"), Project.world("mesos-executor"));
             Files.createSymbolicLink(libexec.resolve("mesos-default-executor"), Path.of("/bin/sh"));
-            launcher = install.apply(folder.resolve("launcher"), libexec);
-            Files.createDirectories(folder.resolve("run/containers"));
+            launcher = install.apply(directory.resolve("launcher"), libexec);
+            Files.createDirectories(directory.resolve("run/containers"));
             unpackImage();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -60,22 +60,22 @@ public final class MesosAgent implements AutoCloseable {
      * The agent's directory, with the launcher directory, the helpers (in {@code libexec}) and all
      * its data.
      */
-    public Path folder() {
-        return folder;
+    public Path directory() {
+        return directory;
     }
 
-    public LauncherFolder launcher() {
+    public LauncherDirectory launcher() {
         return launcher;
     }
 
     /** The parent cgroup of its containers, in each controller. */
     public String cgroupsRoot() {
-        return folder.getFileName().toString();
+        return directory.getFileName().toString();
     }
 
     /** The files of every task's image, which may be changed before the first launch. */
     public Path image() {
-        return folder.resolve("image");
+        return directory.resolve("image");
     }
 
     /** Launches a task and does not wait. */
@@ -92,7 +92,7 @@ public final class MesosAgent implements AutoCloseable {
     public MesosContainer prepare(MesosTask task) {
         String id = nextId();
         Path sandbox = sandbox(task, id);
-        prepare(id, sandbox, folder.resolve("rootfs").resolve(id), task);
+        prepare(id, sandbox, directory.resolve("rootfs").resolve(id), task);
         return new MesosContainer(this, id, sandbox, null);
     }
 
@@ -101,7 +101,7 @@ public final class MesosAgent implements AutoCloseable {
     }
 
     private Path sandbox(MesosTask task, String id) {
-        return folder.resolve(SANDBOXES).resolve(task.name()).resolve("runs").resolve(id);
+        return directory.resolve(SANDBOXES).resolve(task.name()).resolve("runs").resolve(id);
     }
 
     MesosContainer launch(MesosTask task, MesosContainer parent) {
@@ -111,9 +111,9 @@ public final class MesosAgent implements AutoCloseable {
                 parent == null
                         ? sandbox(task, id)
                         : parent.sandbox().resolve("containers").resolve(id);
-        Path rootfs = folder.resolve("rootfs").resolve(task.isDebug() ? parent.path() : path);
+        Path rootfs = directory.resolve("rootfs").resolve(task.isDebug() ? parent.path() : path);
         prepare(path, sandbox, rootfs, task);
-        Object[] words = {"launch", folder, path, "--sandbox", sandbox};
+        Object[] words = {"launch", directory, path, "--sandbox", sandbox};
         Command command = command(words);
         if (task.isDebug()) {
             command = more(command, "--debug", parent.pid());
@@ -122,7 +122,8 @@ public final class MesosAgent implements AutoCloseable {
         }
         command = more(command, task.options().toArray());
         MesosContainer container =
-                new MesosContainer(this, path, sandbox, command.log(folder.resolve("log")).start());
+                new MesosContainer(
+                        this, path, sandbox, command.log(directory.resolve("log")).start());
         containers.add(container);
         return container;
     }
@@ -141,15 +142,15 @@ public final class MesosAgent implements AutoCloseable {
         for (MesosContainer container : containers) {
             if (Files.exists(container.runtime())) {
                 container.supervisedBy(
-                        command("recover", folder, container.path())
-                                .log(folder.resolve("log"))
+                        command("recover", directory, container.path())
+                                .log(directory.resolve("log"))
                                 .start());
             }
         }
     }
 
     Path runtime(String path) {
-        return folder.resolve("run/containers").resolve(path.replace("/", "/containers/"));
+        return directory.resolve("run/containers").resolve(path.replace("/", "/containers/"));
     }
 
     Command command(Object... words) {
@@ -163,7 +164,7 @@ public final class MesosAgent implements AutoCloseable {
     private void prepare(String path, Path sandbox, Path rootfs, MesosTask task) {
         Path runtime = runtime(path);
         MesosLaunchInfo info =
-                new MesosLaunchInfo(task, launcher.folder(), runtime, sandbox, rootfs);
+                new MesosLaunchInfo(task, launcher.directory(), runtime, sandbox, rootfs);
         boolean isCommand = task.executor() == MesosTask.Executor.COMMAND;
         try {
             Files.createDirectories(runtime);
@@ -182,7 +183,7 @@ public final class MesosAgent implements AutoCloseable {
 
     /** A copy of the image, for tasks that need a changed one. */
     public Path imageLike(String name) {
-        Path copy = folder.resolve(name);
+        Path copy = directory.resolve(name);
         Command.of("cp", "-a", image(), copy).run().ok();
         return copy;
     }
@@ -200,7 +201,7 @@ public final class MesosAgent implements AutoCloseable {
     }
 
     private void endAll() {
-        command("clear", folder).run().ok();
+        command("clear", directory).run().ok();
     }
 
     private void unpackImage() throws IOException {
@@ -213,6 +214,6 @@ public final class MesosAgent implements AutoCloseable {
     @Override
     public void close() {
         clear();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

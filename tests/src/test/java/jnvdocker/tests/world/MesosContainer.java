@@ -128,7 +128,7 @@ public final class MesosContainer {
 
     /** Ends its processes, and waits until it is gone. */
     public Command.Result kill() {
-        agent.command("kill", agent.folder(), path).run().ok();
+        agent.command("kill", agent.directory(), path).run().ok();
         return await();
     }
 

@@ -31,10 +31,10 @@ public final class MesosReplay implements AutoCloseable {
 
     private final Path recording;
     private final TestDaemon daemon;
-    private final Path folder = Folders.make("replay");
-    private final String root = folder.getFileName().toString();
+    private final Path directory = Directories.make("replay");
+    private final String root = directory.getFileName().toString();
     private final RecordingHelper helper;
-    private final LauncherFolder launcher;
+    private final LauncherDirectory launcher;
     private final List<Process> living = new ArrayList<>();
     private boolean driverWasMounted;
 
@@ -77,9 +77,10 @@ public final class MesosReplay implements AutoCloseable {
     public MesosReplay(Path recording, TestDaemon daemon) throws IOException {
         this.recording = recording;
         this.daemon = daemon;
-        Path libexec = Files.createDirectory(folder.resolve("libexec"));
+        Path libexec = Files.createDirectory(directory.resolve("libexec"));
         helper = new RecordingHelper(libexec);
-        launcher = LauncherFolder.install(folder.resolve("launcher"), libexec, daemon.socket());
+        launcher =
+                LauncherDirectory.install(directory.resolve("launcher"), libexec, daemon.socket());
     }
 
     private static List<String> otherArguments(List<String> argv) {
@@ -175,7 +176,7 @@ public final class MesosReplay implements AutoCloseable {
         Path processes = freezer.resolve("cgroup.procs");
         living.add(
                 Command.of("bash", "-c", ENTER, "enter", processes, "sleep", "600")
-                        .log(folder.resolve("log"))
+                        .log(directory.resolve("log"))
                         .start());
         Lab.await(() -> isEmpty(processes) ? List.of("nothing lives in " + ids) : List.of());
         return freezer;
@@ -191,7 +192,7 @@ public final class MesosReplay implements AutoCloseable {
 
     private List<Object> inContainerWithDriver() throws IOException {
         Path driver = daemon.socket().resolveSibling("volumes/nvidia_driver");
-        Path place = Files.createDirectories(folder.resolve("usr/local/nvidia"));
+        Path place = Files.createDirectories(directory.resolve("usr/local/nvidia"));
         String mount = "mount --bind \"$1\"/* \"$2\" && shift 2 && exec \"$@\"";
         return List.of(
                 "unshare",
@@ -208,13 +209,13 @@ public final class MesosReplay implements AutoCloseable {
 
     private String here(String text) {
         return text.equals(RUNTIME) || text.startsWith(RUNTIME + "/containers/")
-                ? folder.resolve("run") + text.substring(RUNTIME.length())
+                ? directory.resolve("run") + text.substring(RUNTIME.length())
                 : text;
     }
 
     private String recorded(String text) {
-        return text.replace(folder.resolve("run").toString(), RUNTIME)
-                .replace(launcher.folder().toString(), LAUNCHER)
+        return text.replace(directory.resolve("run").toString(), RUNTIME)
+                .replace(launcher.directory().toString(), LAUNCHER)
                 .replace(daemon.socket().getParent().toString(), RUN)
                 .replace("/" + root + "/", "/mesos/");
     }
@@ -229,7 +230,7 @@ public final class MesosReplay implements AutoCloseable {
             Path cgroups = Path.of("/sys/fs/cgroup", controller, root);
             Lab.await(() -> remove(cgroups));
         }
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 
     private static List<String> remove(Path cgroups) {

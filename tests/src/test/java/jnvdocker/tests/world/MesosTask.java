@@ -132,8 +132,8 @@ public final class MesosTask {
     }
 
     /** Uses these files as the image, instead of the small image. */
-    public MesosTask image(Path folder) {
-        files = Optional.of(folder);
+    public MesosTask image(Path directory) {
+        files = Optional.of(directory);
         return this;
     }
 

@@ -14,7 +14,7 @@ public final class PodEngine implements AutoCloseable {
     /** An image that sleeps, and has a shell. */
     public static final String IMAGE = "docker.io/library/pause:latest";
 
-    private final Path folder = Folders.make("p");
+    private final Path directory = Directories.make("p");
     private final Kind kind;
     private final String path;
     private Optional<Process> process = Optional.empty();
@@ -108,9 +108,9 @@ public final class PodEngine implements AutoCloseable {
         String own = System.getenv("PATH");
         path = kind == Kind.CONTAINERD_2 ? newest() + ":" + own : own;
         Files.writeString(
-                file(), kind.config.replace("DIR", folder.toString()).replace("IMAGE", IMAGE));
+                file(), kind.config.replace("DIR", directory.toString()).replace("IMAGE", IMAGE));
         Files.writeString(
-                folder.resolve("policy.json"),
+                directory.resolve("policy.json"),
                 "{\"default\": [{\"type\": \"insecureAcceptAnything\"}]}");
     }
 
@@ -119,11 +119,11 @@ public final class PodEngine implements AutoCloseable {
     }
 
     private Path file() {
-        return folder.resolve("config.toml");
+        return directory.resolve("config.toml");
     }
 
     private Path parts() {
-        return folder.resolve("config.d");
+        return directory.resolve("config.d");
     }
 
     /** Has it get our runtime as the handler {@code nvidia}. */
@@ -138,13 +138,13 @@ public final class PodEngine implements AutoCloseable {
                         "--real",
                         Command.of("which", "runc").run().ok().out().strip(),
                         "--runtime-dir",
-                        folder.resolve("runtime"))
+                        directory.resolve("runtime"))
                 .ok();
     }
 
     /** The directory of its CDI files. */
     public Path cdi() {
-        return folder.resolve("cdi");
+        return directory.resolve("cdi");
     }
 
     /** One of its programs. */
@@ -155,7 +155,7 @@ public final class PodEngine implements AutoCloseable {
     /** Starts it, with the image, which that lab's engine makes. */
     public void start(Lab lab) throws IOException {
         lab.engine().image("pause", "--small", "--change", "CMD [\"sleep\", \"1000\"]");
-        Path image = folder.resolve("pause.tar");
+        Path image = directory.resolve("pause.tar");
         lab.docker("save", "-o", image, "pause").ok();
         switch (kind) {
             case CONTAINERD_1, CONTAINERD_2 -> {
@@ -166,9 +166,9 @@ public final class PodEngine implements AutoCloseable {
                 program(
                                 "podman",
                                 "--root",
-                                folder.resolve("root"),
+                                directory.resolve("root"),
                                 "--runroot",
-                                folder.resolve("state"),
+                                directory.resolve("state"),
                                 "--storage-driver=vfs",
                                 "load",
                                 "-i",
@@ -186,7 +186,7 @@ public final class PodEngine implements AutoCloseable {
                 Optional.of(
                         program(words)
                                 .after("unshare", "-m", "--propagation", "slave")
-                                .log(folder.resolve("log"))
+                                .log(directory.resolve("log"))
                                 .start());
     }
 
@@ -198,7 +198,7 @@ public final class PodEngine implements AutoCloseable {
     }
 
     private Path socket() {
-        return folder.resolve("s");
+        return directory.resolve("s");
     }
 
     /** Calls it with the arguments of {@code worlds/cri}. */
@@ -214,6 +214,6 @@ public final class PodEngine implements AutoCloseable {
             it.destroy();
             it.onExit().join();
         });
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

@@ -44,9 +44,9 @@ public final class PodProcesses implements AutoCloseable {
         return start(kubepods.resolve("k8s.io/" + "0e16cb51".repeat(8)), pod, program);
     }
 
-    private synchronized Process start(Path folder, TestPod pod, Object... program) {
+    private synchronized Process start(Path directory, TestPod pod, Object... program) {
         try {
-            Path group = Files.createDirectories(folder);
+            Path group = Files.createDirectories(directory);
             Process process = Command.of(program).after("sh", "-c", ENTER, group).start();
             processes.computeIfAbsent(pod.uid(), _ -> new ArrayList<>()).add(process);
             Lab.await(() ->

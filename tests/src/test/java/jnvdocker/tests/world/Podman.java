@@ -11,32 +11,32 @@ import java.util.List;
  */
 public final class Podman {
     private final List<Object> program = new ArrayList<>();
-    private final Path folder;
+    private final Path directory;
 
     /**
-     * @param folder of at most 40 characters, since podman limits the paths below it
+     * @param directory of at most 40 characters, since podman limits the paths below it
      * @param before the words before podman's own
      */
-    public Podman(Lab lab, Client client, Path folder, Object... before) {
-        this.folder = folder;
+    public Podman(Lab lab, Client client, Path directory, Object... before) {
+        this.directory = directory;
         program.addAll(Arrays.asList(before));
         program.add(client.program());
         program.addAll(
                 List.of(
                         "--root",
-                        folder.resolve("containers"),
+                        directory.resolve("containers"),
                         "--runroot",
-                        folder.resolve("r"),
+                        directory.resolve("r"),
                         "--cgroup-manager=cgroupfs",
                         "--events-backend=file"));
-        Path image = folder.resolve("plain.tar");
+        Path image = directory.resolve("plain.tar");
         lab.docker("save", "-o", image, "plain").ok();
         command("load", "-q", "-i", image).run().ok();
     }
 
     /** Its configuration, which it only reads if it is there. */
     public Path config() {
-        return folder.resolve("podman.conf");
+        return directory.resolve("podman.conf");
     }
 
     public Command command(Object... words) {
@@ -50,7 +50,7 @@ public final class Podman {
     public Process serve(Path socket) {
         Process service =
                 command("system", "service", "-t", 0, "unix://" + socket)
-                        .log(folder.resolve("service.log"))
+                        .log(directory.resolve("service.log"))
                         .start();
         Lab.await(() ->
                 Files.exists(socket) || !service.isAlive() ? List.of() : List.of("no " + socket));

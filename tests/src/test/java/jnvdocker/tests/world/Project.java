@@ -50,7 +50,7 @@ public final class Project {
         return built(ROOT, suffix);
     }
 
-    /** The package that a build in another folder made. */
+    /** The package that a build in another directory made. */
     public static Path built(Path root, String suffix) {
         try (Stream<Path> files = Files.list(root.resolve("src/target"))) {
             return files.filter(file -> file.toString().endsWith(suffix))

@@ -56,7 +56,7 @@ public final class RecordingEngine implements AutoCloseable {
     /** The newest version that the clients know; an older client uses its own. */
     private static final String API_VERSION = "1.51";
 
-    private final Path folder = Folders.make("recorder");
+    private final Path directory = Directories.make("recorder");
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final List<Creation> creations = new ArrayList<>();
@@ -89,7 +89,7 @@ public final class RecordingEngine implements AutoCloseable {
     }
 
     public Path socket() {
-        return folder.resolve("docker.sock");
+        return directory.resolve("docker.sock");
     }
 
     public String url() {
@@ -227,6 +227,6 @@ public final class RecordingEngine implements AutoCloseable {
     @Override
     public void close() {
         loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

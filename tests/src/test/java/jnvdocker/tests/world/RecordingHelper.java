@@ -16,7 +16,7 @@ import java.util.TreeMap;
 public final class RecordingHelper {
     public static final int EXIT_CODE = 7;
 
-    private final Path folder;
+    private final Path directory;
 
     /**
      * The circumstances of a call, with each byte as a character.
@@ -43,21 +43,21 @@ public final class RecordingHelper {
     }
 
     /** Puts it in that directory, named like Mesos' own. */
-    public RecordingHelper(Path folder) {
-        this(folder, "mesos-containerizer");
+    public RecordingHelper(Path directory) {
+        this(directory, "mesos-containerizer");
     }
 
-    public RecordingHelper(Path folder, String name) {
-        this.folder = folder;
-        CProgram.put("recordcall", folder.resolve(name));
+    public RecordingHelper(Path directory, String name) {
+        this.directory = directory;
+        CProgram.put("recordcall", directory.resolve(name));
     }
 
-    public Path folder() {
-        return folder;
+    public Path directory() {
+        return directory;
     }
 
     public boolean wasCalled() {
-        return Files.exists(folder.resolve("called.status"));
+        return Files.exists(directory.resolve("called.status"));
     }
 
     /** The only call since this method was last called. */
@@ -94,7 +94,7 @@ public final class RecordingHelper {
     private void forget() {
         try {
             for (String name : new String[] {"cmdline", "environ", "cwd", "fds", "status"}) {
-                Files.delete(folder.resolve("called." + name));
+                Files.delete(directory.resolve("called." + name));
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -110,7 +110,8 @@ public final class RecordingHelper {
 
     private String read(String name) {
         try {
-            return Files.readString(folder.resolve("called." + name), StandardCharsets.ISO_8859_1);
+            return Files.readString(
+                    directory.resolve("called." + name), StandardCharsets.ISO_8859_1);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

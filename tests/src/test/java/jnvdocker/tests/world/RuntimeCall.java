@@ -37,9 +37,9 @@ public record RuntimeCall(
     }
 
     /** The calls of a scenario, of an engine whose directories are below that one. */
-    public static List<RuntimeCall> of(String scenario, Path folder) throws IOException {
+    public static List<RuntimeCall> of(String scenario, Path directory) throws IOException {
         Path file = RECORDINGS.resolve(scenario + ".json");
-        String moved = Files.readString(file).replaceAll(ENGINE, folder + "$0");
+        String moved = Files.readString(file).replaceAll(ENGINE, directory + "$0");
         List<RuntimeCall> calls = new ArrayList<>();
         for (JsonNode call : JSON.readTree(moved).get("calls")) {
             List<String> argv = new ArrayList<>();
@@ -96,13 +96,13 @@ public record RuntimeCall(
     }
 
     /** Lays out the files that the engine has made before this call. */
-    public RuntimeCall prepare(Path folder) throws IOException {
+    public RuntimeCall prepare(Path directory) throws IOException {
         Files.createDirectories(cwd);
         if (isCreate()) {
             Files.createDirectories(bundle());
             Files.writeString(bundle().resolve("config.json"), texts.get("config.json"));
             if (texts.get("config.json").contains("/containers/" + id() + "/hosts\"")) {
-                Path docker = folder.resolve("var/lib/docker/containers").resolve(id());
+                Path docker = directory.resolve("var/lib/docker/containers").resolve(id());
                 Files.createDirectories(docker);
                 for (String name : List.of("config.v2.json", "hostconfig.json")) {
                     Files.writeString(docker.resolve(name), texts.getOrDefault(name, "{}"));

@@ -7,7 +7,7 @@ import java.util.List;
 
 /** Our OCI runtime, as {@code jnvdocker runtime install} lays it out for a lab's engine. */
 public final class RuntimeInstallation implements AutoCloseable {
-    private final Path folder = Folders.make("oci");
+    private final Path directory = Directories.make("oci");
     private final Lab lab;
 
     private RuntimeInstallation(Lab lab) {
@@ -51,16 +51,16 @@ public final class RuntimeInstallation implements AutoCloseable {
     }
 
     public Path program() {
-        return folder.resolve("runtime/nvidia-container-runtime");
+        return directory.resolve("runtime/nvidia-container-runtime");
     }
 
     /** A directory in dockerd's PATH. */
     public Path hooks() {
-        return folder.resolve("hooks");
+        return directory.resolve("hooks");
     }
 
     @Override
     public void close() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

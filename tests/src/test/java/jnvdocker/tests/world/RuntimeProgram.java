@@ -16,27 +16,27 @@ public final class RuntimeProgram {
     /** Leaks do not matter, since all programs end by exec. */
     public static final String SANITIZER = "ASAN_OPTIONS=detect_leaks=0";
 
-    private final Path folder;
+    private final Path directory;
     private final Path socket;
     private final Path markers;
     private final Path wake;
 
     /** Runs in front of that runtime; its other files are in the directory. */
-    public RuntimeProgram(Path folder, Path program, Path runtime) {
+    public RuntimeProgram(Path directory, Path program, Path runtime) {
         this(
-                folder,
+                directory,
                 program,
                 runtime,
-                folder.resolve("socket"),
-                folder.resolve("markers"),
-                folder.resolve("wake"));
+                directory.resolve("socket"),
+                directory.resolve("markers"),
+                directory.resolve("wake"));
     }
 
     /** Makes the program with the socket and markers of a daemon. */
-    public static RuntimeProgram of(TestDaemon daemon, Path folder, Path program, Path runtime) {
+    public static RuntimeProgram of(TestDaemon daemon, Path directory, Path program, Path runtime) {
         Path run = daemon.socket().getParent();
         return new RuntimeProgram(
-                folder,
+                directory,
                 program,
                 runtime,
                 daemon.socket(),
@@ -45,8 +45,8 @@ public final class RuntimeProgram {
     }
 
     private RuntimeProgram(
-            Path folder, Path program, Path runtime, Path socket, Path markers, Path wake) {
-        this.folder = folder;
+            Path directory, Path program, Path runtime, Path socket, Path markers, Path wake) {
+        this.directory = directory;
         this.socket = socket;
         this.markers = markers;
         this.wake = wake;
@@ -69,7 +69,7 @@ public final class RuntimeProgram {
     }
 
     public Path path() {
-        return folder.resolve("nvidia-container-runtime");
+        return directory.resolve("nvidia-container-runtime");
     }
 
     /** The socket on which it queries the daemon. */

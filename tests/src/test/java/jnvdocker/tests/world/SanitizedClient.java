@@ -31,7 +31,7 @@ public final class SanitizedClient implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    private final Path folder = Folders.make("frames");
+    private final Path directory = Directories.make("frames");
     private final AtomicInteger sockets = new AtomicInteger();
 
     /** Built once, and only if used; another test JVM may need it, too. */
@@ -72,7 +72,7 @@ public final class SanitizedClient implements AutoCloseable {
 
     public SanitizedClient() {
         try {
-            Path programs = Files.createDirectory(folder.resolve("bin"));
+            Path programs = Files.createDirectory(directory.resolve("bin"));
             for (Map.Entry<String, String> program : PROGRAMS.entrySet()) {
                 Path file = programs.resolve(program.getKey());
                 Files.writeString(file, "#!/bin/sh\n" + program.getValue() + "\n");
@@ -83,8 +83,8 @@ public final class SanitizedClient implements AutoCloseable {
         }
     }
 
-    public Path folder() {
-        return folder;
+    public Path directory() {
+        return directory;
     }
 
     public static Path program() {
@@ -108,15 +108,15 @@ public final class SanitizedClient implements AutoCloseable {
 
     /** A path for a socket that was not used before. */
     public Path newSocket() {
-        return folder.resolve("socket" + sockets.incrementAndGet());
+        return directory.resolve("socket" + sockets.incrementAndGet());
     }
 
     /** A command that runs the client, which uses the daemon at this socket. */
     public Command command(Path socket, Object... words) {
         // No leak checks: the kernel frees memory that is still in use at the end.
-        String options = "exitcode=99:detect_leaks=0:log_path=" + folder.resolve("report");
+        String options = "exitcode=99:detect_leaks=0:log_path=" + directory.resolve("report");
         return Command.of(words)
-                .with("PATH", folder.resolve("bin"))
+                .with("PATH", directory.resolve("bin"))
                 .with("JNVDOCKER_SOCKET", socket)
                 .with("ASAN_OPTIONS", options)
                 .with("UBSAN_OPTIONS", options + ":print_stacktrace=1");
@@ -151,7 +151,7 @@ public final class SanitizedClient implements AutoCloseable {
      * @throws AssertionError with a report of the sanitizers, if there is one
      */
     public void assertSound() {
-        try (Stream<Path> files = Files.list(folder)) {
+        try (Stream<Path> files = Files.list(directory)) {
             List<Path> reports =
                     files.filter(file -> file.getFileName().toString().startsWith("report"))
                             .toList();
@@ -185,7 +185,7 @@ public final class SanitizedClient implements AutoCloseable {
     }
 
     private boolean isOurs(ProcessHandle process) {
-        return file(process, "environ").contains("JNVDOCKER_SOCKET=" + folder);
+        return file(process, "environ").contains("JNVDOCKER_SOCKET=" + directory);
     }
 
     private String shown(ProcessHandle process) {
@@ -203,6 +203,6 @@ public final class SanitizedClient implements AutoCloseable {
 
     @Override
     public void close() {
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

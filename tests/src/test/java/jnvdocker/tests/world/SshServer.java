@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * clients of it.
  */
 public final class SshServer implements AutoCloseable {
-    private final Path folder = Folders.make("sshd");
+    private final Path directory = Directories.make("sshd");
     private final int port = LoopbackPort.free().getPort();
     private final List<Process> processes = new ArrayList<>();
 
@@ -36,15 +36,23 @@ public final class SshServer implements AutoCloseable {
         Map<String, Integer> ports = new LinkedHashMap<>();
         hosts.keySet().forEach(host -> ports.put(host, LoopbackPort.free().getPort()));
         try {
-            Command.of("chmod", "755", folder).run().ok();
+            Command.of("chmod", "755", directory).run().ok();
             Files.createDirectories(Path.of("/run/sshd"));
             for (String key : List.of("host", "user")) {
-                Command.of("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder.resolve(key))
+                Command.of(
+                                "ssh-keygen",
+                                "-q",
+                                "-t",
+                                "ed25519",
+                                "-N",
+                                "",
+                                "-f",
+                                directory.resolve(key))
                         .run()
                         .ok();
             }
             Files.writeString(
-                    folder.resolve("config"),
+                    directory.resolve("config"),
                     """
                     Port %d
                     ListenAddress 127.0.0.1
@@ -54,7 +62,7 @@ public final class SshServer implements AutoCloseable {
                     UsePAM no
                     PidFile none
                     """
-                                    .formatted(port, folder, folder)
+                                    .formatted(port, directory, directory)
                             + ports.values().stream()
                                     .map("Port %d\n"::formatted)
                                     .collect(Collectors.joining())
@@ -62,15 +70,15 @@ public final class SshServer implements AutoCloseable {
                                     .map(it -> match(ports.get(it.getKey()), it.getValue()))
                                     .collect(Collectors.joining()));
             Files.writeString(
-                    folder.resolve("ssh"),
-                    "#!/bin/sh\nexec /usr/bin/ssh -F %s/clients \"$@\"\n".formatted(folder));
-            Command.of("chmod", "755", folder.resolve("ssh")).run().ok();
+                    directory.resolve("ssh"),
+                    "#!/bin/sh\nexec /usr/bin/ssh -F %s/clients \"$@\"\n".formatted(directory));
+            Command.of("chmod", "755", directory.resolve("ssh")).run().ok();
             ports.forEach(this::know);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         start(
-                Command.of("/usr/sbin/sshd", "-D", "-f", folder.resolve("config")),
+                Command.of("/usr/sbin/sshd", "-D", "-f", directory.resolve("config")),
                 new InetSocketAddress("127.0.0.1", port));
     }
 
@@ -84,7 +92,7 @@ public final class SshServer implements AutoCloseable {
     public void know(String host, int port) {
         try {
             Files.writeString(
-                    folder.resolve("clients"),
+                    directory.resolve("clients"),
                     """
                     Host %s
                     HostName 127.0.0.1
@@ -95,7 +103,7 @@ public final class SshServer implements AutoCloseable {
                     UserKnownHostsFile /dev/null
                     LogLevel ERROR
                     """
-                            .formatted(host, port, folder),
+                            .formatted(host, port, directory),
                     StandardOpenOption.CREATE,
                     StandardOpenOption.APPEND);
         } catch (IOException e) {
@@ -105,7 +113,7 @@ public final class SshServer implements AutoCloseable {
 
     /** Returns a PATH on which ssh knows these hosts. */
     public String path() {
-        return folder + ":" + System.getenv("PATH");
+        return directory + ":" + System.getenv("PATH");
     }
 
     /** Has a user's ssh forward a port, as 'jnvdocker gpu page' says, and returns the URL. */
@@ -118,7 +126,7 @@ public final class SshServer implements AutoCloseable {
                         "-L",
                         local.getPort() + ":" + socket,
                         "-i",
-                        folder.resolve("user"),
+                        directory.resolve("user"),
                         "-p",
                         port,
                         "-o",
@@ -131,7 +139,7 @@ public final class SshServer implements AutoCloseable {
     }
 
     private void start(Command command, InetSocketAddress address) {
-        processes.add(command.log(folder.resolve("log")).start());
+        processes.add(command.log(directory.resolve("log")).start());
         Lab.await(() -> listens(address) ? List.of() : List.of(address + " is not open"));
     }
 
@@ -149,6 +157,6 @@ public final class SshServer implements AutoCloseable {
             each.descendants().forEach(ProcessHandle::destroy);
             each.destroy();
         }
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

@@ -18,8 +18,8 @@ public final class StartingGate {
 
     /** Returns once they run, with their output unread. */
     public static List<Process> start(int count, Supplier<Command> command) {
-        Path folder = Folders.make("gate");
-        Path gate = folder.resolve("gate");
+        Path directory = Directories.make("gate");
+        Path gate = directory.resolve("gate");
         Command.of("mkfifo", gate).run().ok();
         // Opening a pipe for both directions does not wait; its readers wait until it is closed.
         try (FileChannel _ =
@@ -36,7 +36,7 @@ public final class StartingGate {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } finally {
-            Folders.remove(folder);
+            Directories.remove(directory);
         }
     }
 }

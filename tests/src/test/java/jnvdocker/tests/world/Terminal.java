@@ -15,7 +15,7 @@ public final class Terminal implements AutoCloseable {
     private static final String END = "\u001b[J";
     private static final Pattern CONTROL = Pattern.compile("\u001b\\[[0-9]*[A-Za-z]");
 
-    private final Path folder = Folders.make("terminal");
+    private final Path directory = Directories.make("terminal");
     private final Process script;
     private final StringBuffer written = new StringBuffer();
 
@@ -32,7 +32,7 @@ public final class Terminal implements AutoCloseable {
     }
 
     private Path name() {
-        return folder.resolve("tty");
+        return directory.resolve("tty");
     }
 
     private void read() {
@@ -103,6 +103,6 @@ public final class Terminal implements AutoCloseable {
     @Override
     public void close() {
         script.destroyForcibly();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

@@ -41,21 +41,21 @@ public final class TestApiServer implements AutoCloseable {
     private static final String SLICES = "/apis/resource.k8s.io/v1/resourceslices";
 
     private final HttpsServer server;
-    private final Path folder;
+    private final Path directory;
     private final Map<String, JsonNode> slices = new TreeMap<>();
     private final Map<String, JsonNode> claims = new TreeMap<>();
     private int version;
     private boolean taints = true;
     private int failing;
 
-    private TestApiServer(HttpsServer server, Path folder) {
+    private TestApiServer(HttpsServer server, Path directory) {
         this.server = server;
-        this.folder = folder;
+        this.directory = directory;
     }
 
     /** Starts one, whose certificate and kubeconfig are in a directory. */
-    public static TestApiServer start(Path folder) throws IOException, GeneralSecurityException {
-        Path store = folder.resolve("server.p12");
+    public static TestApiServer start(Path directory) throws IOException, GeneralSecurityException {
+        Path store = directory.resolve("server.p12");
         Command.of(
                         Path.of(System.getProperty("java.home"), "bin/keytool"),
                         "-genkeypair",
@@ -82,7 +82,7 @@ public final class TestApiServer implements AutoCloseable {
         HttpsServer server =
                 HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.setHttpsConfigurator(new HttpsConfigurator(context));
-        TestApiServer api = new TestApiServer(server, folder);
+        TestApiServer api = new TestApiServer(server, directory);
         server.createContext("/", api::answer);
         server.start();
         api.writeKubeconfig(keys.getCertificate("server").getEncoded());
@@ -121,7 +121,7 @@ public final class TestApiServer implements AutoCloseable {
 
     /** The file with the credentials. */
     public Path kubeconfig() {
-        return folder.resolve("kubeconfig");
+        return directory.resolve("kubeconfig");
     }
 
     private void answer(HttpExchange exchange) throws IOException {

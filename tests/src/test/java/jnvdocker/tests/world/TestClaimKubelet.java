@@ -39,8 +39,8 @@ public final class TestClaimKubelet implements AutoCloseable {
      * @param kubeletDir in which it makes the directory where drivers register
      */
     public TestClaimKubelet(Path kubeletDir) throws IOException {
-        Path folder = Files.createDirectories(kubeletDir.resolve("plugins_registry"));
-        registry = folder.resolve("gpu.jnvdocker-reg.sock");
+        Path directory = Files.createDirectories(kubeletDir.resolve("plugins_registry"));
+        registry = directory.resolve("gpu.jnvdocker-reg.sock");
     }
 
     /** Registers the driver as soon as it listens. */

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 
 /** An installed jnvdocker with directories of its own: client and daemon of the built tree. */
 public final class TestDaemon implements AutoCloseable {
-    private final Path folder = Folders.make("daemon");
+    private final Path directory = Directories.make("daemon");
     private final Map<String, String> environment = new HashMap<>();
 
     public TestDaemon(TestEngine engine, DriverRoot host) {
@@ -31,19 +31,19 @@ public final class TestDaemon implements AutoCloseable {
     /** A daemon without an engine. */
     public TestDaemon(DriverRoot host) {
         environment.put("JNVDOCKER_NAMESPACES", "own");
-        environment.put("JNVDOCKER_RUN_DIR", folder.resolve("run").toString());
-        environment.put("JNVDOCKER_STATE_DIR", folder.resolve("state").toString());
+        environment.put("JNVDOCKER_RUN_DIR", directory.resolve("run").toString());
+        environment.put("JNVDOCKER_STATE_DIR", directory.resolve("state").toString());
         environment.put("JNVDOCKER_CACHE_DIR", Project.build("daemon-cache").toString());
-        environment.put("JNVDOCKER_CONFIG", folder.resolve("config.toml").toString());
-        environment.put("JNVDOCKER_HOST_ROOT", host.folder().toString());
-        environment.put("JNVDOCKER_PLUGIN_DIR", folder.resolve("plugins").toString());
-        environment.put("JNVDOCKER_CDI_DIR", folder.resolve("cdi").toString());
-        environment.put("JNVDOCKER_DOCKER_SOCKET", folder.resolve("no-docker.sock").toString());
+        environment.put("JNVDOCKER_CONFIG", directory.resolve("config.toml").toString());
+        environment.put("JNVDOCKER_HOST_ROOT", host.directory().toString());
+        environment.put("JNVDOCKER_PLUGIN_DIR", directory.resolve("plugins").toString());
+        environment.put("JNVDOCKER_CDI_DIR", directory.resolve("cdi").toString());
+        environment.put("JNVDOCKER_DOCKER_SOCKET", directory.resolve("no-docker.sock").toString());
         config("");
     }
 
     public Path socket() {
-        return folder.resolve("run/jnvdocker.sock");
+        return directory.resolve("run/jnvdocker.sock");
     }
 
     public Path pluginSocket() {
@@ -61,11 +61,11 @@ public final class TestDaemon implements AutoCloseable {
 
     /** The path of the driver's files for pods. */
     public Path podDriver() {
-        return folder.resolve("run/driver");
+        return directory.resolve("run/driver");
     }
 
     public Path log() {
-        return folder.resolve("run/jnvdockerd.log");
+        return directory.resolve("run/jnvdockerd.log");
     }
 
     public Map<String, String> environment() {
@@ -81,7 +81,7 @@ public final class TestDaemon implements AutoCloseable {
     /** Writes the configuration, to take effect with the daemon's next start. */
     public void config(String toml) {
         try {
-            Files.writeString(folder.resolve("config.toml"), toml);
+            Files.writeString(directory.resolve("config.toml"), toml);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -134,7 +134,7 @@ public final class TestDaemon implements AutoCloseable {
     /** The daemon's process id, as long as one runs. */
     public OptionalLong pid() {
         try {
-            String pid = Files.readString(folder.resolve("run/jnvdockerd.pid")).strip();
+            String pid = Files.readString(directory.resolve("run/jnvdockerd.pid")).strip();
             return pid.isEmpty() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(pid));
         } catch (IOException e) {
             return OptionalLong.empty();
@@ -199,6 +199,6 @@ public final class TestDaemon implements AutoCloseable {
     @Override
     public void close() {
         stop();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

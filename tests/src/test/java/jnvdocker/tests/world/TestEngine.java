@@ -25,7 +25,7 @@ import java.util.Set;
 public final class TestEngine implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Path folder = Folders.make("engine");
+    private final Path directory = Directories.make("engine");
     private final Map<String, String> environment = new HashMap<>();
 
     /** The engine's release: the installed one, or Debian's newest. */
@@ -59,7 +59,7 @@ public final class TestEngine implements AutoCloseable {
     }
 
     private void script(String verb, List<String> options) {
-        List<Object> words = new ArrayList<>(List.of(Project.world("engine"), verb, folder));
+        List<Object> words = new ArrayList<>(List.of(Project.world("engine"), verb, directory));
         words.addAll(options);
         Command.of(words.toArray()).with(environment).run().ok();
     }
@@ -75,7 +75,7 @@ public final class TestEngine implements AutoCloseable {
     }
 
     public Path socket() {
-        return folder.resolve("docker.sock");
+        return directory.resolve("docker.sock");
     }
 
     public String url() {
@@ -84,13 +84,13 @@ public final class TestEngine implements AutoCloseable {
 
     /** The directory in which this engine searches for plugins' sockets. */
     public Path plugins() {
-        return folder.resolve("plugins");
+        return directory.resolve("plugins");
     }
 
     /** The output of dockerd and containerd since this engine was first started. */
     public String log() {
         try {
-            return Files.readString(folder.resolve("log"));
+            return Files.readString(directory.resolve("log"));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -163,7 +163,7 @@ public final class TestEngine implements AutoCloseable {
 
     private long pid(String file) {
         try {
-            return Long.parseLong(Files.readString(folder.resolve(file)).strip());
+            return Long.parseLong(Files.readString(directory.resolve(file)).strip());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -184,7 +184,7 @@ public final class TestEngine implements AutoCloseable {
 
     /** The socket of its containerd. */
     public Path containerd() {
-        return folder.resolve("exec/containerd/containerd.sock");
+        return directory.resolve("exec/containerd/containerd.sock");
     }
 
     /** Ends dockerd without a chance to clean up; containers run on until the next start. */
@@ -217,6 +217,6 @@ public final class TestEngine implements AutoCloseable {
     @Override
     public void close() {
         stop();
-        Folders.remove(folder);
+        Directories.remove(directory);
     }
 }

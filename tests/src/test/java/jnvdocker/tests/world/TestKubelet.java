@@ -100,7 +100,7 @@ public final class TestKubelet implements AutoCloseable {
     }
 
     private final GrpcSockets grpc = new GrpcSockets();
-    private final Path folder;
+    private final Path directory;
     private final Path checkpoint;
     private final TestPodResources lister;
     private final List<String> calls = new ArrayList<>();
@@ -119,8 +119,8 @@ public final class TestKubelet implements AutoCloseable {
     private int lists;
 
     private TestKubelet(Path kubeletDir) {
-        folder = kubeletDir.resolve("device-plugins");
-        checkpoint = folder.resolve("kubelet_internal_checkpoint");
+        directory = kubeletDir.resolve("device-plugins");
+        checkpoint = directory.resolve("kubelet_internal_checkpoint");
         lister = new TestPodResources(grpc, kubeletDir.resolve("pod-resources"));
     }
 
@@ -131,14 +131,14 @@ public final class TestKubelet implements AutoCloseable {
      */
     public static TestKubelet start(Path kubeletDir) throws IOException {
         TestKubelet kubelet = new TestKubelet(kubeletDir);
-        Files.createDirectories(kubelet.folder);
+        Files.createDirectories(kubelet.directory);
         kubelet.serve();
         return kubelet;
     }
 
     /** Removes all sockets, as a kubelet does when it starts, and makes its own. */
     private void serve() throws IOException {
-        try (DirectoryStream<Path> sockets = Files.newDirectoryStream(folder, "*.sock")) {
+        try (DirectoryStream<Path> sockets = Files.newDirectoryStream(directory, "*.sock")) {
             for (Path socket : sockets) {
                 Files.delete(socket);
             }
@@ -158,7 +158,7 @@ public final class TestKubelet implements AutoCloseable {
     }
 
     public Path socket() {
-        return folder.resolve("kubelet.sock");
+        return directory.resolve("kubelet.sock");
     }
 
     /** Ends, and leaves its sockets, to which nobody listens, and the pods. */
@@ -222,7 +222,7 @@ public final class TestKubelet implements AutoCloseable {
 
     /** The plugin that served the resource until now is not notified, nor is its stream ended. */
     private void connect(RegisterRequest request) throws IOException {
-        ManagedChannel channel = grpc.channel(folder.resolve(request.endpoint()));
+        ManagedChannel channel = grpc.channel(directory.resolve(request.endpoint()));
         note("GetDevicePluginOptions");
         PluginOptions options =
                 PluginOptions.parse(

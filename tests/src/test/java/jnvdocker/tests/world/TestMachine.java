@@ -10,7 +10,7 @@ import java.util.List;
  * Debian's Docker, neither of them enabled yet.
  */
 public final class TestMachine implements AutoCloseable {
-    private final Path folder = Folders.make("machine");
+    private final Path directory = Directories.make("machine");
     private final DriverRoot host;
     private final Path tree;
 
@@ -37,12 +37,12 @@ public final class TestMachine implements AutoCloseable {
      * Boots it, or reboots it if it runs: files on disk are kept, those in /run and /dev are not.
      */
     public void boot() {
-        Command.of(Project.world("machine"), "boot", folder, host.folder(), tree).run().ok();
+        Command.of(Project.world("machine"), "boot", directory, host.directory(), tree).run().ok();
     }
 
     /** A command that root runs in the machine. */
     public Command command(Object... arguments) {
-        List<Object> words = new ArrayList<>(List.of(Project.world("machine"), "run", folder));
+        List<Object> words = new ArrayList<>(List.of(Project.world("machine"), "run", directory));
         words.addAll(Arrays.asList(arguments));
         return Command.of(words.toArray());
     }
@@ -73,7 +73,7 @@ public final class TestMachine implements AutoCloseable {
 
     /** Makes a glibc image in its engine. The options are those of {@code tests/worlds/image}. */
     public void image(String tag, String... options) {
-        Command.Result root = Command.of(Project.world("machine"), "root", folder).run().ok();
+        Command.Result root = Command.of(Project.world("machine"), "root", directory).run().ok();
         List<Object> words =
                 new ArrayList<>(
                         List.of(
@@ -86,7 +86,7 @@ public final class TestMachine implements AutoCloseable {
 
     @Override
     public void close() {
-        Command.of(Project.world("machine"), "stop", folder).run().ok();
-        Folders.remove(folder);
+        Command.of(Project.world("machine"), "stop", directory).run().ok();
+        Directories.remove(directory);
     }
 }

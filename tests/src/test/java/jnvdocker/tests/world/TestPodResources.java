@@ -24,23 +24,23 @@ import java.util.function.Supplier;
 /** The socket at which a kubelet reports which containers have devices. */
 final class TestPodResources {
     private final GrpcSockets grpc;
-    private final Path folder;
+    private final Path directory;
     private final List<Runnable> waiting = new ArrayList<>();
     private boolean hanging;
     private Optional<byte[]> replaced = Optional.empty();
     private Optional<Server> server = Optional.empty();
 
-    TestPodResources(GrpcSockets grpc, Path folder) {
+    TestPodResources(GrpcSockets grpc, Path directory) {
         this.grpc = grpc;
-        this.folder = folder;
+        this.directory = directory;
     }
 
     private Path socket() {
-        return folder.resolve("kubelet.sock");
+        return directory.resolve("kubelet.sock");
     }
 
     void serve(Supplier<List<TestKubelet.Allocation>> allocations) throws IOException {
-        Files.createDirectories(folder);
+        Files.createDirectories(directory);
         Files.deleteIfExists(socket());
         server =
                 Optional.of(

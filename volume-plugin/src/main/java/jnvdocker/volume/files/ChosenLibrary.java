@@ -9,8 +9,8 @@ import java.util.SortedMap;
 
 /** A library that belongs to the driver, under the name it gets in the volume. */
 record ChosenLibrary(FoundLibrary library, String name, Owner owner, ElfCheck.Fit fit) {
-    Folder folder() {
-        return fit.folder();
+    Directory directory() {
+        return fit.directory();
     }
 
     String path() {
@@ -34,7 +34,7 @@ record ChosenLibrary(FoundLibrary library, String name, Owner owner, ElfCheck.Fi
     }
 
     boolean collidesWith(ChosenLibrary other) {
-        return folder() == other.folder() && name.equals(other.name());
+        return directory() == other.directory() && name.equals(other.name());
     }
 
     /** Why another one that would answer to the same name is left out. */
@@ -43,6 +43,6 @@ record ChosenLibrary(FoundLibrary library, String name, Owner owner, ElfCheck.Fi
     }
 
     DriverFile toFile() {
-        return new DriverFile(folder(), name, path(), fit.size());
+        return new DriverFile(directory(), name, path(), fit.size());
     }
 }

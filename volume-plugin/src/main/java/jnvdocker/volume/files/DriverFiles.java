@@ -27,14 +27,14 @@ public record DriverFiles(
      * @param name its name in the volume, without a slash
      * @param size in bytes
      */
-    public record DriverFile(Folder folder, String name, String source, long size) {}
+    public record DriverFile(Directory directory, String name, String source, long size) {}
 
     /**
      * A symbolic link in the volume.
      *
      * @param target the name of a file in the same directory
      */
-    public record DriverLink(Folder folder, String name, String target) {}
+    public record DriverLink(Directory directory, String name, String target) {}
 
     /**
      * One of {@link GraphicsFiles}.
@@ -60,11 +60,13 @@ public record DriverFiles(
         files =
                 sorted(
                         files,
-                        Comparator.comparing(DriverFile::folder).thenComparing(DriverFile::name));
+                        Comparator.comparing(DriverFile::directory)
+                                .thenComparing(DriverFile::name));
         links =
                 sorted(
                         links,
-                        Comparator.comparing(DriverLink::folder).thenComparing(DriverLink::name));
+                        Comparator.comparing(DriverLink::directory)
+                                .thenComparing(DriverLink::name));
         graphics = sorted(graphics, Comparator.comparing(DataFile::inVolume));
         leftOut =
                 sorted(
@@ -91,9 +93,9 @@ public record DriverFiles(
             selection.judge(library);
         }
         InstalledDriver.check(driver, selection, search);
-        ProgramSearch programs = new ProgramSearch(host, machine, selection.folders());
+        ProgramSearch programs = new ProgramSearch(host, machine, selection.directories());
         programs.run();
-        GraphicsSearch graphics = new GraphicsSearch(host, selection.folders());
+        GraphicsSearch graphics = new GraphicsSearch(host, selection.directories());
         graphics.run();
         return selection.with(programs, graphics);
     }

@@ -57,15 +57,15 @@ final class DriverSelection {
     }
 
     /** The paths of the libraries that would have that name in that directory of the volume. */
-    List<String> chosen(Folder folder, String name) {
+    List<String> chosen(Directory directory, String name) {
         return chosen.stream()
-                .filter(library -> library.folder() == folder && library.name().equals(name))
+                .filter(library -> library.directory() == directory && library.name().equals(name))
                 .map(ChosenLibrary::path)
                 .toList();
     }
 
     /** The directories of the host that libraries were taken from, sorted. */
-    SortedSet<String> folders() {
+    SortedSet<String> directories() {
         return chosen.stream()
                 .map(library -> Path.of(library.path()).getParent().toString())
                 .collect(Collectors.toCollection(TreeSet::new));

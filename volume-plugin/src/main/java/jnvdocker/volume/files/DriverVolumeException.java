@@ -30,7 +30,7 @@ public final class DriverVolumeException extends FailedException {
         String named = cause instanceof FileSystemException e ? e.getFile() : null;
         return new DriverVolumeException(
                 what + " " + (named == null ? file : named) + ": " + FileErrors.reason(cause),
-                StateFolderRemedy.of(file, cause),
+                StateDirectoryRemedy.of(file, cause),
                 cause);
     }
 }

@@ -15,7 +15,7 @@ final class ElfCheck {
     /** A file fit for a container, or the reason why it is not. */
     sealed interface Result {}
 
-    record Fit(ElfFile elf, Folder folder, long size) implements Result {}
+    record Fit(ElfFile elf, Directory directory, long size) implements Result {}
 
     record Unfit(String reason) implements Result {}
 
@@ -34,8 +34,8 @@ final class ElfCheck {
                 return new Unfit("set-uid or set-gid: it would give its owner's rights away");
             }
             ElfFile elf = ElfFile.read(file);
-            return machine.libraryFolder(elf)
-                    .<Result>map(folder -> fit(elf, folder, file))
+            return machine.libraryDirectory(elf)
+                    .<Result>map(directory -> fit(elf, directory, file))
                     .orElseGet(() -> new Unfit(foreign(elf)));
         } catch (MalformedFileException e) {
             return new Unfit("not a library or program that could be loaded: " + e.getMessage());
@@ -44,8 +44,8 @@ final class ElfCheck {
         }
     }
 
-    private static Result fit(ElfFile elf, Folder folder, Path file) {
-        return new Fit(elf, folder, file.toFile().length());
+    private static Result fit(ElfFile elf, Directory directory, Path file) {
+        return new Fit(elf, directory, file.toFile().length());
     }
 
     private static String foreign(ElfFile elf) {

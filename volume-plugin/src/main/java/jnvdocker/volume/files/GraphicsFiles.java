@@ -30,18 +30,18 @@ public final class GraphicsFiles {
     /**
      * Files of one kind.
      *
-     * @param folder beneath each of the places, of {@code share}, and of the container's place
+     * @param directory beneath each of the places, of {@code share}, and of the container's place
      * @param target the container's place
      * @param most the bytes that one may have
      */
-    record Group(String folder, String target, List<String> names, long most) {
+    record Group(String directory, String target, List<String> names, long most) {
         String inVolume(String name) {
-            return SHARE + "/" + folder + "/" + name;
+            return SHARE + "/" + directory + "/" + name;
         }
 
         /** The possible paths on the host; the first that exists is used. */
         List<String> places(String name) {
-            return PLACES.stream().map(place -> place + "/" + folder + "/" + name).toList();
+            return PLACES.stream().map(place -> place + "/" + directory + "/" + name).toList();
         }
     }
 
@@ -109,20 +109,21 @@ public final class GraphicsFiles {
         for (Group group : GROUPS) {
             for (String name : group.names()) {
                 targets.put(
-                        group.inVolume(name), group.target() + "/" + group.folder() + "/" + name);
+                        group.inVolume(name),
+                        group.target() + "/" + group.directory() + "/" + name);
             }
         }
         return Collections.unmodifiableMap(targets);
     }
 
     /** The directories of a volume that has these files, each after the one it is in. */
-    public static List<String> folders(List<String> inVolume) {
-        SortedSet<String> folders = new TreeSet<>();
+    public static List<String> directories(List<String> inVolume) {
+        SortedSet<String> directories = new TreeSet<>();
         for (String path : inVolume) {
             for (int end = path.indexOf('/'); end > 0; end = path.indexOf('/', end + 1)) {
-                folders.add(path.substring(0, end));
+                directories.add(path.substring(0, end));
             }
         }
-        return new ArrayList<>(folders);
+        return new ArrayList<>(directories);
     }
 }

@@ -63,12 +63,12 @@ final class GraphicsSearch {
 
     private List<String> places(Group group, String name) {
         List<String> places = new ArrayList<>(group.places(name));
-        for (String folder : libraries) {
+        for (String directory : libraries) {
             if (!name.endsWith(".json")) {
-                places.add(folder + "/" + name);
+                places.add(directory + "/" + name);
             }
-            Path share = Path.of(folder).resolveSibling("share");
-            places.add(share.resolve(group.folder()).resolve(name).toString());
+            Path share = Path.of(directory).resolveSibling("share");
+            places.add(share.resolve(group.directory()).resolve(name).toString());
         }
         return places;
     }

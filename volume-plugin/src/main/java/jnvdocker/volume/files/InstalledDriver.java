@@ -12,7 +12,7 @@ final class InstalledDriver {
     static void check(DriverVersion driver, DriverSelection selection, LibrarySearch search)
             throws DriverVolumeException {
         String wanted = "libcuda.so." + driver;
-        if (!selection.chosen(Folder.LIB64, wanted).isEmpty()) {
+        if (!selection.chosen(Directory.LIB64, wanted).isEmpty()) {
             return;
         }
         List<String> unfit = selection.leftOutNamed(wanted);
@@ -24,7 +24,7 @@ final class InstalledDriver {
                             + String.join("; ", unfit),
                     "install that driver's user-space part again");
         }
-        List<String> narrow = selection.chosen(Folder.LIB, wanted);
+        List<String> narrow = selection.chosen(Directory.LIB, wanted);
         if (!narrow.isEmpty()) {
             throw new DriverVolumeException(
                     "of driver "
@@ -61,12 +61,12 @@ final class InstalledDriver {
                 "the user-space part of driver "
                         + driver
                         + " is not installed: "
-                        + (search.folders().isEmpty()
+                        + (search.directories().isEmpty()
                                 ? "this host has no directory of libraries"
                                 : "no libcuda.so."
                                         + driver
                                         + " in "
-                                        + String.join(", ", search.folders())
+                                        + String.join(", ", search.directories())
                                         + (search.hasCache()
                                                 ? ""
                                                 : ", and no loader cache to name other"
@@ -81,7 +81,7 @@ final class InstalledDriver {
         return search.closed().isEmpty()
                 ? ""
                 : search.closed().entrySet().stream()
-                        .map(folder -> folder.getKey() + ": " + folder.getValue())
+                        .map(directory -> directory.getKey() + ": " + directory.getValue())
                         .collect(Collectors.joining("; ", " (", ")"));
     }
 }

@@ -28,11 +28,11 @@ import java.util.TreeSet;
 /**
  * Collects every file of the host that a library of the driver could be, under all the names that
  * lead to it. Searches the directories that the loader cache names and the loader's default
- * directories, their sub-folders where drivers put libraries, and wherever links with a driver's
- * name lead ({@code nvidia/current} in Debian's layout). Does not judge.
+ * directories, their sub-directories where drivers put libraries, and wherever links with a
+ * driver's name lead ({@code nvidia/current} in Debian's layout). Does not judge.
  */
 final class LibrarySearch {
-    private static final List<String> SUBFOLDERS =
+    private static final List<String> SUBDIRECTORIES =
             List.of(
                     "gbm",
                     "nvidia",
@@ -47,7 +47,7 @@ final class LibrarySearch {
                     "xorg/modules/updates/extensions");
 
     /** No host has as many; a loop of mounts might. */
-    private static final int MAX_FOLDERS = 4096;
+    private static final int MAX_DIRECTORIES = 4096;
 
     private final Host host;
     private final DriverVersion driver;
@@ -85,8 +85,8 @@ final class LibrarySearch {
                         "/opt/nvidia/lib",
                         "/usr/X11R6/lib/modules/drivers",
                         "/usr/X11R6/lib/modules/extensions"));
-        while (!search.pending.isEmpty() && search.seen.size() < MAX_FOLDERS) {
-            search.folder(search.pending.pop());
+        while (!search.pending.isEmpty() && search.seen.size() < MAX_DIRECTORIES) {
+            search.directory(search.pending.pop());
         }
         return search;
     }
@@ -107,7 +107,7 @@ final class LibrarySearch {
     }
 
     /** The directories that exist and were searched, as the host spells them. */
-    SortedSet<String> folders() {
+    SortedSet<String> directories() {
         return Collections.unmodifiableSortedSet(searched);
     }
 
@@ -140,29 +140,29 @@ final class LibrarySearch {
         }
     }
 
-    private void folder(String spelled) throws IOException {
-        Path folder = resolve(spelled);
-        if (folder == null) {
+    private void directory(String spelled) throws IOException {
+        Path directory = resolve(spelled);
+        if (directory == null) {
             closed.put(spelled, "this link leads in a circle");
             return;
         }
-        if (!seen.add(host.spell(folder)) || !Files.isDirectory(folder)) {
+        if (!seen.add(host.spell(directory)) || !Files.isDirectory(directory)) {
             return;
         }
-        String real = host.spell(folder);
+        String real = host.spell(directory);
         searched.add(real);
-        for (String name : names(folder)) {
+        for (String name : names(directory)) {
             FoundLibrary library = follow(real + "/" + name, LibraryName.parse(name));
             if (library != null) {
                 library.linkedAs(name);
             }
         }
-        SUBFOLDERS.forEach(sub -> pending.add(real + "/" + sub));
+        SUBDIRECTORIES.forEach(sub -> pending.add(real + "/" + sub));
     }
 
-    private List<String> names(Path folder) throws IOException {
+    private List<String> names(Path directory) throws IOException {
         SortedSet<String> names = new TreeSet<>();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
                 if (LibraryName.parse(name).concerns(driver)) {
@@ -172,7 +172,7 @@ final class LibrarySearch {
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         } catch (AccessDeniedException e) {
-            closed.put(host.spell(folder), "this directory cannot be read by this user");
+            closed.put(host.spell(directory), "this directory cannot be read by this user");
         }
         return List.copyOf(names);
     }

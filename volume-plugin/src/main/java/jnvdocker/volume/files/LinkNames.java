@@ -24,9 +24,9 @@ final class LinkNames {
     private static final Pattern PLAIN = Pattern.compile("(?!\\.)[A-Za-z0-9_.+-]{1,255}");
 
     private static final Comparator<Key> KEY_ORDER =
-            Comparator.comparing(Key::folder).thenComparing(Key::name);
+            Comparator.comparing(Key::directory).thenComparing(Key::name);
 
-    private record Key(Folder folder, String name) {}
+    private record Key(Directory directory, String name) {}
 
     private interface Names {
         Stream<String> of(ChosenLibrary library);
@@ -72,7 +72,7 @@ final class LinkNames {
         List<DriverLink> links = new ArrayList<>();
         owners.forEach((key, owner) -> {
             if (kept.contains(owner) && !key.name().equals(owner.name())) {
-                links.add(new DriverLink(key.folder(), key.name(), owner.name()));
+                links.add(new DriverLink(key.directory(), key.name(), owner.name()));
             }
         });
         return links;
@@ -86,7 +86,7 @@ final class LinkNames {
             return library;
         }
         return library.soname()
-                .map(name -> owners.getOrDefault(new Key(library.folder(), name), library))
+                .map(name -> owners.getOrDefault(new Key(library.directory(), name), library))
                 .orElse(library);
     }
 
@@ -109,7 +109,7 @@ final class LinkNames {
 
     private void claim(ChosenLibrary library, String name) {
         if (PLAIN.matcher(name).matches()) {
-            owners.putIfAbsent(new Key(library.folder(), name), library);
+            owners.putIfAbsent(new Key(library.directory(), name), library);
         }
     }
 

@@ -25,14 +25,14 @@ public enum Machine {
     }
 
     /** The directory for a library of that kind, or empty when this machine cannot load it. */
-    Optional<Folder> libraryFolder(ElfFile file) {
+    Optional<Directory> libraryDirectory(ElfFile file) {
         if (file.order() != ByteOrder.LITTLE_ENDIAN) {
             return Optional.empty();
         }
         return switch (this) {
             case X86_64 -> {
                 if (file.machine() == ElfFile.I386 && file.bits() == 32) {
-                    yield Optional.of(Folder.LIB);
+                    yield Optional.of(Directory.LIB);
                 }
                 yield wide(file, ElfFile.X86_64);
             }
@@ -40,9 +40,9 @@ public enum Machine {
         };
     }
 
-    private static Optional<Folder> wide(ElfFile file, int machine) {
+    private static Optional<Directory> wide(ElfFile file, int machine) {
         return file.machine() == machine && file.bits() == 64
-                ? Optional.of(Folder.LIB64)
+                ? Optional.of(Directory.LIB64)
                 : Optional.empty();
     }
 

@@ -17,7 +17,7 @@ import java.util.Set;
 
 /** Finds the driver's programs. */
 final class ProgramSearch {
-    private static final List<String> FOLDERS =
+    private static final List<String> DIRECTORIES =
             List.of(
                     "/usr/bin",
                     "/usr/sbin",
@@ -51,7 +51,7 @@ final class ProgramSearch {
 
     private final Host host;
     private final Machine machine;
-    private final Set<String> folders = new LinkedHashSet<>();
+    private final Set<String> directories = new LinkedHashSet<>();
     private final List<DriverFile> programs = new ArrayList<>();
     private final Set<LeftOut> leftOut = new LinkedHashSet<>();
 
@@ -62,8 +62,9 @@ final class ProgramSearch {
     ProgramSearch(Host host, Machine machine, Collection<String> libraries) {
         this.host = host;
         this.machine = machine;
-        folders.addAll(FOLDERS);
-        libraries.forEach(folder -> folders.add(Path.of(folder).resolveSibling("bin").toString()));
+        directories.addAll(DIRECTORIES);
+        libraries.forEach(
+                directory -> directories.add(Path.of(directory).resolveSibling("bin").toString()));
     }
 
     void run() throws IOException {
@@ -71,9 +72,9 @@ final class ProgramSearch {
             take(name);
         }
         for (String name : UNWANTED) {
-            for (String folder : folders) {
-                if (exists(folder + "/" + name)) {
-                    String path = host.spell(host.resolveParent(folder + "/" + name));
+            for (String directory : directories) {
+                if (exists(directory + "/" + name)) {
+                    String path = host.spell(host.resolveParent(directory + "/" + name));
                     leftOut.add(new LeftOut(path, Reason.Rule.HOST_ONLY));
                 }
             }
@@ -89,8 +90,8 @@ final class ProgramSearch {
     }
 
     private void take(String name) throws IOException {
-        for (String folder : folders) {
-            String path = folder + "/" + name;
+        for (String directory : directories) {
+            String path = directory + "/" + name;
             if (exists(path) && take(path, name)) {
                 return;
             }
@@ -111,8 +112,8 @@ final class ProgramSearch {
             return false;
         }
         return switch (ElfCheck.of(file, machine)) {
-            case ElfCheck.Fit fit when fit.folder() == Folder.LIB64 ->
-                    programs.add(new DriverFile(Folder.BIN, name, real, fit.size()));
+            case ElfCheck.Fit fit when fit.directory() == Directory.LIB64 ->
+                    programs.add(new DriverFile(Directory.BIN, name, real, fit.size()));
             case ElfCheck.Fit _ -> {
                 leaveOut(real, "a 32-bit program");
                 yield false;

@@ -124,12 +124,12 @@ public final class DriverVolumes implements PluginVolumes {
         }
         boolean done = false;
         try {
-            Path folder = served.serve(host, loaded, caller.pid()).path();
+            Path directory = served.serve(host, loaded, caller.pid()).path();
             // Another program may have made them after this host's boot, when a container that
             // docker now starts by itself existed already.
             new DeviceNodes(host).link();
             done = true;
-            return folder;
+            return directory;
         } finally {
             if (!done) {
                 unmount(name, id);

@@ -20,12 +20,12 @@ class DriverFilesTest {
     private static final String LIB = TestingHost.LIB;
     private static final String V = TestingHost.VERSION.text();
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private TestingHost host;
 
     @BeforeEach
     void installDriver() throws IOException {
-        host = TestingHost.withDriver(folder.resolve("host"));
+        host = TestingHost.withDriver(directory.resolve("host"));
     }
 
     @Test
@@ -47,7 +47,7 @@ class DriverFilesTest {
 
     @Test
     void debianLayoutGivesTheSameNames() throws Exception {
-        TestingHost debian = TestingHost.empty(folder.resolve("debian"));
+        TestingHost debian = TestingHost.empty(directory.resolve("debian"));
         String current = LIB + "/nvidia/current";
         for (String stem : List.of("libcuda", "libnvidia-ml")) {
             String soname = stem + ".so.1";
@@ -67,7 +67,7 @@ class DriverFilesTest {
     }
 
     @Test
-    void withoutLoaderCacheTheDefaultFoldersCount() throws Exception {
+    void withoutLoaderCacheTheDefaultDirectoriesCount() throws Exception {
         List<String> before = files(host.find());
         Files.delete(host.path("/etc/ld.so.cache"));
         assertEquals(before, files(host.find()));
@@ -86,7 +86,7 @@ class DriverFilesTest {
     }
 
     @Test
-    void subfoldersOfDriversAreSearched() throws Exception {
+    void subdirectoriesOfDriversAreSearched() throws Exception {
         host.file(LIB + "/vdpau/libvdpau_nvidia.so." + V, TestingElf.library("libvdpau_nvidia.so"))
                 .link(LIB + "/gbm/nvidia-drm_gbm.so", "../libnvidia-allocator.so." + V)
                 .file(LIB + "/libnvidia-allocator.so." + V, TestingElf.library());
@@ -98,13 +98,13 @@ class DriverFilesTest {
     }
 
     @Test
-    void folderThatOnlyTheCacheNamesIsSearched() throws Exception {
+    void directoryThatOnlyTheCacheNamesIsSearched() throws Exception {
         host.library("/opt/nvidia/lib", "libnvcuvid.so." + V, "libnvcuvid.so.1");
         assertTrue(files(host.find()).contains("lib64/libnvcuvid.so." + V));
     }
 
     @Test
-    void libraryOf32BitsGoesToItsOwnFolder() throws Exception {
+    void libraryOf32BitsGoesToItsOwnDirectory() throws Exception {
         host.file(
                 "/usr/lib/i386-linux-gnu/libcuda.so." + V,
                 TestingElf.library("libcuda.so.1").i386());
@@ -126,7 +126,7 @@ class DriverFilesTest {
 
     @Test
     void aarch64MachineTakesItsOwn() throws Exception {
-        TestingHost arm = TestingHost.empty(folder.resolve("arm"));
+        TestingHost arm = TestingHost.empty(directory.resolve("arm"));
         arm.file(
                 "/usr/lib/aarch64-linux-gnu/libcuda.so." + V,
                 TestingElf.library("libcuda.so.1").machine(ElfFile.AARCH64));
@@ -196,7 +196,7 @@ class DriverFilesTest {
 
     @Test
     void compatLibraryThatTheLoaderPrefersDoesNotGetTheLink() throws Exception {
-        TestingHost compat = TestingHost.empty(folder.resolve("compat"));
+        TestingHost compat = TestingHost.empty(directory.resolve("compat"));
         compat.library("/usr/local/cuda/compat", "libcuda.so.550.54.14", "libcuda.so.1")
                 .library(LIB, "libcuda.so." + V, "libcuda.so.1");
 
@@ -265,7 +265,7 @@ class DriverFilesTest {
     }
 
     @Test
-    void folderReachedByTwoNamesCountsOnce() throws Exception {
+    void directoryReachedByTwoNamesCountsOnce() throws Exception {
         host.link("/lib", "usr/lib");
         assertEquals(List.of(), host.find().leftOut());
     }
@@ -291,7 +291,7 @@ class DriverFilesTest {
 
     @Test
     void pathsAndLinksStayBeneathTheHostsRoot() throws Exception {
-        Path outside = folder.resolve("libnvidia-cfg.so." + V);
+        Path outside = directory.resolve("libnvidia-cfg.so." + V);
         TestingElf.library().write(outside);
         host.cached("libnvidia-cfg.so.1", "/../../libnvidia-cfg.so." + V)
                 .link(LIB + "/libnvidia-cfg.so.1", "../../../../../../libnvidia-cfg.so." + V)
@@ -302,7 +302,7 @@ class DriverFilesTest {
 
     @Test
     void otherUserSpaceThanTheModuleIsAnError() throws Exception {
-        TestingHost upgraded = TestingHost.empty(folder.resolve("upgraded"));
+        TestingHost upgraded = TestingHost.empty(directory.resolve("upgraded"));
         upgraded.library(LIB, "libcuda.so.550.54.14", "libcuda.so.1");
         host = upgraded;
 
@@ -314,7 +314,7 @@ class DriverFilesTest {
 
     @Test
     void noUserSpaceAtAllIsAnError() throws Exception {
-        host = TestingHost.empty(folder.resolve("bare"));
+        host = TestingHost.empty(directory.resolve("bare"));
         Files.createDirectories(host.path("/usr/lib"));
 
         String text = refusal();
@@ -323,8 +323,8 @@ class DriverFilesTest {
     }
 
     @Test
-    void hostWithoutAnyFolderOfLibrariesIsSaidToHaveNone() throws Exception {
-        host = TestingHost.empty(folder.resolve("nothing"));
+    void hostWithoutAnyDirectoryOfLibrariesIsSaidToHaveNone() throws Exception {
+        host = TestingHost.empty(directory.resolve("nothing"));
         String text = refusal();
         assertTrue(text.contains("not installed: this host has no directory of libraries; "), text);
     }
@@ -354,19 +354,19 @@ class DriverFilesTest {
 
     private String source(String file) throws IOException {
         return host.find().files().stream()
-                .filter(found -> (found.folder() + "/" + found.name()).equals(file))
+                .filter(found -> (found.directory() + "/" + found.name()).equals(file))
                 .findFirst()
                 .orElseThrow()
                 .source();
     }
 
     private static List<String> files(DriverFiles found) {
-        return found.files().stream().map(file -> file.folder() + "/" + file.name()).toList();
+        return found.files().stream().map(file -> file.directory() + "/" + file.name()).toList();
     }
 
     private static List<String> links(DriverFiles found) {
         return found.links().stream()
-                .map(link -> link.folder() + "/" + link.name() + " -> " + link.target())
+                .map(link -> link.directory() + "/" + link.name() + " -> " + link.target())
                 .toList();
     }
 }

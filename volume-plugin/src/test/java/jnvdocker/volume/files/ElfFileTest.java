@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.Random;
 
 class ElfFileTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     @Test
     void libraryOf64BitsSaysWhatItIs() throws Exception {
@@ -112,7 +112,7 @@ class ElfFileTest {
 
     @Test
     void fileIsReadAsBytesAre() throws Exception {
-        Path file = folder.resolve("lib.so");
+        Path file = directory.resolve("lib.so");
         full().write(file);
         assertEquals(Optional.of("libnvidia-tls.so.1"), ElfFile.read(file).soname());
     }

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Host;
+import jnvdocker.volume.DirectoryTree;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
-import jnvdocker.volume.FolderTree;
 import jnvdocker.volume.GraphicsFile;
 
 import org.junit.jupiter.api.io.TempDir;
@@ -29,10 +29,10 @@ import java.util.stream.Stream;
  * 535.104.05.
  */
 class HostLayoutsTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     static List<String> layouts() throws Exception {
-        try (Stream<Path> files = Files.list(folder())) {
+        try (Stream<Path> files = Files.list(directory())) {
             return files.map(file -> file.getFileName().toString()).sorted().toList();
         }
     }
@@ -43,15 +43,15 @@ class HostLayoutsTest {
         List<String> lines = new ArrayList<>();
         List<String> expected = new ArrayList<>();
         List<String> part = lines;
-        for (String line : Files.readAllLines(folder().resolve(name))) {
+        for (String line : Files.readAllLines(directory().resolve(name))) {
             if (line.equals("gives")) {
                 part = expected;
             } else if (!line.isBlank() && !line.startsWith("#")) {
                 part.add(line);
             }
         }
-        Path state = folder.resolve("state");
-        Host host = TestingLayout.make(folder.toRealPath().resolve("host"), lines).host();
+        Path state = directory.resolve("state");
+        Host host = TestingLayout.make(directory.toRealPath().resolve("host"), lines).host();
 
         String actual =
                 String.join("\n", outcome(host, state))
@@ -75,7 +75,7 @@ class HostLayoutsTest {
             outcome.add("refused: " + e.getMessage());
             assertEquals(List.of(), store.list());
             assertEquals(
-                    List.of(".lock"), FolderTree.names(state.resolve("volumes/nvidia_driver")));
+                    List.of(".lock"), DirectoryTree.names(state.resolve("volumes/nvidia_driver")));
         }
         return outcome;
     }
@@ -83,9 +83,9 @@ class HostLayoutsTest {
     /** Reads from the disk; the manifest only adds where a file came from. */
     private static List<String> contents(DriverVolume volume) throws IOException {
         List<String> contents = new ArrayList<>();
-        for (Folder sub : Folder.values()) {
+        for (Directory sub : Directory.values()) {
             Path there = volume.path().resolve(sub.toString());
-            for (String name : FolderTree.names(there)) {
+            for (String name : DirectoryTree.names(there)) {
                 Path file = there.resolve(name);
                 String what =
                         Files.isSymbolicLink(file)
@@ -110,7 +110,7 @@ class HostLayoutsTest {
                 .source();
     }
 
-    private static Path folder() throws URISyntaxException {
+    private static Path directory() throws URISyntaxException {
         URI there = HostLayoutsTest.class.getResource("layouts/lib64-only").toURI();
         return Path.of(there).getParent();
     }

@@ -26,7 +26,7 @@ class LdCacheTest {
                     new LdCache.Entry("libcuda.so.1", "/usr/lib/libcuda.so.1", 0x0003),
                     new LdCache.Entry("libc.so.6", "/lib64/libc.so.6", 0x0303));
 
-    @TempDir Path folder;
+    @TempDir Path directory;
 
     @Test
     void entriesAreReadInTheLoadersOrder() throws Exception {
@@ -85,16 +85,16 @@ class LdCacheTest {
 
     @Test
     void damageNamesTheFileAndTheRemedy() throws Exception {
-        Host host = TestingHost.empty(folder).cache(new byte[100]).host();
+        Host host = TestingHost.empty(directory).cache(new byte[100]).host();
 
         Exception e = assertThrows(DriverVolumeException.class, () -> LdCache.read(host));
-        assertTrue(e.getMessage().contains(folder.toRealPath() + "/etc/ld.so.cache"));
+        assertTrue(e.getMessage().contains(directory.toRealPath() + "/etc/ld.so.cache"));
         assertTrue(e.getMessage().contains("run ldconfig"));
     }
 
     @Test
     void missingCacheIsToldApartFromADamagedOne() throws Exception {
-        Host host = TestingHost.empty(folder).host();
+        Host host = TestingHost.empty(directory).host();
         assertThrows(NoSuchFileException.class, () -> LdCache.read(host));
     }
 

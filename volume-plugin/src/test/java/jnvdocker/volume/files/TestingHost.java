@@ -35,10 +35,10 @@ public final class TestingHost {
     }
 
     /** Adds a library with its SONAME, as link and in the loader cache. */
-    public TestingHost library(String folder, String name, String soname) throws IOException {
-        return file(folder + "/" + name, TestingElf.library(soname))
-                .link(folder + "/" + soname, name)
-                .cached(soname, folder + "/" + soname);
+    public TestingHost library(String directory, String name, String soname) throws IOException {
+        return file(directory + "/" + name, TestingElf.library(soname))
+                .link(directory + "/" + soname, name)
+                .cached(soname, directory + "/" + soname);
     }
 
     public TestingHost file(String path, TestingElf elf) throws IOException {

@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
  * A host as text, a line for each file:
  *
  * <pre>
- * /PATH -> TARGET                  a link; OUTSIDE in its target is the folder beside the host's root
- * /PATH folder
+ * /PATH -> TARGET                  a link; OUTSIDE in its target is the directory beside the host's root
+ * /PATH directory
  * /PATH ARCHITECTURE [SONAME] ...  a library or program
  * /PATH size=BYTES ...             a file of zeros
  * NAME => /PATH                    what the loader cache says, as ldconfig -p prints it
@@ -68,7 +68,7 @@ final class TestingLayout {
 
     private void file(String path, List<String> words) throws IOException {
         Path file = host.path(path);
-        if (words.equals(List.of("folder"))) {
+        if (words.equals(List.of("directory"))) {
             Files.createDirectories(file);
             return;
         }

@@ -27,14 +27,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 class PluginServerTest {
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final TestingVolumes volumes = new TestingVolumes();
     private Path socket;
     private PluginServer server;
 
     @BeforeEach
     void listen() throws IOException {
-        socket = folder.resolve("plugins/test.sock");
+        socket = directory.resolve("plugins/test.sock");
         server = PluginServer.listen(new VolumePlugin(List.of(volumes)), socket);
     }
 
@@ -231,7 +231,7 @@ class PluginServerTest {
     /** An answer may take its time; a request may not. */
     @Test
     void requestThatDoesNotComeEndsItsConnection() throws Exception {
-        Path other = folder.resolve("plugins/hasty.sock");
+        Path other = directory.resolve("plugins/hasty.sock");
         VolumePlugin plugin = new VolumePlugin(List.of(volumes));
         try (PluginServer _ =
                         PluginServer.listen(
@@ -286,7 +286,7 @@ class PluginServerTest {
 
     @Test
     void leftOverSocketIsReplaced() throws IOException {
-        Path left = folder.resolve("left.sock");
+        Path left = directory.resolve("left.sock");
         try (var dead = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             dead.bind(UnixDomainSocketAddress.of(left));
         }
@@ -316,7 +316,7 @@ class PluginServerTest {
 
     @Test
     void socketThatCannotBeMadeIsNamed() {
-        Path tooLong = folder.resolve("x".repeat(120));
+        Path tooLong = directory.resolve("x".repeat(120));
         var error =
                 assertThrows(
                         IOException.class,

@@ -24,13 +24,13 @@ class VerbThreadsTest {
     private static final String SLOW = "{\"Name\":\"" + TestingVolumes.SLOW + "\"}";
     private static final String OTHER = "{\"Name\":\"test_1.2\",\"ID\":\"a\"}";
 
-    @TempDir Path folder;
+    @TempDir Path directory;
     private final TestingVolumes volumes = new TestingVolumes();
     private PluginServer server;
     private Path socket;
 
     private void listen(VerbThreads.Limits limits) throws IOException {
-        socket = folder.resolve("test.sock");
+        socket = directory.resolve("test.sock");
         server = PluginServer.listen(new VolumePlugin(List.of(volumes)), socket, LONG, limits);
     }
 
@@ -57,7 +57,7 @@ class VerbThreadsTest {
     @Test
     void verbsAreAnsweredWhileVirtualThreadsAreBlocked() throws Exception {
         listen(VerbThreads.Limits.USUAL);
-        Path fifo = folder.resolve("fifo");
+        Path fifo = directory.resolve("fifo");
         assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
         List<Thread> blocked = new ArrayList<>();
         for (int i = 0; i < 4 * Runtime.getRuntime().availableProcessors(); i++) {
@@ -82,7 +82,7 @@ class VerbThreadsTest {
 
     private void openForReading(Path fifo) {
         try {
-            Posix.reflink(fifo, folder.resolve("clone"), 0600);
+            Posix.reflink(fifo, directory.resolve("clone"), 0600);
         } catch (IOException e) {
             // It cannot be cloned.
         }

@@ -1,0 +1,115 @@
+package jnvdocker.daemon;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PrivateFile;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Makes a daemon the only one of a directory for as long as it lives: the kernel releases the lock
+ * however the process ends. The file is never removed, else a second daemon could lock a new file
+ * of the same name; a file that others have locked, while it was open to them, is replaced.
+ */
+final class DirectoryLock implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DirectoryLock.class);
+    private static final long PATIENCE_NANOS = 500_000_000;
+
+    private final FileChannel file;
+
+    private DirectoryLock(FileChannel file) {
+        this.file = file;
+    }
+
+    /**
+     * @param name the name of the file that is locked
+     * @param remedy how a second daemon gets a directory of its own
+     * @throws StartException naming the process that holds the directory
+     */
+    static DirectoryLock take(Path directory, String name, String remedy) throws IOException {
+        try {
+            Files.createDirectories(directory);
+        } catch (IOException e) {
+            throw new StartException(
+                    "cannot make the directory " + FileErrors.describe(e),
+                    "fix that, or " + remedy + " to another directory",
+                    e);
+        }
+        Path path = directory.resolve(name);
+        // One daemon at a time, so that none replaces the file of another.
+        try (FileChannel turn = open(directory.resolve(name + ".turn"))) {
+            turn.lock();
+            return take(directory, path, remedy);
+        } catch (StartException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new StartException(
+                    "cannot write the lock " + path + ": " + FileErrors.reason(e),
+                    "fix that, or " + remedy + " to another directory",
+                    e);
+        }
+    }
+
+    private static DirectoryLock take(Path directory, Path path, String remedy) throws IOException {
+        FileChannel file = open(path);
+        try {
+            if (!lock(file)) {
+                if (!PrivateFile.isLockedByReaders(file)) {
+                    throw new StartException(
+                            "another jnvdockerd (pid "
+                                    + Files.readString(path).strip()
+                                    + ") uses "
+                                    + directory,
+                            "stop it first, or " + remedy + " to another directory");
+                }
+                LOG.warn(
+                        "{} was writable by others, and a process other than jnvdockerd has locked"
+                                + " it; replacing it",
+                        path);
+                file.close();
+                file = PrivateFile.replace(path);
+            }
+            String pid = ProcessHandle.current().pid() + "\n";
+            file.truncate(0);
+            file.write(ByteBuffer.wrap(pid.getBytes(StandardCharsets.US_ASCII)), 0);
+            return new DirectoryLock(file);
+        } catch (IOException | RuntimeException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    private static FileChannel open(Path path) throws StartException {
+        try {
+            return PrivateFile.open(path);
+        } catch (IOException e) {
+            throw new StartException(
+                    "cannot open the lock " + FileErrors.describe(e), "remove what is there", e);
+        }
+    }
+
+    /** A process that was just killed keeps its locks for a moment, until its files are closed. */
+    private static boolean lock(FileChannel file) throws IOException {
+        for (int attempt = 0; attempt < 20; attempt++) {
+            if (file.tryLock() != null) {
+                return true;
+            }
+            LockSupport.parkNanos(PATIENCE_NANOS / 20);
+        }
+        return false;
+    }
+
+    @Override
+    public void close() throws IOException {
+        file.truncate(0);
+        file.close();
+    }
+}
