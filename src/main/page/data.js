@@ -15,7 +15,7 @@
  *   evidence: string|null, user: string, container_name: string|null, container_id: string|null,
  *   image: string|null, command: string|null, pod: string|null,
  *   gpus: {index: number, instance: number|null, uuid: string}[]}} Lease
- * @typedef {{place: number, user: string, uid: number|null, asks_for: string,
+ * @typedef {{place: number, user: string, uid: number|null, request: string,
  *   image: string|null, command: string|null, task: string|null, since: string, pid: number,
  *   obstacle: string|null}} Waiter
  * @typedef {{at: string, user: string, purpose: string, why: string}} Refusal

@@ -15,7 +15,7 @@ export function showQueue(waiters) {
           waiters.map((waiter) => [
             String(waiter.place),
             waiter.user,
-            waiter.asks_for,
+            waiter.request,
             waiter.image ?? waiter.command ?? waiter.task ?? "–",
             `${clock(Date.parse(waiter.since))} (${span(now() - Date.parse(waiter.since))})`,
             waiter.obstacle === null

@@ -244,7 +244,7 @@ class CommandLineTest {
     /** Returns a request without our additions, each of which must be there exactly once. */
     private static JsonNode asWithoutUs(JsonNode request, JsonNode original) {
         ObjectNode config = (ObjectNode) request;
-        if (config.path("Image").asText().startsWith("plain") && !asksForGpus(original)) {
+        if (config.path("Image").asText().startsWith("plain") && !requestsGpus(original)) {
             return tidied(config);
         }
         ObjectNode hostConfig = (ObjectNode) config.get("HostConfig");
@@ -280,7 +280,7 @@ class CommandLineTest {
         }
     }
 
-    private static boolean asksForGpus(JsonNode request) {
+    private static boolean requestsGpus(JsonNode request) {
         return !request.path("HostConfig").path("DeviceRequests").isEmpty();
     }
 

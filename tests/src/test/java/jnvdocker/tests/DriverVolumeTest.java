@@ -110,7 +110,7 @@ class DriverVolumeTest {
         try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
                 TestDaemon daemon = new TestDaemon(host)) {
             Command.Result shown = daemon.jnvdocker("gpu", "volume").run().ok();
-            assertTrue(shown.out().contains("Volume:   nvidia_driver_" + host.version()));
+            assertTrue(shown.out().contains("Volume:      nvidia_driver_" + host.version()));
             assertTrue(shown.out().contains("nvidia-modprobe"), shown::toString);
             assertTrue(
                     daemon.jnvdocker("gpu", "volume", "--verify")

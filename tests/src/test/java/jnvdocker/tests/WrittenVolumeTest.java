@@ -239,7 +239,7 @@ class WrittenVolumeTest {
                         .run()
                         .ok()
                         .out()
-                        .contains("Served:   " + copy + ", writable: " + why));
+                        .contains("Served:      " + copy + ", writable: " + why));
         String found = daemon.jnvdocker("gpu", "doctor").run().out();
         assertTrue(found.contains(why), found);
         assertTrue(Files.readString(daemon.log()).contains(why));

@@ -90,7 +90,7 @@ public final class GpuQueue extends WatchedCommand {
             int place,
             String user,
             Long uid,
-            String asksFor,
+            String request,
             Integer count,
             Long memory,
             String model,

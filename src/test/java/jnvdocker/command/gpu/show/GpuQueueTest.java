@@ -101,7 +101,7 @@ class GpuQueueTest {
         List<GpuQueue.Entry> queue = GpuQueue.entries(WAITING);
         JsonSchemas.check("gpu-queue", Json.text(queue));
         assertEquals(
-                "{'place':1,'user':'alice','uid':1000,'asks_for':'2"
+                "{'place':1,'user':'alice','uid':1000,'request':'2"
                         + " GPUs','count':2,'memory':null,'model':null,'share_bytes':null,"
                         + "'gpus':null,"
                         + "'image':'nvidia/cuda','command':null,'task':null,"
