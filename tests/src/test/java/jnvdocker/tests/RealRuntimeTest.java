@@ -138,7 +138,7 @@ class RealRuntimeTest {
                     run(engine, "gpu", "true"),
                     "no jnvdockerd answers at "
                             + runtime.socket()
-                            + " (No such file or directory); start it, 'systemctl status jnvdocker'"
+                            + " (No such file or folder); start it, 'systemctl status jnvdocker'"
                             + " says why it does not run");
             String why = "GPU 0 is held by \"x\"; say permission denied\nor wait";
             try (HostileDaemon _ =

@@ -243,7 +243,7 @@ class RuntimeCreateTest {
                 run("json"),
                 "no jnvdockerd answers at "
                         + runtime.socket()
-                        + " (No such file or directory); start it, 'systemctl status jnvdocker'");
+                        + " (No such file or folder); start it, 'systemctl status jnvdocker'");
         long seconds = Duration.between(began, Instant.now()).toSeconds();
         assertTrue(seconds >= 10 && seconds < 15, "seconds: " + seconds);
     }
@@ -315,7 +315,7 @@ class RuntimeCreateTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "rm config.json|No such file or directory",
+                "rm config.json|No such file or folder",
                 "mv config.json other; ln -s other config.json|it is a link",
                 "rm config.json; mkfifo config.json|it is no regular file",
                 "rm config.json; mkdir config.json|it is no regular file",
@@ -345,10 +345,9 @@ class RuntimeCreateTest {
     @Test
     void missingBundleIsNamed() throws IOException {
         Directories.remove(bundle);
-        assertRefused(
-                run("json"), "cannot open bundle '" + bundle + "': No such file or directory");
+        assertRefused(run("json"), "cannot open bundle '" + bundle + "': No such file or folder");
         Files.writeString(bundle, "");
-        assertRefused(run("json"), "Not a directory");
+        assertRefused(run("json"), "Not a folder");
     }
 
     @Test
