@@ -158,7 +158,9 @@ public final class GpuCommand {
             this.client = client;
             this.screen = Screen.of(request);
             this.out = new Printout(client, Watch.mayBeRequested(arguments), screen);
-            this.departure = new GpuUninstall(upkeep.uninstall(), upkeep.installation(), request);
+            this.departure =
+                    new GpuUninstall(
+                            upkeep.uninstall(), upkeep.installation(), jobs::inTheWay, request);
             this.run = new GpuRun(arguments, gpuHost.inventory(), leases, request, client);
             this.remake = new GpuRemake(startContainer, leases, request, client);
             this.page = new GpuPage(settings, request, client);

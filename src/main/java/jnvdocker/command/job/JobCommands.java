@@ -6,6 +6,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.screen.Screen;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -15,11 +16,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /** {@code gpu submit}, {@code jobs} and {@code cancel}, and what a job's own process requests. */
 public final class JobCommands {
     /** The word with which a unit's process requests its command: {@code gpu __job 17}. */
     static final String LAUNCH = "__job";
+
+    /** How many jobs a message names. */
+    private static final int NAMED = 10;
 
     private final Jobs jobs;
 
@@ -35,6 +40,26 @@ public final class JobCommands {
         all.put("jobs", () -> new GpuJobs(jobs, request, screen));
         all.put("cancel", () -> new GpuCancel(jobs, request));
         return all;
+    }
+
+    /** The jobs without which jnvdocker could not be removed: empty, or one refusal for all. */
+    public List<Refusal> inTheWay() {
+        List<Long> open =
+                jobs.all().stream()
+                        .filter(job -> job.state() != Job.State.ENDED)
+                        .map(Job::id)
+                        .toList();
+        String numbers =
+                open.stream().limit(NAMED).map(String::valueOf).collect(Collectors.joining(","))
+                        + (open.size() > NAMED ? ",…" : "");
+        return open.isEmpty()
+                ? List.of()
+                : List.of(
+                        new Refusal(
+                                open.size() == 1
+                                        ? "job " + numbers + " has not ended"
+                                        : "jobs " + numbers + " have not ended",
+                                "wait for that, or cancel with 'jnvdocker gpu cancel NUMBER'"));
     }
 
     /** Finds a job of the caller's, or of anybody's for root. */

@@ -245,6 +245,10 @@ class JobsTest {
         hold();
         long waits = submit("carol", "run", "--rm", "--gpus=1", "cuda", "true");
         awaitWaiting(waits);
+        Command.Result uninstall = machine.jnvdocker("gpu", "uninstall").run();
+        assertTrue(
+                uninstall.err().contains("  job " + waits + " has not ended:\n"),
+                uninstall::toString);
         assertEquals(
                 "cancelled job " + waits + "\n",
                 as("carol", JNVDOCKER, "gpu", "cancel", waits).run().ok().out());

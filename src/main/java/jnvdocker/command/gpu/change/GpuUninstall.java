@@ -14,6 +14,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 @Command(
@@ -26,6 +27,7 @@ import java.util.stream.Collectors;
 public final class GpuUninstall extends OwnCommand {
     private final Uninstall uninstall;
     private final Installation installation;
+    private final Supplier<List<Refusal>> others;
     private final ClientRequest request;
     private boolean done;
 
@@ -45,9 +47,17 @@ public final class GpuUninstall extends OwnCommand {
     @Option(names = "--packaged", hidden = true)
     private boolean packaged;
 
-    public GpuUninstall(Uninstall uninstall, Installation installation, ClientRequest request) {
+    /**
+     * @param others what else needs jnvdocker, each with what to do about it
+     */
+    public GpuUninstall(
+            Uninstall uninstall,
+            Installation installation,
+            Supplier<List<Refusal>> others,
+            ClientRequest request) {
         this.uninstall = uninstall;
         this.installation = installation;
+        this.others = others;
         this.request = request;
     }
 
@@ -59,6 +69,12 @@ public final class GpuUninstall extends OwnCommand {
     @Override
     public Integer call() throws RefusedException {
         Caller.refuseUnlessRoot(request, "uninstall jnvdocker");
+        // Before the rest, which refuses all clients that wait.
+        List<Refusal> needed = others.get();
+        if (!needed.isEmpty()) {
+            print(needed);
+            return ExitCode.REFUSED.code();
+        }
         Uninstall.Wish wish = new Uninstall.Wish(removeContainers, !withoutEngine);
         Uninstall.Outcome outcome = uninstall.run(wish);
         if (!outcome.obstacles().isEmpty()) {
