@@ -20,8 +20,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 @Command(
@@ -50,6 +48,8 @@ final class GpuJobs extends ShowCommand {
                         .filter(job -> all || job.state() != State.ENDED)
                         .map(this::entry)
                         .toList();
+        Map<Long, String> unreadable = Caller.isRoot(request) ? jobs.unreadable() : Map.of();
+        unreadable.forEach((id, why) -> warn("jnvdocker: job " + id + ": " + why));
         return new Report(
                 new Listing<>(
                         shown,
@@ -62,38 +62,23 @@ final class GpuJobs extends ShowCommand {
                                 Column.note("NOTE", entry -> Objects.toString(entry.note(), ""))),
                         () -> shown,
                         all ? "there are no jobs" : "no job waits or runs"),
-                Caller.isRoot(request) ? jobs.unreadable() : Map.of());
+                unreadable.isEmpty() ? ExitCode.OK : ExitCode.WRONG);
     }
 
     /**
-     * The jobs, and those of which the record cannot be read.
+     * The jobs of which the records can be read.
      *
-     * @param unreadable the reasons, by the numbers of the jobs
+     * @param exitCode that says whether these are all
      */
-    private record Report(Listing<Entry> readable, Map<Long, String> unreadable) implements Shown {
+    private record Report(Listing<Entry> jobs, ExitCode exitCode) implements Shown {
         @Override
         public Object document() {
-            return readable.document();
+            return jobs.document();
         }
 
         @Override
         public List<String> lines(Screen screen) {
-            return readable.lines(screen);
-        }
-
-        @Override
-        public Optional<String> remark() {
-            return unreadable.isEmpty()
-                    ? Optional.empty()
-                    : Optional.of(
-                            unreadable.entrySet().stream()
-                                    .map(job -> "job " + job.getKey() + ": " + job.getValue())
-                                    .collect(Collectors.joining("\n")));
-        }
-
-        @Override
-        public ExitCode exitCode() {
-            return unreadable.isEmpty() ? ExitCode.OK : ExitCode.WRONG;
+            return jobs.lines(screen);
         }
     }
 
