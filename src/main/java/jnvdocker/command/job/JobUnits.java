@@ -186,13 +186,14 @@ final class JobUnits {
     }
 
     /**
-     * Whether a process is in the unit of a job, where only systemd puts processes.
+     * Whether a process is the one of a job's unit, by systemd's own word: a user's own manager can
+     * make cgroups of any name.
      *
      * @param process must be alive afterwards, or another has its number
      */
-    static boolean isIn(ProcessId process, long id) throws IOException {
-        return Files.readString(Path.of("/proc/" + process.pid() + "/cgroup"))
-                .lines()
-                .anyMatch(line -> line.endsWith("/" + name(id)));
+    boolean isMain(ProcessId process, long id) throws IOException {
+        return systemctl(Stream.of("show", "-p", "MainPID"), List.of(id))
+                .strip()
+                .equals("MainPID=" + process.pid());
     }
 }

@@ -208,7 +208,7 @@ public final class Jobs implements AutoCloseable {
      * @throws RefusedException when the job is not to be run by that process
      */
     Job launch(long id, ProcessId process, int uid) throws RefusedException, IOException {
-        boolean isOurs = JobUnits.isIn(process, id) && processes.isAlive(process);
+        boolean isOurs = units.isMain(process, id) && processes.isAlive(process);
         synchronized (this) {
             Job job = jobs.get(id);
             boolean isFirst =
