@@ -13,10 +13,10 @@ import jnvdocker.holder.ClaimUsers;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.HolderKind;
-import jnvdocker.holder.HostGpus;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.OtherClaims;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.PresentGpus;
 import jnvdocker.holder.Unleased;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.GpuTroubles;
@@ -89,7 +89,7 @@ public record LeaseParts(
             String volumeDriver,
             Processes processes,
             ContainerEngine engine,
-            HostGpus inventory,
+            PresentGpus inventory,
             GpuUses uses,
             GpuTroubles troubles,
             MemoryUsers memory,
@@ -110,7 +110,7 @@ public record LeaseParts(
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.addListener(world.log());
         world.troubles().addListener(registry.changes()::add);
-        HostGpus inventory = () -> world.troubles().mark(world.inventory().gpus());
+        PresentGpus inventory = () -> world.troubles().mark(world.inventory().gpus());
         Supply supply =
                 new Supply(
                         inventory,

@@ -7,6 +7,6 @@ import java.util.List;
 
 /** Reads the GPUs that the host has at this moment, with their known faults. */
 @FunctionalInterface
-public interface HostGpus {
+public interface PresentGpus {
     List<Gpu> gpus() throws IOException;
 }

@@ -1,8 +1,8 @@
 package jnvdocker.idle;
 
 import jnvdocker.core.LeaseParts;
-import jnvdocker.holder.HostGpus;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -57,7 +57,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
-    private final HostGpus inventory;
+    private final PresentGpus inventory;
     private final IdleSampler sampler;
     private final Supplier<Optional<Duration>> warn;
     private final Stops stops;
@@ -99,7 +99,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     IdleKeeper(
             LeaseRegistry registry,
-            HostGpus inventory,
+            PresentGpus inventory,
             IdleSampler sampler,
             Supplier<Optional<Duration>> warn,
             Stops stops,

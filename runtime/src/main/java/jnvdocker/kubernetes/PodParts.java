@@ -2,7 +2,7 @@ package jnvdocker.kubernetes;
 
 import jnvdocker.core.LeaseParts;
 import jnvdocker.core.Leases;
-import jnvdocker.holder.HostGpus;
+import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.NoDriverException;
@@ -47,7 +47,7 @@ public final class PodParts implements AutoCloseable {
     public record World(
             LeaseParts parts,
             PodLeases leases,
-            HostGpus inventory,
+            PresentGpus inventory,
             Host host,
             Kubelet kubelet,
             PodEdits edits,

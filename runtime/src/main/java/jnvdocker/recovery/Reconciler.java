@@ -2,10 +2,10 @@ package jnvdocker.recovery;
 
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Evidence;
-import jnvdocker.holder.HostGpus;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Life;
 import jnvdocker.holder.OciKind;
+import jnvdocker.holder.PresentGpus;
 import jnvdocker.holder.Unleased;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
@@ -57,7 +57,7 @@ public final class Reconciler {
     private final Evidence evidence;
     private final Keeper keeper;
     private final ContainerEngine engine;
-    private final HostGpus inventory;
+    private final PresentGpus inventory;
     private final Unleased unleased;
     private final Adoption adoption;
     private final ClaimRemover remover;
@@ -70,7 +70,7 @@ public final class Reconciler {
             Evidence evidence,
             Keeper keeper,
             ContainerEngine engine,
-            HostGpus inventory,
+            PresentGpus inventory,
             Unleased unleased,
             ClaimRemover remover,
             Leftovers leftovers,

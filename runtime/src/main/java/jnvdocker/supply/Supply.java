@@ -1,6 +1,6 @@
 package jnvdocker.supply;
 
-import jnvdocker.holder.HostGpus;
+import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Allowances;
@@ -33,7 +33,7 @@ public final class Supply {
     /** For the groups of a user, which the host may have to fetch from elsewhere. */
     public static final Duration NAMES_LIMIT = Duration.ofSeconds(2);
 
-    private final HostGpus inventory;
+    private final PresentGpus inventory;
     private final Supplier<GpuTraits> traits;
     private final Supplier<LeasePolicy> policy;
     private final AllowanceReader users;
@@ -44,7 +44,7 @@ public final class Supply {
      * @param users finds out what users may have by them
      */
     public Supply(
-            HostGpus inventory,
+            PresentGpus inventory,
             Supplier<GpuTraits> traits,
             Supplier<LeasePolicy> policy,
             AllowanceReader users) {
