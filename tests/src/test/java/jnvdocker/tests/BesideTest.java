@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 
 import org.junit.jupiter.api.AfterEach;
@@ -17,13 +16,10 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Several containers and programs of one user on the same GPUs, by {@code --gpus with=NAME}, with
@@ -114,29 +110,6 @@ class BesideTest extends OneEngineTest {
         lab.awaitSharers(Map.of(1, "eval"));
         lab.docker("stop", "eval").ok();
         lab.awaitSharers(Map.of());
-    }
-
-    /** Neither the registry nor the daemon's memory is needed to know the party again. */
-    @Test
-    void aNewDaemonKnowsBoth() throws IOException {
-        lab.startAs(ALICE, "train", "device=1").run().ok();
-        lab.startAs(ALICE, "eval", "with=train").run().ok();
-        lab.awaitSharers(Map.of(1, "train and eval"));
-        lab.daemon().kill();
-        lab.startDaemon();
-        lab.awaitSharers(Map.of(1, "train and eval"));
-        lab.daemon().stop();
-        for (String part : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
-            Files.deleteIfExists(lab.daemon().state().resolve(part));
-        }
-        lab.startDaemon();
-        Lab.await(() -> {
-            Set<String> now = Set.of(lab.registry().holders().get(1).split(" and "));
-            return now.equals(Set.of("train", "eval")) ? List.of() : List.of("only " + now);
-        });
-        assertRefused("GPU 1 .* is held by ", lab.startAs(BOB, "other", "device=1"));
-        lab.docker("rm", "-f", "train").ok();
-        lab.awaitSharers(Map.of(1, "eval"));
     }
 
     @Test

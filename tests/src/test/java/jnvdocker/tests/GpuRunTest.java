@@ -129,18 +129,6 @@ class GpuRunTest extends OneEngineTest {
     }
 
     @Test
-    void aContainersGpuIsRefusedOrWaitedFor() throws Exception {
-        lab.run("train", 1);
-        Command.Result refused = gpuRun("--gpus", "device=1", "true").run();
-        assertEquals(125, refused.exitCode());
-        assertTrue(refused.err().contains("container train since"), refused::err);
-        Process waiting = start("--gpus", "device=1", "--gpu-wait", "true");
-        Lab.await(() -> lab.registry().tickets() == 1 ? List.of() : List.of("nobody waits"));
-        lab.docker("rm", "-f", "train").ok();
-        assertEquals(0, waiting.waitFor());
-    }
-
-    @Test
     void whatItHasStartedHoldsTheGpusWhenItHasEnded() throws Exception {
         Path pid = directory.resolve("pid");
         String daemonize =
@@ -184,16 +172,6 @@ class GpuRunTest extends OneEngineTest {
         start("--gpus", "device=1", "sh", "-c", both, lab.host().directory().resolve("dev"));
         awaitStates("fhuf");
         assertTrue(gpus().path(1).path("note").isNull(), () -> gpus().toString());
-    }
-
-    @Test
-    void anEndIsSeenThatNoDaemonHasSeen() throws Exception {
-        Process process = start("--gpus", "all", "sleep", "1000");
-        awaitStates("hhhh");
-        lab.daemon().kill();
-        process.destroyForcibly().waitFor();
-        lab.startDaemon();
-        assertEquals(List.of("free", "free", "free", "free"), gpus().findValuesAsText("state"));
     }
 
     @Test

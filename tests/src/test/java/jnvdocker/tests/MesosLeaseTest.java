@@ -170,41 +170,6 @@ class MesosLeaseTest extends OneAgentTest {
     }
 
     @Test
-    void leaseOutlivesTheDaemon() {
-        MesosContainer task = lasting(on(0));
-        MesosContainer ends = lasting(on(1).named("ends"));
-        JsonNode before = leases();
-        daemon.kill();
-        startDaemon();
-        assertEquals(before, leases());
-        daemon.kill();
-        ends.kill();
-        startDaemon();
-        awaitStates("hfff");
-        assertEquals(List.of("c 195:0 rw"), gpuRules(task));
-        task.kill();
-        awaitStates("ffff");
-    }
-
-    @Test
-    void leaseOutlivesTheAgentAndBoth() throws Exception {
-        MesosContainer stays = lasting(on(0));
-        MesosContainer ends = lasting(on(1).command("echo up; sleep 0.3"));
-        JsonNode before = leases();
-        agent.kill();
-        daemon.kill();
-        startDaemon();
-        awaitStates("hfff"); // no process is the evidence, but the agent's directory
-        agent.recover();
-        ends.await();
-        assertEquals("hfff", states());
-        assertTrue(
-                before.findValuesAsText("lease").containsAll(leases().findValuesAsText("lease")));
-        stays.kill();
-        awaitStates("ffff");
-    }
-
-    @Test
     void taskWaitsForWhoHasItsGpu() throws Exception {
         Process holder = hold("device=0");
         awaitStates("hfff");

@@ -1,7 +1,6 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,8 +8,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
-import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.ProcessGroups;
 
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +17,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -90,26 +86,6 @@ class RolledBackStateTest extends OneEngineTest {
             lab.engine().start();
         }
         lab.awaitTruth();
-    }
-
-    @Test
-    void aProgramKeepsItsGpu() throws Exception {
-        Path copy = copy();
-        Process program =
-                lab.daemon().jnvdocker("gpu", "run", "--gpus", "device=2", "sleep", "1000").start();
-        try {
-            Lab.await(() -> state(2).equals("held") ? List.of() : List.of("no"));
-            String claim = gpus().path(2).path("claim").asText();
-            putBack(copy);
-            assertEquals("held", state(2));
-            assertEquals(claim, gpus().path(2).path("claim").asText());
-            assertEquals("sleep", gpus().path(2).path("command").asText());
-            assertFalse(lab.gpuContainer("run", "next", 2).run().exitCode() == 0);
-        } finally {
-            program.destroyForcibly().waitFor();
-        }
-        Lab.await(() -> state(2).equals("free") ? List.of() : List.of("held"));
-        ProcessGroups.awaitNone(lab.daemon());
     }
 
     /** Its lease is younger: the daemon has made it from what runs. */

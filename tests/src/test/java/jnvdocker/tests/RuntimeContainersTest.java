@@ -296,26 +296,6 @@ class RuntimeContainersTest {
     }
 
     @Test
-    void daemonThatWasKilledKnowsWhoHasWhat() throws Exception {
-        start("one", "--label", "jnvdocker.gpus=1");
-        start("two", "--label", "jnvdocker.gpus=1");
-        awaitNumbers(Map.of("one", 1, "two", 1));
-        Set<Integer> gpus = gpus("one");
-        lab.daemon().kill();
-        lab.docker("kill", "two").ok();
-        for (String part : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
-            Files.deleteIfExists(lab.daemon().state().resolve(part));
-        }
-        lab.startDaemon();
-        awaitNumbers(Map.of("one", 1));
-        assertEquals(gpus, gpus("one"));
-        assertOpensItsOwn("one");
-        lab.docker("restart", "one").ok();
-        awaitNumbers(Map.of("one", 1));
-        assertEquals(gpus, gpus("one"));
-    }
-
-    @Test
     void explicitNodeIsLeasedOrRefused() {
         Path node = lab.host().directory().resolve("dev/nvidia2");
         start("one", "--device", node + ":/dev/nvidia2");
