@@ -47,7 +47,7 @@ class ConcurrencyTest {
     private static final int GPUS = 8;
     private static final int RIVALS = 16;
     private static final int REFUSED = 125;
-    private static final int ROUNDS = Moments.areAllWanted() ? 100 : 20;
+    private static final int ROUNDS = Moments.areAllWanted() ? 100 : 10;
 
     private static Lab lab;
     private static Path kubeletDir;

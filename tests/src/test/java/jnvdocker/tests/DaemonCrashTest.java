@@ -30,7 +30,7 @@ import java.util.function.IntFunction;
  */
 class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
-    private static final int FEW = 2;
+    private static final int FEW = 1;
     private static final Executor THREADS = Thread::startVirtualThread;
 
     private static int writes;

@@ -224,14 +224,14 @@ class EngineRestartTest extends EachEngineTest {
         Duration without = start();
         var creations =
                 IntStream.range(0, 4)
-                        .mapToObj(gpu -> CompletableFuture.runAsync(() -> create(gpu, 13)))
+                        .mapToObj(gpu -> CompletableFuture.runAsync(() -> create(gpu, 3)))
                         .toList();
         creations.forEach(CompletableFuture::join);
         lab.awaitHolders(Map.of());
         int before = lab.engine().log().length();
         Duration with = start();
         System.out.printf(
-                "%s: the engine starts in %d ms, with 52 stopped containers with GPUs in %d ms%n",
+                "%s: the engine starts in %d ms, with 12 stopped containers with GPUs in %d ms%n",
                 release, without.toMillis(), with.toMillis());
         String log = lab.engine().log().substring(before);
         assertFalse(log.contains("retrying in"), log);
