@@ -71,18 +71,6 @@ class ManPagesTest {
         }
     }
 
-    /** The manual's own test holds its table to the keys that the daemon knows. */
-    @Test
-    void everyKeyOfTheManualIsInThePageOfTheConfiguration() throws IOException {
-        String page = pages().get("jnvdocker.toml.5");
-        List<List<String>> keys =
-                ManualSection.of(MANUAL.resolve("configuration.md"), "Keys").rows();
-        assertTrue(keys.size() > 15, keys::toString);
-        for (List<String> key : keys) {
-            assertTrue(page.contains(".TP\n" + key.getFirst() + "\n"), key::toString);
-        }
-    }
-
     @Test
     void everyExitCodeIsExplained() throws IOException {
         Map<String, String> pages = pages();

@@ -87,10 +87,17 @@ record ManualSection(List<Node> blocks) {
     }
 
     private static List<List<String>> rows(Node table) {
+        return cells(table).stream()
+                .map(row -> row.stream().map(ManualSection::rich).toList())
+                .toList();
+    }
+
+    /** The cells of a table, row by row, without the head. */
+    static List<List<Node>> cells(Node table) {
         return descendants(table).stream()
                 .filter(node ->
                         node instanceof TableRow && !(node.getParent() instanceof TableHead))
-                .map(row -> children(row).stream().map(ManualSection::rich).toList())
+                .map(ManualSection::children)
                 .toList();
     }
 
