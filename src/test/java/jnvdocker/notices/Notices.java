@@ -67,11 +67,25 @@ public final class Notices {
     /**
      * A jar, a part of one or of a program.
      *
+     * @param version empty if it is not known
+     * @param in the jars or programs of which it is a part; empty for a jar
      * @param copyright empty where the texts have it
      * @param texts that the jar carries
      */
-    private record Part(
-            String title, String license, String copyright, String source, List<String> texts) {}
+    record Part(
+            String name,
+            String version,
+            String in,
+            String license,
+            String copyright,
+            String source,
+            List<String> texts) {
+        private String title() {
+            return name
+                    + (version.isEmpty() ? "" : " " + version)
+                    + (in.isEmpty() ? "" : ", in " + in);
+        }
+    }
 
     /**
      * @throws IllegalArgumentException naming what is not known, not shipped or not accepted
@@ -147,7 +161,9 @@ public final class Notices {
             }
             jars.add(
                     new Part(
-                            name.group(1) + " " + name.group(2),
+                            name.group(1),
+                            name.group(2),
+                            "",
                             entry.getString("license"),
                             entry.getString("copyright", () -> ""),
                             entry.getString("source").replace("{name}", name.group(1)),
@@ -160,7 +176,12 @@ public final class Notices {
         return jars;
     }
 
-    private List<Part> parts() throws IOException {
+    /**
+     * The parts of jars and programs, each with one of the accepted licences.
+     *
+     * @throws IllegalArgumentException naming a library that no part is in
+     */
+    List<Part> parts() throws IOException {
         Set<String> libraries = new TreeSet<>();
         for (Path library : files(tree.resolve("lib/native"), ".so")) {
             libraries.add(library.getFileName().toString());
@@ -173,10 +194,11 @@ public final class Notices {
         for (TomlTable entry : tables("parts")) {
             String in = entry.getString("in");
             List.of(in.split(", ")).forEach(libraries::remove);
-            String version = in.equals("java") ? " " + javaVersion() : "";
             parts.add(
                     new Part(
-                            entry.getString("name") + version + ", in " + in,
+                            entry.getString("name"),
+                            in.equals("java") ? javaVersion() : "",
+                            in,
                             entry.getString("license"),
                             entry.getString("copyright", () -> ""),
                             entry.getString("source"),

@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -13,6 +16,7 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -75,6 +79,17 @@ class NoticesTest {
         assertTrue(text.contains("\none 1.2\n\none is by One\n"), text);
         assertTrue(text.contains("\nApache-2.0\n\nthe Apache licence\n"), text);
         assertTrue(text.endsWith("\nMIT\n\npermission is granted\n"), text);
+    }
+
+    @Test
+    void partsAreAddedToTheListOfJars() throws IOException {
+        ObjectNode list =
+                (ObjectNode) new ObjectMapper().readTree("{\"components\": [{\"name\": \"one\"}]}");
+        Path file = Files.writeString(tree.resolve("third-party.toml"), KNOWN);
+        Sbom.add(new Notices(tree, file, tree), list);
+        assertEquals(List.of("one", "ffi"), list.findValuesAsText("name").subList(0, 2));
+        assertEquals("MIT", list.at("/components/1/licenses/0/expression").asText());
+        assertEquals("libone.so", list.at("/components/1/properties/0/value").asText());
     }
 
     @Test

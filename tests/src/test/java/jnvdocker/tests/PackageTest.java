@@ -213,6 +213,44 @@ class PackageTest {
                 .toList();
     }
 
+    /** As a lab has it, with a key of its own; the build's repository differs in the signature. */
+    @Test
+    void aptInstallsFromTheSignedRepository() {
+        Command.of(
+                        "sh",
+                        "-ec",
+                        """
+                        export GNUPGHOME=$PWD/keys
+                        mkdir -m 700 keys
+                        trap 'gpgconf --kill all' EXIT
+                        gpg --batch --quiet --passphrase '' --quick-generate-key lab@example.org default sign
+                        "$1" apt 2026-01-02T00:00:00Z lab@example.org "$2"
+                        """,
+                        "sh",
+                        Project.source("src/package/apt-repository"),
+                        Project.built(".deb"))
+                .in(DIRECTORY)
+                .run()
+                .ok();
+        String apt =
+                "apt-get -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=/tmp/sources -o"
+                        + " Dir::State::Lists=/tmp/lists ";
+        shell(
+                """
+                mkdir /tmp/sources
+                cat > /tmp/sources/jnvdocker.sources << 'END'
+                Types: deb
+                URIs: file:/opt/jnvdocker/apt
+                Suites: stable
+                Components: main
+                Signed-By: /opt/jnvdocker/apt/jnvdocker.gpg
+                END
+                """);
+        shell(apt + "update");
+        shell(apt + "install -y --no-install-recommends jnvdocker");
+        assertServes();
+    }
+
     @Test
     void unitsOfAnotherInstallationAreNamed() {
         shell(

@@ -31,20 +31,24 @@ class ReproducibleBuildTest {
                             "-ec",
                             "tar -c --exclude=.git --exclude=./tests/target --exclude=./target"
                                 + " --exclude='*/target/[!ct]*' . | tar -x -C \"$1\"; cd \"$1\";"
-                                + " mvn -o -q -B -P dist -DskipTests"
-                                + " -Dmaven.compiler.useIncrementalCompilation=false package -pl"
+                                + " mvn -q -B -P dist -DskipTests"
+                                + " -Dmaven.compiler.useIncrementalCompilation=false verify -pl"
                                 + " labels,native,volume-plugin,runtime,src",
                             "sh",
                             copy)
                     .in(Project.root())
                     .run()
                     .ok();
-            for (String suffix : List.of(".deb", ".rpm", ".tar.gz")) {
+            for (String suffix : List.of(".deb", ".rpm", ".tar.gz", ".cdx.json")) {
                 assertEquals(
                         -1,
                         Files.mismatch(Project.built(suffix), Project.built(copy, suffix)),
                         "where " + suffix + " differs");
             }
+            String release = "src/target/apt/dists/stable/Release";
+            assertEquals(
+                    Files.readString(Project.root().resolve(release)),
+                    Files.readString(copy.resolve(release)));
         } finally {
             Directories.remove(copy);
         }
