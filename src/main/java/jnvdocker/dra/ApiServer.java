@@ -9,19 +9,30 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
+import org.apache.hc.client5.http.classic.methods.HttpUriRequestBase;
+import org.apache.hc.client5.http.config.ConnectionConfig;
+import org.apache.hc.client5.http.impl.classic.CloseableHttpClient;
+import org.apache.hc.client5.http.impl.classic.HttpClients;
+import org.apache.hc.client5.http.impl.io.PoolingHttpClientConnectionManagerBuilder;
+import org.apache.hc.client5.http.ssl.DefaultClientTlsStrategy;
+import org.apache.hc.core5.http.ClassicHttpResponse;
+import org.apache.hc.core5.http.ContentType;
+import org.apache.hc.core5.http.HttpHeaders;
+import org.apache.hc.core5.http.io.entity.StringEntity;
+import org.apache.hc.core5.io.CloseMode;
+import org.apache.hc.core5.util.TimeValue;
+import org.apache.hc.core5.util.Timeout;
+
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -45,7 +56,9 @@ final class ApiServer implements AutoCloseable {
     private Optional<Connected> connected = Optional.empty();
 
     /** A client, and the credentials that it has. */
-    private record Connected(Kubeconfig config, HttpClient client) {}
+    private record Connected(Kubeconfig config, CloseableHttpClient client) {}
+
+    private record Answer(int code, String text) {}
 
     ApiServer(Path kubeconfig) {
         this.kubeconfig = kubeconfig;
@@ -64,33 +77,27 @@ final class ApiServer implements AutoCloseable {
             throws RefusedException, IOException {
         Connected to = connect();
         URI uri = URI.create(to.config().server() + path);
-        HttpRequest.Builder request =
-                HttpRequest.newBuilder(uri)
-                        .timeout(LIMIT)
-                        .header("Accept", "application/json")
-                        .header("Content-Type", "application/json")
-                        .method(
-                                method,
-                                body.map(it -> HttpRequest.BodyPublishers.ofString(it.toString()))
-                                        .orElse(HttpRequest.BodyPublishers.noBody()));
+        HttpUriRequestBase request = new HttpUriRequestBase(method, uri);
+        request.setHeader(HttpHeaders.ACCEPT, ContentType.APPLICATION_JSON.getMimeType());
         if (!to.config().token().isEmpty()) {
-            request.header("Authorization", "Bearer " + to.config().token());
+            request.setHeader(HttpHeaders.AUTHORIZATION, "Bearer " + to.config().token());
         }
-        HttpResponse<byte[]> answer = send(to.client(), request.build());
-        String text = new String(answer.body(), StandardCharsets.UTF_8);
-        if (answer.statusCode() / 100 != 2) {
+        body.ifPresent(it ->
+                request.setEntity(new StringEntity(it.toString(), ContentType.APPLICATION_JSON)));
+        Answer answer = send(to.client(), request, uri);
+        if (answer.code() / 100 != 2) {
             throw new ApiException(
-                    answer.statusCode(),
+                    answer.code(),
                     to.config().server()
                             + " answers "
-                            + answer.statusCode()
+                            + answer.code()
                             + " to "
                             + method
                             + " "
                             + path
-                            + message(text));
+                            + message(answer.text()));
         }
-        return parse(text, uri);
+        return parse(answer.text(), uri);
     }
 
     /** Reads an object. */
@@ -98,10 +105,12 @@ final class ApiServer implements AutoCloseable {
         return request("GET", path, Optional.empty());
     }
 
-    private HttpResponse<byte[]> send(HttpClient client, HttpRequest request) throws IOException {
-        CompletableFuture<HttpResponse<byte[]>> answer =
-                client.sendAsync(
-                        request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MOST_ANSWER));
+    /** The client's own limits are those of a connection and a read, not of an answer. */
+    private static Answer send(CloseableHttpClient client, HttpUriRequestBase request, URI uri)
+            throws IOException {
+        FutureTask<Answer> answer =
+                new FutureTask<>(() -> client.execute(request, ApiServer::read));
+        Thread.ofVirtual().name("dra-request").start(answer);
         try {
             return answer.get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
@@ -109,20 +118,33 @@ final class ApiServer implements AutoCloseable {
                     e.getCause() instanceof IOException io && io.getMessage() != null
                             ? FileErrors.reason(io)
                             : e.getCause().getClass().getSimpleName();
-            throw new IOException(unanswered(request) + " (" + cut(why) + ")", e.getCause());
+            throw new IOException(unanswered(uri) + " (" + cut(why) + ")", e.getCause());
         } catch (TimeoutException e) {
+            request.abort();
             throw new IOException(
-                    unanswered(request) + " (no answer within " + LIMIT.toSeconds() + " s)", e);
+                    unanswered(uri) + " (no answer within " + LIMIT.toSeconds() + " s)", e);
         } catch (InterruptedException e) {
+            request.abort();
             Thread.currentThread().interrupt();
             throw new IOException("interrupted during a request to the API server", e);
-        } finally {
-            answer.cancel(true);
         }
     }
 
-    private static String unanswered(HttpRequest request) {
-        return "the API server does not answer at " + request.uri();
+    private static Answer read(ClassicHttpResponse response) throws IOException {
+        if (response.getEntity() == null) {
+            return new Answer(response.getCode(), "");
+        }
+        try (InputStream content = response.getEntity().getContent()) {
+            byte[] bytes = content.readNBytes(MOST_ANSWER + 1);
+            if (bytes.length > MOST_ANSWER) {
+                throw new IOException("an answer of more than " + MOST_ANSWER + " bytes");
+            }
+            return new Answer(response.getCode(), new String(bytes, StandardCharsets.UTF_8));
+        }
+    }
+
+    private static String unanswered(URI uri) {
+        return "the API server does not answer at " + uri;
     }
 
     private static String message(String text) {
@@ -165,12 +187,7 @@ final class ApiServer implements AutoCloseable {
         }
         close();
         try {
-            HttpClient client =
-                    HttpClient.newBuilder()
-                            .version(HttpClient.Version.HTTP_1_1)
-                            .connectTimeout(CONNECT)
-                            .sslContext(Pem.context(now.authority(), now.identity()))
-                            .build();
+            CloseableHttpClient client = client(now);
             connected = Optional.of(new Connected(now, client));
             return connected.get();
         } catch (GeneralSecurityException e) {
@@ -180,9 +197,34 @@ final class ApiServer implements AutoCloseable {
         }
     }
 
+    private static CloseableHttpClient client(Kubeconfig config)
+            throws GeneralSecurityException, IOException {
+        ConnectionConfig limits =
+                ConnectionConfig.custom()
+                        .setConnectTimeout(Timeout.of(CONNECT))
+                        .setSocketTimeout(Timeout.of(LIMIT))
+                        .setValidateAfterInactivity(TimeValue.ZERO_MILLISECONDS)
+                        .build();
+        return HttpClients.custom()
+                .setConnectionManager(
+                        PoolingHttpClientConnectionManagerBuilder.create()
+                                .setTlsSocketStrategy(
+                                        new DefaultClientTlsStrategy(
+                                                Pem.context(config.authority(), config.identity())))
+                                .setDefaultConnectionConfig(limits)
+                                .build())
+                .disableAutomaticRetries()
+                .disableRedirectHandling()
+                .disableCookieManagement()
+                .disableAuthCaching()
+                .disableContentCompression()
+                .disableConnectionState()
+                .build();
+    }
+
     @Override
     public synchronized void close() {
-        connected.ifPresent(it -> it.client().shutdownNow());
+        connected.ifPresent(it -> it.client().close(CloseMode.IMMEDIATE));
         connected = Optional.empty();
     }
 }
