@@ -73,7 +73,9 @@ final class KubernetesCheck {
                                     .formatted(Quote.shown(socket), resource),
                             "remove it from this node; jnvdocker then registers by itself");
             case Registration.Failed(var reason) ->
-                    found.wrong(reason.precededBy("the kubelet does not have " + resource + ": "));
+                    found.wrong(
+                            reason.precededBy(
+                                    resource + " is not given to pods as it should be: "));
         }
     }
 

@@ -8,6 +8,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodClaims.Offer;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.nvml.GpuFacts;
+import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.util.Arrays;
@@ -25,6 +26,10 @@ final class SliceDevices {
     private static final String STANDARD = "resource.kubernetes.io/";
     private static final Pattern ROOT = Pattern.compile("/(pci[0-9a-f]{4}:[0-9a-f]{2})/");
     private static final int LONGEST = 64;
+
+    /** The devices of a resource slice that has taints may be so many. */
+    private static final int MOST = 64;
+
     private static final List<String> UNITS = List.of("", "Ki", "Mi", "Gi", "Ti");
 
     private final DraDriver.Knowledge known;
@@ -34,17 +39,34 @@ final class SliceDevices {
     }
 
     /**
+     * Devices, the first of those that are offered.
+     *
+     * @param beyond how many more there are, for which a slice has no room
+     */
+    record Listed(ArrayNode devices, int beyond) {
+        /** Why claims cannot have all GPUs; empty if they can. */
+        Optional<Refusal> lack() {
+            return beyond == 0
+                    ? Optional.empty()
+                    : Optional.of(
+                            new Refusal(
+                                    "%d of this node's GPUs and MIG instances are in its resource slice, which has no room for %d more"
+                                            .formatted(devices.size(), beyond),
+                                    "name those that pods are to have, with gpus below"
+                                            + " [kubernetes] in the configuration"));
+        }
+    }
+
+    /**
      * @param taints whether a GPU that cannot be had is tainted; else it is left out
      */
-    ArrayNode of(List<Offer> offers, boolean taints) {
+    Listed of(List<Offer> offers, boolean taints) {
+        List<Offer> listed =
+                offers.stream().filter(it -> taints || it.obstacle().isEmpty()).toList();
         ArrayNode devices = ApiServer.JSON.createArrayNode();
         Optional<DriverVersion> driver = driver();
-        for (Offer offer : offers) {
-            if (taints || offer.obstacle().isEmpty()) {
-                devices.add(device(offer, driver));
-            }
-        }
-        return devices;
+        listed.stream().limit(MOST).forEach(offer -> devices.add(device(offer, driver)));
+        return new Listed(devices, listed.size() - devices.size());
     }
 
     private Optional<DriverVersion> driver() {

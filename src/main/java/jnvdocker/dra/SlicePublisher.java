@@ -59,7 +59,7 @@ final class SlicePublisher implements AutoCloseable {
          *
          * @param taints whether those that cannot be had are tainted; else they are left out
          */
-        Optional<ArrayNode> devices(boolean taints);
+        Optional<SliceDevices.Listed> devices(boolean taints);
     }
 
     /**
@@ -96,8 +96,7 @@ final class SlicePublisher implements AutoCloseable {
         Duration delay = FIRST_DELAY;
         while (true) {
             try {
-                publish();
-                report(Optional.empty());
+                report(publish().flatMap(SliceDevices.Listed::lack));
                 delay = FIRST_DELAY;
                 if (news.tryAcquire(CHECK.toMillis(), TimeUnit.MILLISECONDS)) {
                     Thread.sleep(SETTLE);
@@ -130,19 +129,24 @@ final class SlicePublisher implements AutoCloseable {
 
     private void report(Optional<Refusal> now) {
         if (now.isPresent() && fault.isEmpty()) {
-            LOG.warn("the GPUs are not published to the cluster: {}", now.get().message());
+            LOG.warn("the node's resource slice is not as it should be: {}", now.get().message());
         } else if (now.isEmpty() && fault.isPresent()) {
-            LOG.info("the GPUs are published to the cluster again");
+            LOG.info("the node's resource slice is as it should be again");
         }
         fault = now;
     }
 
-    /** Brings the slice up to date, if it is not, or was not checked for a while. */
-    private void publish() throws RefusedException, IOException {
-        Optional<ArrayNode> devices = source.devices(taints);
+    /**
+     * Brings the slice up to date, if it is not, or was not checked for a while.
+     *
+     * @return what it has then; empty while that is not known yet
+     */
+    private Optional<SliceDevices.Listed> publish() throws RefusedException, IOException {
+        Optional<SliceDevices.Listed> listed = source.devices(taints);
+        Optional<ArrayNode> devices = listed.map(SliceDevices.Listed::devices);
         boolean isDue = System.nanoTime() - checked > CHECK.toNanos();
         if (devices.isEmpty() || !isDue && published.equals(Optional.of(devices.get()))) {
-            return;
+            return listed;
         }
         JsonNode stored = store(devices.get());
         if (taints && lacksTaints(devices.get(), stored)) {
@@ -150,11 +154,11 @@ final class SlicePublisher implements AutoCloseable {
                     "the cluster keeps no taints of devices (DRADeviceTaints): GPUs that cannot be"
                             + " had are left out of the resource slice");
             taints = false;
-            publish();
-            return;
+            return publish();
         }
         published = Optional.of(devices.get());
         checked = System.nanoTime();
+        return listed;
     }
 
     private static boolean lacksTaints(ArrayNode devices, JsonNode stored) {

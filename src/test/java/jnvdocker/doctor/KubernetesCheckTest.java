@@ -182,7 +182,8 @@ class KubernetesCheckTest {
                         "WRONG: another device plugin (nvidia-gpu.sock) gives pods nvidia.com/gpu,"
                                 + " whoever holds the GPUs; remove it from this node; jnvdocker"
                                 + " then registers by itself",
-                        "WRONG: the kubelet does not have nvidia.com/gpu: it is busy; wait",
+                        "WRONG: nvidia.com/gpu is not given to pods as it should be: it is busy;"
+                                + " wait",
                         FILE),
                 findings(
                         enabled(

@@ -29,9 +29,6 @@ import java.util.stream.Collectors;
  * then. It ends when the kubelet has given the claim back and nothing of the pod runs.
  */
 public final class PodClaims {
-    /** The GPUs of a resource slice that has taints may be so many. */
-    private static final int MOST_OFFERS = 64;
-
     /** A device's name is a label of DNS; the UUIDs of early MIG instances have slashes. */
     private static final String NAME = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 
@@ -103,7 +100,6 @@ public final class PodClaims {
                 .sorted((one, other) -> Gpu.ORDER.compare(one.gpu(), other.gpu()))
                 .map(status -> offer(status, board.choice()))
                 .filter(offer -> offer.name().matches(NAME))
-                .limit(MOST_OFFERS)
                 .toList();
     }
 
