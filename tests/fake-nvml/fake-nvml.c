@@ -37,6 +37,8 @@
 #include <time.h>
 
 /* What jnvdocker.nvml.LibNvml assumes. */
+_Static_assert(sizeof(nvmlDeviceAttributes_t) == 40 && __builtin_offsetof(nvmlDeviceAttributes_t, computeInstanceSliceCount) == 28,
+               "ATTRIBUTES");
 _Static_assert(sizeof(nvmlPciInfo_t) == 68 && __builtin_offsetof(nvmlPciInfo_t, busId) == 36, "PCI_INFO");
 _Static_assert(sizeof(nvmlProcessInfo_v1_t) == 16, "PROCESS_V1_SIZE");
 _Static_assert(sizeof(nvmlProcessInfo_v2_t) == 24, "PROCESS_V2_SIZE");
@@ -386,6 +388,20 @@ nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned *id)
         result = NVML_ERROR_NOT_SUPPORTED;
     if (result == NVML_SUCCESS)
         *id = mig.compute_instance;
+    return leave(result);
+}
+
+/* 1 for 1c.3g.20gb, 3 for 3g.20gb: the slices that compute. */
+nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
+{
+    struct mig mig;
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetAttributes_v2");
+    if (result == NVML_SUCCESS && !is_mig(device, &mig))
+        result = NVML_ERROR_NOT_SUPPORTED;
+    if (result == NVML_SUCCESS) {
+        *attributes = (nvmlDeviceAttributes_t){ .memorySizeMB = mig.total >> 20 };
+        sscanf(mig.profile, "%u", &attributes->computeInstanceSliceCount);
+    }
     return leave(result);
 }
 

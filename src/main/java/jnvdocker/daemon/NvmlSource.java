@@ -78,7 +78,8 @@ final class NvmlSource implements GpuMonitor.Source {
                                         instance.number(),
                                         instance.gpuInstance(),
                                         instance.computeInstance(),
-                                        instance.model()))
+                                        instance.model(),
+                                        instance.slices()))
                         .toList();
         host.mig().report(pciAddress, new MigMemory.Mode(mig.enabled(), instances));
     }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.LeaseBar;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Trouble;
@@ -21,7 +22,6 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** A chart in a terminal, and as a document. */
 class ChartTest {
@@ -60,7 +60,7 @@ class ChartTest {
                     true);
 
     private static final Booking BOOKING =
-            new Booking(1, ALICE, Set.of(GPU.uuid()), hour(30), hour(40));
+            Booking.of(1, ALICE, List.of(ClaimedGpu.of(GPU)), hour(30), hour(40));
 
     private static Trouble trouble(Trouble.Kind kind, double from, double until) {
         return new Trouble(GPU.uuid(), kind, Optional.of("eve"), hour(from), hour(until));

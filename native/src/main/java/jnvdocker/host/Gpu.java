@@ -83,6 +83,11 @@ public record Gpu(
         return index + part.map(it -> ":" + it.number()).orElse("");
     }
 
+    /** The GPUs that it counts as: an instance counts as its part of the GPU. */
+    public double count() {
+        return part.map(Part::count).orElse(1.0);
+    }
+
     /** Returns the UUID of the GPU that it is, or is a part of. */
     public String wholeUuid() {
         return part.map(Part::parent).orElse(uuid);

@@ -27,9 +27,15 @@ public final class MigMemory {
      * @param uuid {@code MIG-…}
      * @param number its number among the GPU's instances
      * @param model {@code NVIDIA A100-SXM4-40GB MIG 1g.5gb}
+     * @param slices of the GPU that compute for it; empty if NVML does not report them
      */
     public record Instance(
-            String uuid, int number, int gpuInstance, int computeInstance, String model) {}
+            String uuid,
+            int number,
+            int gpuInstance,
+            int computeInstance,
+            String model,
+            Optional<Part.Slices> slices) {}
 
     /** Replaces what is known of the GPU. */
     public void report(String pciAddress, Mode mode) {

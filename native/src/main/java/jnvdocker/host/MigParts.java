@@ -115,7 +115,8 @@ final class MigParts {
                         seen.gpuInstance(),
                         seen.computeInstance(),
                         seen.gpuAccess(),
-                        seen.computeAccess());
+                        seen.computeAccess(),
+                        known.slices());
         return new Gpu(
                 gpu.index(),
                 known.uuid(),

@@ -1,5 +1,6 @@
 package jnvdocker.nvml;
 
+import jnvdocker.host.Part.Slices;
 import jnvdocker.nvml.GpuFacts.Clocks;
 import jnvdocker.nvml.GpuFacts.PcieLink;
 
@@ -96,6 +97,7 @@ public record GpuFigures(
      * @param number its number among the GPU's instances
      * @param gpuInstance the number of the part of the GPU
      * @param model {@code NVIDIA A100-SXM4-40GB MIG 1g.5gb}
+     * @param slices of the GPU that compute for it
      */
     public record MigInstance(
             String uuid,
@@ -103,7 +105,8 @@ public record GpuFigures(
             int gpuInstance,
             int computeInstance,
             String model,
-            Optional<Memory> memory) {}
+            Optional<Memory> memory,
+            Optional<Slices> slices) {}
 
     /** In bytes. With drivers before 510, what the driver keeps for itself counts as used. */
     public record Memory(long total, long used) {}

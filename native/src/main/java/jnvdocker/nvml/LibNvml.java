@@ -44,6 +44,15 @@ interface LibNvml extends Library {
     long MEMORY_V2 = 40 | 2 << 24;
 
     /**
+     * {@code nvmlDeviceAttributes_t} in words of 32 bits: eight counts, and the memory in two
+     * words.
+     */
+    int ATTRIBUTES_INTS = 10;
+
+    /** The place in it of the slices that compute for a MIG instance. */
+    int COMPUTE_SLICES = 7;
+
+    /**
      * @throws UnsatisfiedLinkError with the loader's reason when the library cannot be loaded
      */
     static LibNvml load(String file) {
@@ -173,6 +182,8 @@ interface LibNvml extends Library {
     int nvmlDeviceGetGpuInstanceId(Pointer instance, int[] id);
 
     int nvmlDeviceGetComputeInstanceId(Pointer instance, int[] id);
+
+    int nvmlDeviceGetAttributes_v2(Pointer instance, int[] attributes);
 
     int nvmlEventSetCreate(PointerByReference set);
 

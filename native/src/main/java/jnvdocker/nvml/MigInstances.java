@@ -3,6 +3,7 @@ package jnvdocker.nvml;
 import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
+import jnvdocker.host.Part.Slices;
 import jnvdocker.nvml.GpuFigures.Mig;
 import jnvdocker.nvml.GpuFigures.MigInstance;
 
@@ -51,21 +52,24 @@ final class MigInstances {
                                     library.nvmlDeviceGetMigDeviceHandleByIndex(
                                             handle, place, instance));
             if (result == NvmlException.SUCCESS) {
-                add(place, instance.getValue(), found);
+                add(place, places, instance.getValue(), found);
             }
         }
         return found;
     }
 
-    private void add(int number, Pointer instance, List<MigInstance> found) {
+    /**
+     * @param places how many instances of one slice the GPU has room for
+     */
+    private void add(int number, int places, Pointer instance, List<MigInstance> found) {
         try {
-            found.add(instance(number, instance));
+            found.add(instance(number, places, instance));
         } catch (NvmlException e) {
             // It was removed meanwhile; a lost GPU shows by its other figures.
         }
     }
 
-    private MigInstance instance(int number, Pointer instance) throws NvmlException {
+    private MigInstance instance(int number, int places, Pointer instance) throws NvmlException {
         int[] gpuInstance = new int[1];
         int[] computeInstance = new int[1];
         nvml.call(library -> library.nvmlDeviceGetGpuInstanceId(instance, gpuInstance));
@@ -82,6 +86,16 @@ final class MigInstances {
                         TEXT,
                         (library, bytes) ->
                                 library.nvmlDeviceGetName(instance, bytes, bytes.length)),
-                Fields.memory(nvml, instance));
+                Fields.memory(nvml, instance),
+                Slices.of(slices(instance), places));
+    }
+
+    /** 0 if the driver does not report them. */
+    private int slices(Pointer instance) throws NvmlException {
+        int[] attributes = new int[LibNvml.ATTRIBUTES_INTS];
+        boolean known =
+                Fields.has(
+                        nvml, library -> library.nvmlDeviceGetAttributes_v2(instance, attributes));
+        return known ? attributes[LibNvml.COMPUTE_SLICES] : 0;
     }
 }

@@ -154,7 +154,7 @@ class DeviceNodesTest {
     @Test
     @Tag("root")
     void instanceHasTheNodesOfItsCapabilitiesBesides() throws IOException {
-        Part part = new Part(GPU.uuid(), 0, 2, 0, 21, 22);
+        Part part = new Part(GPU.uuid(), 0, 2, 0, 21, 22, Optional.empty());
         Gpu instance =
                 new Gpu(
                         0,

@@ -20,10 +20,11 @@ class MigPartsTest {
     private static final String WHOLE = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
     private static final String ADDRESS = "0000:07:00.0";
     private static final String MODEL = "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
+    private static final Optional<Part.Slices> SLICES = Optional.of(new Part.Slices(3, 7));
     private static final MigMemory.Instance FIRST =
-            new MigMemory.Instance("MIG-22d5a1c4", 0, 2, 0, MODEL);
+            new MigMemory.Instance("MIG-22d5a1c4", 0, 2, 0, MODEL, SLICES);
     private static final MigMemory.Instance SECOND =
-            new MigMemory.Instance("MIG-8b1f3f0a", 1, 1, 1, MODEL);
+            new MigMemory.Instance("MIG-8b1f3f0a", 1, 1, 1, MODEL, Optional.empty());
 
     @TempDir Path root;
     private TestingProc proc;
@@ -78,9 +79,11 @@ class MigPartsTest {
                         ADDRESS,
                         MODEL,
                         Optional.empty(),
-                        Optional.of(new Part(WHOLE, 0, 2, 0, 21, 22))),
+                        Optional.of(new Part(WHOLE, 0, 2, 0, 21, 22, SLICES))),
                 gpus.getFirst());
-        assertEquals(Optional.of(new Part(WHOLE, 1, 1, 1, 12, 13)), gpus.get(1).part());
+        assertEquals(
+                Optional.of(new Part(WHOLE, 1, 1, 1, 12, 13, Optional.empty())),
+                gpus.get(1).part());
         assertTrue(gpus.stream().allMatch(Gpu::isSound));
     }
 

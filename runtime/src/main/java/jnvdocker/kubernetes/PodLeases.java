@@ -430,7 +430,7 @@ public final class PodLeases implements PodGrants {
             start.gpus().forEach(gpu -> others.remove(gpu.uuid()));
             int wanted = start.gpus().size();
             return new Quota(rules.terms().allowances(), others)
-                    .excess(start.pod().owner(), wanted)
+                    .excess(start.pod().owner(), start.gpus())
                     .map(excess ->
                             switch (excess) {
                                 case Quota.ForNow now ->

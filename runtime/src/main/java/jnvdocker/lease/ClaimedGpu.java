@@ -83,9 +83,12 @@ public record ClaimedGpu(
         return part.map(Part::toString).or(() -> share.map(Share::toString));
     }
 
-    /** The GPUs that it counts as: a share counts as its part of the memory. */
+    /**
+     * The GPUs that it counts as: a share counts as its part of the memory, a MIG instance as its
+     * part of the slices.
+     */
     public double count() {
-        return share.map(Share::part).orElse(1.0);
+        return share.map(Share::part).or(() -> part.map(Part::count)).orElse(1.0);
     }
 
     /** The UUID of the GPU that it is a part of. */

@@ -182,13 +182,32 @@ public final class GpuChoice {
     /** Whether the configuration never allows the request. */
     public boolean isForbidden(Ticket ticket) {
         GpuChoice its = among(ticket);
-        return quota.forbids(ticket.owner(), its.counted(ticket.request()));
+        return quota.forbids(ticket.owner(), its.prospects.counted(ticket.request()));
     }
 
     /** A choice among the GPUs that a waiting client may be given. */
     private GpuChoice among(Ticket ticket) {
         GpuChoice its = among(ticket.candidates()).barring(ticket.owner(), ticket.time());
-        return its.only(its.allowed(ticket.owner()));
+        return its.only(its.allowed(ticket.owner())).within(ticket.request(), ticket.owner());
+    }
+
+    /**
+     * A choice among the GPUs of which the user may have as many as are requested: some count as
+     * less than others. If there are not so many, all are left, and the request is over the limit.
+     */
+    private GpuChoice within(GpuRequest request, Owner owner) {
+        if (!(request instanceof GpuRequest.Count count)) {
+            return this;
+        }
+        Predicate<Gpu> fits =
+                gpu ->
+                        quota.excess(owner, count.gpus() * traits.count(count.filter(), gpu))
+                                .isEmpty();
+        List<Gpu> matching = traits.matching(count.filter(), gpus);
+        List<Gpu> fitting = matching.stream().filter(fits).toList();
+        return fitting.size() < count.gpus() || fitting.size() == matching.size()
+                ? this
+                : only(fitting);
     }
 
     /**
@@ -482,6 +501,10 @@ public final class GpuChoice {
                             new Quota.Elsewhere(quota.allowance(owner).allowed().orElseThrow()))
                     : only(allowed).of(request, owner, time);
         }
+        GpuChoice within = within(request, owner);
+        if (within != this) {
+            return within.of(request, owner, time);
+        }
         Outcome outcome =
                 switch (request) {
                     case GpuRequest.None _ -> new Chosen(List.of());
@@ -496,7 +519,7 @@ public final class GpuChoice {
 
     /** The user's own leases are named before those of others: the user can end them. */
     private Outcome withinQuota(Outcome outcome, GpuRequest request, Owner owner) {
-        Optional<Quota.Excess> excess = quota.excess(owner, counted(request));
+        Optional<Quota.Excess> excess = quota.excess(owner, prospects.counted(request));
         if (excess.isEmpty()) {
             return outcome;
         }
@@ -522,13 +545,6 @@ public final class GpuChoice {
     /** As many GPUs as are requested, whole or shares, whichever they are. */
     private GpuRequest.Count number(GpuRequest request) {
         return new GpuRequest.Count(Math.max(1, gpus(request)), GpuFilter.sharing(share(request)));
-    }
-
-    /** As many GPUs as the request counts as. */
-    private double counted(GpuRequest request) {
-        return request instanceof GpuRequest.Count(int count, GpuFilter filter)
-                ? count * traits.count(filter, gpus)
-                : gpus(request);
     }
 
     private static Optional<MemorySize> share(GpuRequest request) {

@@ -2,6 +2,7 @@ package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.request.GpuFilter;
+import jnvdocker.request.GpuRequest;
 
 import java.util.HashMap;
 import java.util.List;
@@ -58,13 +59,22 @@ public record GpuTraits(Connections connections, Map<String, Long> memory, Set<S
         return filter.share().map(amount -> new Share(amount, memory.get(gpu.uuid())));
     }
 
-    /** The most that one of these GPUs counts as when it is given as requested. */
-    double count(GpuFilter filter, List<Gpu> gpus) {
-        return filter.share().isEmpty()
-                ? 1
-                : matching(filter, gpus).stream()
-                        .mapToDouble(gpu -> share(filter, gpu).orElseThrow().part())
-                        .max()
+    /** The GPUs that one counts as, of those that meet the condition, when it is given by that. */
+    double count(GpuFilter filter, Gpu gpu) {
+        return share(filter, gpu).map(Share::part).orElseGet(gpu::count);
+    }
+
+    /**
+     * The GPUs that a number of them count as at least, all as large as the largest of the smallest
+     * ones that meet the condition; their number if there are too few.
+     */
+    double count(GpuRequest.Count requested, List<Gpu> gpus) {
+        return requested.gpus()
+                * matching(requested.filter(), gpus).stream()
+                        .mapToDouble(gpu -> count(requested.filter(), gpu))
+                        .sorted()
+                        .skip(requested.gpus() - 1)
+                        .findFirst()
                         .orElse(1);
     }
 

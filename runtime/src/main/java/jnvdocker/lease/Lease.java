@@ -67,6 +67,14 @@ public record Lease(
                 .flatMap(ClaimedGpu::share);
     }
 
+    /** As how many GPUs one counts that is held under it. */
+    double count(String uuid) {
+        return claim.gpus().stream()
+                .filter(gpu -> gpu.uuid().equals(uuid))
+                .mapToDouble(ClaimedGpu::count)
+                .sum();
+    }
+
     /** Whether nobody else may have the whole of a GPU as long as it lives. */
     public boolean excludes(ClaimedGpu other) {
         return claim.gpus().stream().anyMatch(gpu -> gpu.excludes(other));

@@ -60,7 +60,7 @@ final class Prospects {
         List<Gpu> wanted = wanted(ticket.request());
         long toBeHad = wanted.stream().filter(gpu -> isToBeHad(gpu, ticket)).count();
         return toBeHad >= needed(ticket.request(), wanted)
-                && quota.excess(ticket.owner(), counted(ticket.request(), wanted)).isEmpty();
+                && quota.excess(ticket.owner(), counted(ticket.request())).isEmpty();
     }
 
     /** The GPUs that can serve the request; none if it names one that is not there. */
@@ -94,12 +94,14 @@ final class Prospects {
         };
     }
 
-    /** As many GPUs as they count as. */
-    private double counted(GpuRequest request, List<Gpu> wanted) {
-        int needed = needed(request, wanted);
-        return request instanceof GpuRequest.Count(_, GpuFilter filter)
-                ? needed * traits.count(filter, gpus)
-                : needed;
+    /** The GPUs that a request counts as. */
+    double counted(GpuRequest request) {
+        List<Gpu> wanted = wanted(request);
+        return request instanceof GpuRequest.Count count
+                ? traits.count(count, gpus)
+                : wanted.isEmpty()
+                        ? needed(request, wanted)
+                        : wanted.stream().mapToDouble(Gpu::count).sum();
     }
 
     private boolean isToBeHad(Gpu gpu, Ticket ticket) {
@@ -135,7 +137,7 @@ final class Prospects {
     List<Obstacle> obstacles(Ticket ticket) {
         List<Gpu> wanted = wanted(ticket.request());
         Owner owner = ticket.owner();
-        Optional<Quota.Excess> excess = quota.excess(owner, counted(ticket.request(), wanted));
+        Optional<Quota.Excess> excess = quota.excess(owner, counted(ticket.request()));
         if (excess.isPresent()) {
             return List.of(new Obstacle.OverQuota(excess.get()));
         }

@@ -12,7 +12,7 @@ import java.util.TreeMap;
  * limit of their own.
  */
 public final class Quota {
-    /** Sums of parts are not exact; no share is as small as that. */
+    /** Sums of parts are not exact; no part is as small as that. */
     private static final double ROUNDING = 1e-9;
 
     private final Allowances allowances;
@@ -50,11 +50,11 @@ public final class Quota {
      * The user has too many GPUs for this request.
      *
      * @param leases the user's own
-     * @param has how many that is; shares count as their parts of the GPUs' memory
+     * @param has how many that is; shares and MIG instances count as their parts of GPUs
      */
     public record TooMany(Owner owner, List<Lease> leases, Rule<Integer> limit, double has)
             implements ForNow {
-        /** Whether the user may have a whole GPU or a share more. */
+        /** Whether the user may have a GPU or a part of one more. */
         public boolean allowsMore() {
             return has + ROUNDING < limit.limit();
         }
@@ -75,7 +75,7 @@ public final class Quota {
     /**
      * Why a user may not have a number of GPUs more now; empty if the rules allow it.
      *
-     * @param more shares count as their parts of the GPUs' memory
+     * @param more shares and MIG instances count as their parts of GPUs
      */
     public Optional<Excess> excess(Owner owner, double more) {
         Allowance allowance = allowance(owner);
@@ -85,7 +85,7 @@ public final class Quota {
         if (!allowance.isKnown()) {
             return Optional.of(new Unsure(owner));
         }
-        if (more > allowance.most()) {
+        if (more > allowance.most() + ROUNDING) {
             return Optional.of(new Never(allowance.gpus().orElseThrow()));
         }
         if (allowance.spent().isPresent()) {
@@ -101,7 +101,7 @@ public final class Quota {
     /** Why a user may not have these GPUs now, too. */
     public Optional<Excess> excess(Owner owner, List<Gpu> gpus) {
         Allowance allowance = allowance(owner);
-        return excess(owner, gpus.size())
+        return excess(owner, gpus.stream().mapToDouble(Gpu::count).sum())
                 .or(() ->
                         gpus.stream().allMatch(allowance::allows)
                                 ? Optional.empty()
@@ -123,7 +123,7 @@ public final class Quota {
         return List.copyOf(leases.values());
     }
 
-    /** How many GPUs a user has now; shares count as their parts of the GPUs' memory. */
+    /** How many GPUs a user has now; shares and MIG instances count as their parts of GPUs. */
     public double has(Owner owner) {
         return held.entrySet().stream()
                 .mapToDouble(gpu -> has(owner, gpu.getKey(), gpu.getValue()))
@@ -135,7 +135,7 @@ public final class Quota {
         double all =
                 leases.stream()
                         .filter(lease -> lease.claim().owner().isSameAs(owner))
-                        .mapToDouble(lease -> lease.share(gpu).map(Share::part).orElse(1.0))
+                        .mapToDouble(lease -> lease.count(gpu))
                         .sum();
         return Math.min(1, all);
     }

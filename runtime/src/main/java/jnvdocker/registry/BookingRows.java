@@ -1,8 +1,10 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.Booking;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Owner;
 
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.Comparator;
@@ -27,28 +29,37 @@ final class BookingRows {
                                         row.getLong("id"),
                                         new Owner(row.getInt("uid"), row.getString("owner")),
                                         Set.of(row.getString("gpu")),
+                                        parents(row),
                                         Instant.ofEpochMilli(row.getLong("since")),
                                         Instant.ofEpochMilli(row.getLong("until"))),
                                 BookingRows::with),
-                "SELECT id, gpu, uid, owner, since, until FROM booking");
+                "SELECT id, gpu, parent, uid, owner, since, until FROM booking");
         return bookings.values().stream().sorted(Comparator.comparing(Booking::from)).toList();
     }
 
     private static Booking with(Booking one, Booking other) {
         Set<String> gpus = new HashSet<>(one.gpus());
         gpus.addAll(other.gpus());
-        return new Booking(one.id(), one.owner(), gpus, one.from(), one.until());
+        Set<String> parents = new HashSet<>(one.parents());
+        parents.addAll(other.parents());
+        return new Booking(one.id(), one.owner(), gpus, parents, one.from(), one.until());
+    }
+
+    private static Set<String> parents(ResultSet row) throws SQLException {
+        String parent = row.getString("parent");
+        return parent == null ? Set.of() : Set.of(parent);
     }
 
     /**
      * Adds a booking, under a number of its own, and removes those that are over.
      *
-     * @throws SQLException when one of its GPUs is booked already for a part of that time
+     * @throws SQLException when one of its GPUs, the GPU that it is a part of, or a part of it is
+     *     booked already for a part of that time
      */
     static Booking add(
             Transaction transaction,
             Owner owner,
-            Set<String> gpus,
+            List<ClaimedGpu> gpus,
             Instant from,
             Instant until,
             Instant now)
@@ -60,18 +71,19 @@ final class BookingRows {
                                 row -> row.getLong(1),
                                 "UPDATE booking_number SET last = last + 1 RETURNING last")
                         .orElseThrow();
-        for (String gpu : gpus) {
+        for (ClaimedGpu gpu : gpus) {
             transaction.update(
-                    "INSERT INTO booking (id, gpu, uid, owner, since, until)"
-                            + " VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO booking (id, gpu, parent, uid, owner, since, until)"
+                            + " VALUES (?, ?, ?, ?, ?, ?, ?)",
                     id,
-                    gpu,
+                    gpu.uuid(),
+                    gpu.parent().orElse(null),
                     owner.uid(),
                     owner.name(),
                     from.toEpochMilli(),
                     until.toEpochMilli());
         }
-        return new Booking(id, owner, gpus, from, until);
+        return Booking.of(id, owner, gpus, from, until);
     }
 
     static boolean remove(Transaction transaction, long id) throws SQLException {

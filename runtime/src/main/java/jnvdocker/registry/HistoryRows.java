@@ -32,9 +32,6 @@ final class HistoryRows {
                     + " WHERE its.gpu = lease_gpu.gpu AND its.lease < lease.id"
                     + " AND theirs.party = claim.party), 0), 0)";
 
-    /** As how many GPUs one counts: a share counts as its part of the memory. */
-    private static final String COUNT = "ifnull(1.0 * share / memory, 1)";
-
     private HistoryRows() {}
 
     /**
@@ -69,9 +66,7 @@ final class HistoryRows {
                         + " AS millis, 0 AS idle, (until IS NULL OR until > ?2)"
                         + " AND (NOT joined OR "
                         + ALONE
-                        + " < ?2) AS live, "
-                        + COUNT
-                        + " AS part FROM lease"
+                        + " < ?2) AS live, counts FROM lease"
                         + " JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON"
                         + " lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
                         + begun
@@ -93,9 +88,7 @@ final class HistoryRows {
                         + HOUR
                         + ") - max(since + hour * "
                         + HOUR
-                        + ", ?1))), 0, "
-                        + COUNT
-                        + " FROM lease JOIN claim ON claim.id = lease.claim"
+                        + ", ?1))), 0, counts FROM lease JOIN claim ON claim.id = lease.claim"
                         + " JOIN idle ON idle.lease = lease.id"
                         + " JOIN lease_gpu ON lease_gpu.lease = lease.id AND lease_gpu.gpu ="
                         + " idle.gpu"
@@ -104,8 +97,8 @@ final class HistoryRows {
                         + (gpu.isPresent() ? " AND lease_gpu.gpu = ?3" : "");
         String sql =
                 "SELECT uid, owner, max(last_ms) AS last, CAST(round(sum(max(0, last_ms - first_ms)"
-                    + " * part)) AS INTEGER) + sum(millis) AS millis, CAST(round(sum(idle * part))"
-                    + " AS INTEGER) AS idle, count(DISTINCT id) AS leases, count(DISTINCT"
+                    + " * counts)) AS INTEGER) + sum(millis) AS millis, CAST(round(sum(idle *"
+                    + " counts)) AS INTEGER) AS idle, count(DISTINCT id) AS leases, count(DISTINCT"
                     + " container) AS containers, sum(live) AS held FROM ("
                         + leases
                         + " UNION ALL "
@@ -225,13 +218,13 @@ final class HistoryRows {
         add(
                 transaction,
                 "lease_gpu.gpu",
-                COUNT,
+                "counts",
                 one + " JOIN lease_gpu ON lease = lease.id",
                 those);
         add(
                 transaction,
                 "''",
-                "(SELECT sum(" + COUNT + ") FROM lease_gpu WHERE lease = lease.id)",
+                "(SELECT sum(counts) FROM lease_gpu WHERE lease = lease.id)",
                 one,
                 those);
         List<String> claims =

@@ -17,7 +17,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Begins, changes and ends leases, in one transaction: nothing else writes a lease. All that its
@@ -151,13 +150,14 @@ public final class LeaseWriter {
                         .orElseThrow();
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update(
-                    "INSERT INTO lease_gpu (lease, gpu, parent, share, memory)"
-                            + " VALUES (?, ?, ?, ?, ?)",
+                    "INSERT INTO lease_gpu (lease, gpu, parent, share, memory, counts)"
+                            + " VALUES (?, ?, ?, ?, ?, ?)",
                     id,
                     gpu.uuid(),
                     gpu.parent().orElse(null),
                     gpu.share().map(share -> share.amount().bytes()).orElse(null),
-                    gpu.share().map(Share::memory).orElse(null));
+                    gpu.share().map(Share::memory).orElse(null),
+                    gpu.count());
         }
         return id;
     }
@@ -215,7 +215,7 @@ public final class LeaseWriter {
     }
 
     /** Books GPUs, none of which is booked for a part of that time. */
-    public Booking book(Owner owner, Set<String> gpus, Instant from, Instant until) {
+    public Booking book(Owner owner, List<ClaimedGpu> gpus, Instant from, Instant until) {
         return perform(() -> BookingRows.add(transaction, owner, gpus, from, until, now.now()));
     }
 

@@ -5,6 +5,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.BookingRule;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordons;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
@@ -25,11 +26,10 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Books GPUs ahead. The GPUs of a booking are chosen when it is made, and stay the same: at its
@@ -94,13 +94,15 @@ public final class Bookings {
                         List<Gpu> gpus = choose(request, terms, owner, begin, time, holdings);
                         Instant end = begin.plus(time);
                         if (!byRoot) {
-                            refuseTooMuch(gpus.size(), owner, begin, end, terms, holdings);
+                            refuseTooMuch(gpus, owner, begin, end, terms, holdings);
                         }
-                        Set<String> uuids = new HashSet<>();
-                        gpus.forEach(gpu -> uuids.add(gpu.uuid()));
                         return Optional.of(
                                 new Made(
-                                        leases.book(owner, uuids, begin, end),
+                                        leases.book(
+                                                owner,
+                                                gpus.stream().map(ClaimedGpu::of).toList(),
+                                                begin,
+                                                end),
                                         late(gpus, owner, begin, holdings)));
                     } catch (RefusedException e) {
                         refused[0] = e;
@@ -124,33 +126,37 @@ public final class Bookings {
 
     /** What a user has booked for a part of that time counts, too. */
     private static void refuseTooMuch(
-            int gpus,
+            List<Gpu> gpus,
             Owner owner,
             Instant begin,
             Instant end,
             Supply.Terms terms,
             Holdings holdings)
             throws RefusedException {
-        int booked =
+        Map<String, Double> counts = new HashMap<>();
+        terms.gpus().forEach(gpu -> counts.put(gpu.uuid(), gpu.count()));
+        double booked =
                 holdings.booked().stream()
                         .filter(booking -> booking.overlaps(begin, end))
                         .filter(booking -> booking.owner().uid() == owner.uid())
-                        .mapToInt(booking -> booking.gpus().size())
+                        .flatMap(booking -> booking.gpus().stream())
+                        .mapToDouble(uuid -> counts.getOrDefault(uuid, 1.0))
                         .sum();
         Optional<Quota.Excess> excess =
-                new Quota(terms.allowances(), Map.of()).excess(owner, gpus + booked);
+                new Quota(terms.allowances(), Map.of())
+                        .excess(owner, gpus.stream().mapToDouble(Gpu::count).sum() + booked);
         // Hours that are used up may have come back by then.
         if (excess.isEmpty() || !(excess.get() instanceof Quota.ForGood why)) {
             return;
         }
         if (booked == 0) {
             throw UnavailableException.of(
-                    new GpuChoice.NeverAllowed(new GpuRequest.Count(gpus), why));
+                    new GpuChoice.NeverAllowed(new GpuRequest.Count(gpus.size()), why));
         }
         throw new RefusedException(
                 Quote.shown(owner.name())
                         + " has booked "
-                        + booked
+                        + QuotaText.number(booked)
                         + " for a part of that time, and "
                         + QuotaText.why(why),
                 "choose another time, or fewer GPUs; " + LIST);

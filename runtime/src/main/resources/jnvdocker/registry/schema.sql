@@ -85,6 +85,7 @@ CREATE TABLE lease_gpu (
   parent TEXT,                       -- the GPU that a MIG instance is a part of
   share INTEGER CHECK (share > 0),   -- how many bytes of its memory are held, and how many it has;
   memory INTEGER,                    -- NULL where no other party may have it
+  counts REAL NOT NULL DEFAULT 1 CHECK (counts > 0 AND counts <= 1), -- as how many GPUs: less than 1 for a share or a MIG instance
   live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
   PRIMARY KEY (lease, gpu),
   CHECK ((share IS NULL) = (memory IS NULL)),
@@ -122,8 +123,8 @@ BEGIN
 END;
 
 CREATE TRIGGER what_is_held_stays_as_it_is BEFORE UPDATE ON lease_gpu
-WHEN (NEW.lease, NEW.gpu, NEW.parent, NEW.share, NEW.memory)
-    IS NOT (OLD.lease, OLD.gpu, OLD.parent, OLD.share, OLD.memory)
+WHEN (NEW.lease, NEW.gpu, NEW.parent, NEW.share, NEW.memory, NEW.counts)
+    IS NOT (OLD.lease, OLD.gpu, OLD.parent, OLD.share, OLD.memory, OLD.counts)
   OR NEW.live <> (SELECT until IS NULL FROM lease WHERE id = OLD.lease)
 BEGIN
   SELECT RAISE(ABORT, 'a GPU is held as long as its lease');
@@ -254,6 +255,7 @@ CREATE TABLE ticket (
 CREATE TABLE booking (
   id INTEGER NOT NULL,
   gpu TEXT NOT NULL,                 -- its UUID
+  parent TEXT,                       -- of a MIG instance: the GPU that it is a part of
   uid INTEGER NOT NULL,
   owner TEXT NOT NULL,
   since INTEGER NOT NULL,
@@ -264,7 +266,8 @@ CREATE TABLE booking (
 CREATE TRIGGER one_booking BEFORE INSERT ON booking
 BEGIN
   SELECT RAISE(ABORT, 'the GPU is booked in that time')
-  WHERE EXISTS (SELECT 1 FROM booking WHERE gpu = NEW.gpu AND since < NEW.until AND NEW.since < until);
+  WHERE EXISTS (SELECT 1 FROM booking WHERE since < NEW.until AND NEW.since < until
+    AND (gpu = NEW.gpu OR gpu = NEW.parent OR parent = NEW.gpu));
 END;
 
 -- The number of the last booking: none is used again.

@@ -22,7 +22,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /** GPU A is booked for alice: for now, or from an hour later on. */
 class BookingTest {
@@ -33,7 +32,7 @@ class BookingTest {
     private static final Booking OVER = booking(NOW.minus(HOUR), NOW);
 
     private static Booking booking(Instant from, Instant until) {
-        return new Booking(1, ALICE, Set.of(A.uuid()), from, until);
+        return Booking.of(1, ALICE, List.of(ClaimedGpu.of(A)), from, until);
     }
 
     private static Holdings holdings(Booking... bookings) {
@@ -150,6 +149,36 @@ class BookingTest {
         GpuChoice end = choice(BookingRule.Kind.END, LATER);
         assertEquals(List.of(A), chosen(end.of(devices(A), BOB)));
         assertEquals(List.of(A), chosen(end.chosenBy(List.of(A), _ -> true)));
+    }
+
+    /** MIG mode may be switched off after the booking, and on. */
+    @Test
+    void bookingOfAnInstanceBarsTheWholeGpuAndNoOtherInstance() throws Exception {
+        Gpu instance = TestingLeases.part(A, 0);
+        Gpu other = TestingLeases.part(A, 1);
+        Booking now =
+                Booking.of(
+                        1,
+                        ALICE,
+                        List.of(ClaimedGpu.of(instance)),
+                        NOW.minus(HOUR),
+                        NOW.plus(HOUR));
+        Booking later =
+                Booking.of(1, ALICE, List.of(ClaimedGpu.of(instance)), NOW.plus(HOUR), Instant.MAX);
+        GpuChoice choice = choice(BookingRule.Kind.END, now);
+        for (GpuRequest request : List.of(devices(A), count(3), new GpuRequest.All())) {
+            Refusal refusal = refusal(choice.of(request, BOB));
+            assertTrue(refusal.what().contains("is booked for alice until "), refusal::toString);
+        }
+        assertEquals(List.of(A), chosen(choice.of(devices(A), ALICE)));
+        assertInstanceOf(GpuChoice.Taken.class, choice.chosenBy(List.of(A), _ -> true));
+        assertInstanceOf(
+                GpuChoice.Taken.class, choice(BookingRule.Kind.REFUSE, later).of(devices(A), BOB));
+        assertEquals(Optional.of(HOUR), holdings(later).time(claim(BOB, A), Optional.empty()));
+        assertEquals(
+                Optional.of(HOUR), holdings(later).time(claim(BOB, instance), Optional.empty()));
+        assertEquals(Optional.empty(), holdings(later).time(claim(BOB, other), Optional.empty()));
+        assertEquals(List.of(), holdings(now).bookings(other));
     }
 
     @Test

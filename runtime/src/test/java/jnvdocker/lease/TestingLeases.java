@@ -67,8 +67,17 @@ public final class TestingLeases {
         return new Gpu(index, uuid, minor, "0000:0" + index + ":00.0", "NVIDIA A100-SXM4-40GB");
     }
 
-    /** A MIG instance of a GPU. */
+    /** A MIG instance of a GPU, with three of its seven slices. */
     public static Gpu part(Gpu whole, int number) {
+        return part(whole, number, Optional.of(new Part.Slices(3, 7)));
+    }
+
+    /**
+     * A MIG instance of a GPU.
+     *
+     * @param slices empty if NVML does not report them
+     */
+    public static Gpu part(Gpu whole, int number, Optional<Part.Slices> slices) {
         return new Gpu(
                 whole.index(),
                 "MIG-%d%d000000-1d2c-4e5f-8a9b-012345678901".formatted(whole.index(), number),
@@ -77,7 +86,14 @@ public final class TestingLeases {
                 whole.model() + " MIG 3g.20gb",
                 Optional.empty(),
                 Optional.of(
-                        new Part(whole.uuid(), number, number + 1, 0, 21 + number, 22 + number)));
+                        new Part(
+                                whole.uuid(),
+                                number,
+                                number + 1,
+                                0,
+                                21 + number,
+                                22 + number,
+                                slices)));
     }
 
     public static Instant time(int hour, int minute) {

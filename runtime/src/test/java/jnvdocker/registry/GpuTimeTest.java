@@ -129,6 +129,30 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(List.of(use(BOB, 4, 1, 1, 1, 8), use(ALICE, 1, 1, 1, 0, 4)), since(0).users());
     }
 
+    /** Ended leases, live ones, and reservations that came to nothing. */
+    @Test
+    void anInstanceCountsAsItsSlices() throws Exception {
+        Gpu three = TestingLeases.part(A, 0);
+        Gpu unknown = TestingLeases.part(A, 1, Optional.empty());
+        Lease alices = mounted(0, ALICE, three);
+        mounted(0, BOB, unknown);
+        at(7);
+        registry.end(alices, "seen");
+        at(14);
+        assertEquals(
+                List.of(use(BOB, 14, 1, 1, 1, 14), use(ALICE, 3, 1, 1, 0, 7)), since(0).users());
+        assertEquals(Duration.ofHours(3), of(three, 0).total());
+        idle(alices, three, Map.of(0, Duration.ofMinutes(35)));
+        assertEquals(Duration.ofMinutes(15), idleOf(since(0), ALICE));
+        Claim nothing = reserve(ALICE, three);
+        at(21);
+        registry.end(registry.liveOf(nothing.id()).orElseThrow(), "docker was not run");
+        assertEquals(Duration.ofHours(6), since(0).of(ALICE));
+        at(30);
+        assertEquals(1, registry.history().fold(Duration.ofHours(1), 9));
+        assertEquals(Duration.ofHours(6), since(0).of(ALICE));
+    }
+
     /** A container with an amount of the 40 GiB of a GPU. */
     private Lease share(int hour, Owner owner, String amount) throws Exception {
         at(hour);

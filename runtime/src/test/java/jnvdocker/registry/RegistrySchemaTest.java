@@ -164,6 +164,33 @@ class RegistrySchemaTest {
                                 parent.equals("NULL") ? parent : "'" + parent + "'"));
     }
 
+    /** A row is for an instance of GPU-a, for GPU-a, or for another GPU. */
+    @ParameterizedTest
+    @CsvSource({
+        "MIG-1 GPU-a, GPU-a",
+        "GPU-a, MIG-1 GPU-a",
+        "MIG-1 GPU-a, MIG-1 GPU-a",
+        "GPU-a, GPU-a"
+    })
+    void aGpuIsBookedOnceAtATime(String first, String second) throws Exception {
+        book(1, first, 10, 20);
+        for (int from : List.of(5, 10, 19)) {
+            assertRefused("the GPU is booked in that time", () -> book(2, second, from, from + 10));
+        }
+        book(3, second, 0, 10);
+        book(4, second, 20, 30);
+        book(5, "MIG-2 GPU-b", 10, 20);
+        book(6, "GPU-c", 10, 20);
+    }
+
+    private void book(int id, String gpu, int from, int until) throws RegistryException {
+        String[] words = gpu.split(" ");
+        sql(
+                "INSERT INTO booking (id, gpu, parent, uid, owner, since, until)"
+                        + " VALUES (%d, '%s', %s, 0, 'root', %d, %d)",
+                id, words[0], words.length > 1 ? "'" + words[1] + "'" : "NULL", from, until);
+    }
+
     @Test
     void aClaimHasOneLiveLease() throws Exception {
         assertRefused(
@@ -203,7 +230,7 @@ class RegistrySchemaTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'", "share, 1"})
+    @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'", "share, 1", "counts, 0"})
     void heldGpuCannotBeExchanged(String column, String value) throws Exception {
         hold(1, "GPU-a");
         String literal = value.matches("[0-9]") ? value : "'" + value + "'";

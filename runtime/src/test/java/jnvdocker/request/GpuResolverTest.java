@@ -139,7 +139,8 @@ class GpuResolverTest {
                 "0000:07:00.0",
                 "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
                 Optional.empty(),
-                Optional.of(new Part(Gpus.A.uuid(), number, gpuInstance, 0, 21, 22)));
+                Optional.of(
+                        new Part(Gpus.A.uuid(), number, gpuInstance, 0, 21, 22, Optional.empty())));
     }
 
     @ParameterizedTest

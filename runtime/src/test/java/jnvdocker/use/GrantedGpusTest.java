@@ -146,7 +146,15 @@ class GrantedGpusTest {
 
     private static Gpu part(String uuid, int number, int gpuInstance, int computeAccess) {
         String whole = GPUS.getFirst().uuid();
-        Part part = new Part(whole, number, gpuInstance, 0, computeAccess - 1, computeAccess);
+        Part part =
+                new Part(
+                        whole,
+                        number,
+                        gpuInstance,
+                        0,
+                        computeAccess - 1,
+                        computeAccess,
+                        Optional.empty());
         return new Gpu(
                 0,
                 uuid,

@@ -157,7 +157,8 @@ class NodeLabelsTest {
                 address(0),
                 A100 + " MIG 1g.5gb",
                 Optional.empty(),
-                Optional.of(new Part("GPU-0", number, number, 0, number, number)));
+                Optional.of(
+                        new Part("GPU-0", number, number, 0, number, number, Optional.empty())));
     }
 
     @ParameterizedTest

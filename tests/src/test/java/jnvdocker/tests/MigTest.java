@@ -144,6 +144,20 @@ class MigTest {
         JsonSchemas.check("gpu-leases", lab.jnvdocker("gpu", "leases", "--json").ok().out());
     }
 
+    /** A GPU of 7 slices has instances of 3, 2 and 1, and a user may have one GPU. */
+    @Test
+    void limitsCountTheSlices() {
+        lab.configure("max_gpus_per_user = 1");
+        try {
+            start("one", "\"device=0:0,0:1,0:2\"");
+            assertRefused("but root has 0.86 of the 1 that each user may have", "device=1");
+            String limits = lab.jnvdocker("gpu", "limits").ok().out();
+            assertTrue(limits.replaceAll(" +", " ").contains("\ngpus 1 0.86 - "), limits);
+        } finally {
+            lab.configure("");
+        }
+    }
+
     @Test
     void stoppedContainerIsRefusedWhenItsInstanceHasOtherNodes() {
         start("one", "device=0:0");

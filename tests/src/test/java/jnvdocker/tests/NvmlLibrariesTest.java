@@ -29,6 +29,7 @@ class NvmlLibrariesTest {
                 "sid",
                 "libnvidia-legacy-340xx-ml1",
                 "nvmlDeviceGetArchitecture",
+                "nvmlDeviceGetAttributes_v2",
                 "nvmlDeviceGetComputeInstanceId",
                 "nvmlDeviceGetComputeRunningProcesses_v2",
                 "nvmlDeviceGetComputeRunningProcesses_v3",

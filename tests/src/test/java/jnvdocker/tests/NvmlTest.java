@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.host.Part;
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFacts.Architecture;
@@ -207,7 +208,8 @@ class NvmlTest {
                                                     "NVIDIA H100 80GB HBM3 MIG 3g.40gb",
                                                     Optional.of(
                                                             new GpuFigures.Memory(
-                                                                    40L << 30, 1L << 20))),
+                                                                    40L << 30, 1L << 20)),
+                                                    Optional.of(new Part.Slices(3, 7))),
                                             new MigInstance(
                                                     "MIG-0a1c",
                                                     2,
@@ -215,8 +217,8 @@ class NvmlTest {
                                                     1,
                                                     "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
                                                     Optional.of(
-                                                            new GpuFigures.Memory(
-                                                                    10L << 30, 0)))))),
+                                                            new GpuFigures.Memory(10L << 30, 0)),
+                                                    Optional.of(new Part.Slices(1, 7)))))),
                     nvml.gpu(address).figures().mig());
             assertEquals(OptionalLong.of(85_520_809_984L), nvml.gpu(address).facts().memory());
         }

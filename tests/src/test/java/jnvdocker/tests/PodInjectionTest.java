@@ -32,6 +32,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The answers to a kubelet about a container's devices: GPU 0 has MIG instances, and GPU 1 is
@@ -58,7 +59,14 @@ class PodInjectionTest {
                         address,
                         new MigMemory.Mode(
                                 true,
-                                List.of(new MigMemory.Instance(INSTANCE, 0, 2, 0, "MIG 3g.20gb"))));
+                                List.of(
+                                        new MigMemory.Instance(
+                                                INSTANCE,
+                                                0,
+                                                2,
+                                                0,
+                                                "MIG 3g.20gb",
+                                                Optional.empty()))));
         DeviceNodes nodes = new DeviceNodes(host);
         DriverVolumeStore store = new DriverVolumeStore(directory.resolve("state"));
         Path run = Files.createDirectory(directory.resolve("run"));

@@ -88,7 +88,7 @@ public final class QuotaText {
                 + LeaseText.held(List.copyOf(gpus.values()), leases);
     }
 
-    /** {@code 2}, or {@code 1.25}: a share is a part of a GPU. */
+    /** {@code 2}, or {@code 1.25}: a share or a MIG instance is a part of a GPU. */
     public static String number(double gpus) {
         return new DecimalFormat("0.##", DecimalFormatSymbols.getInstance(Locale.ROOT))
                 .format(gpus);
