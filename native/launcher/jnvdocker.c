@@ -1381,6 +1381,20 @@ static void wait_for_frame(int connection)
 	free(path);
 }
 
+/* Whether this is the client of jnvdockerd --proxy, which waits for GPUs as long as the proxy keeps its input open. */
+static bool waits_for_proxy;
+
+/* Waits for the daemon's next frame, or its end; ends the program when the proxy is gone. */
+static void wait_unless_abandoned(int connection)
+{
+	struct pollfd both[] = { { .fd = connection, .events = POLLIN }, { .fd = 0 } };
+
+	while (poll(both, 2, -1) < 0)
+		continue;
+	if (both[1].revents != 0)
+		exit(EXIT_REFUSED);
+}
+
 /* The reason to send the request to the daemon once more. */
 enum reason {
 	NOTHING_RECEIVED, /* so nothing has been done yet */
@@ -1401,7 +1415,9 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		struct reader payload = { header + 1, header + 5 };
 
 		/* The user knows that the client is queued, or watches, which may last for hours. */
-		if (!faithful)
+		if (waits_for_proxy)
+			wait_unless_abandoned(connection);
+		else if (!faithful)
 			wait_for_frame(connection);
 		if (!receive(connection, header, sizeof header)) {
 			if (received && !faithful)
@@ -1492,6 +1508,7 @@ int main(int argc, char **argv)
 		gpu_free_command.argv = argv;
 		gpu_free_command.verb = verb_of(word, argv);
 	}
+	waits_for_proxy = argc == 4 && strcmp(argv[1], "runtime") == 0 && strcmp(argv[2], "wait") == 0;
 	char **docker = NULL;
 	int connection = -1;
 	bool watches = false;

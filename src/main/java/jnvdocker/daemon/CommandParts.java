@@ -21,6 +21,7 @@ import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.runtime.RuntimeExec;
 import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
+import jnvdocker.command.runtime.RuntimeWait;
 import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
@@ -223,7 +224,8 @@ final class CommandParts {
                         leases.ociKeeper(),
                         new GpuWishes(config::wishes, directories.pluginName(), engine::standard),
                         new ContainerOwner(config::trustedOwners),
-                        directories.state().resolve(ClaimFiles.DIRECTORY));
+                        directories.state().resolve(ClaimFiles.DIRECTORY),
+                        directories.proxySocket());
         return new RuntimeCommand(
                 host,
                 new RuntimeCreate(
@@ -234,7 +236,8 @@ final class CommandParts {
                         new RuntimeCreate.Retries(config::busyRetries, refused),
                         new PodContainers.Pods(() -> config.kubernetes().enabled(), pods::of)),
                 new RuntimeExec(edited),
-                new RuntimeHook(oci));
+                new RuntimeHook(oci),
+                new RuntimeWait(oci, engine));
     }
 
     Commands all(

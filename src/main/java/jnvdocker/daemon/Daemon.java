@@ -208,7 +208,7 @@ final class Daemon implements AutoCloseable {
     private Installation installation(Directories directories) throws IOException {
         return new Installation(
                 SystemdService.isOurs(Files.readString(Path.of("/proc/self/cgroup"))),
-                Path.of(System.getProperty("java.home")).getParent(),
+                Installation.thisTree(),
                 directories.config(),
                 directories.state(),
                 directories.cache(),

@@ -1,5 +1,6 @@
 package jnvdocker.daemon;
 
+import jnvdocker.command.caller.Installation;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Journal;
@@ -101,7 +102,9 @@ public final class Main {
                 ProxyServer.listen(
                         directories.proxySocket(),
                         environment.getOrDefault("JNVDOCKER_PROXY_GROUP", ""),
-                        directories.dockerSocket());
+                        new ProxyServer.Ends(
+                                directories.dockerSocket(),
+                                Installation.thisTree().resolve("bin/jnvdocker")));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(proxy), "stop"));
         new ServiceManager(environment.getOrDefault("NOTIFY_SOCKET", "")).ready();
         try {

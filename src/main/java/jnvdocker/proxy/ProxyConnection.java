@@ -51,16 +51,30 @@ final class ProxyConnection {
     }
 
     /** Returns when the connection has ended. */
-    void serve(Path engine, ExecutorService threads) throws IOException {
+    void serve(ProxyServer.Ends ends, ExecutorService threads) throws IOException {
         try {
             int first = in.read();
             if (first < 0) {
                 return;
             }
-            byte[] request = request(first);
-            try (SocketChannel connected = connect(engine)) {
-                relay.run(request, in, connected, threads);
+            RequestHead head = inTime(() -> RequestHead.read(first, in, memory));
+            WaitingContainer started = new WaitingContainer(ends.engine(), deadlines);
+            Optional<String> waiting = head.starts().flatMap(started::find);
+            if (waiting.isPresent()) {
+                byte[] request = inTime(() -> edited(head, body -> body));
+                try (HeldStart start = new HeldStart(ends.client(), waiting.get(), in, threads)) {
+                    if (start.await(() -> started.isLeft(waiting.get()))) {
+                        relay(request, start.rest(), ends.engine(), threads);
+                    }
+                }
+                return;
             }
+            Optional<OwnerLabel.Place> labels = head.creates();
+            byte[] request =
+                    labels.isPresent()
+                            ? inTime(() -> labelled(head, labels.get()))
+                            : head.forwarded();
+            relay(request, in, ends.engine(), threads);
         } catch (FailedException e) {
             refuse(client, e);
             relay.end(in);
@@ -76,13 +90,23 @@ final class ProxyConnection {
         }
     }
 
-    /** Returns what the engine is to read before all that follows on the connection. */
-    private byte[] request(int first) throws IOException {
+    private void relay(byte[] begun, InputStream rest, Path engine, ExecutorService threads)
+            throws IOException {
+        try (SocketChannel connected = connect(engine)) {
+            relay.run(begun, rest, connected, threads);
+        }
+    }
+
+    @FunctionalInterface
+    private interface Part<T> {
+        T read() throws IOException;
+    }
+
+    /** Reads a part of the request, unless its client takes too long. */
+    private <T> T inTime(Part<T> part) throws IOException {
         Deadlines.Deadline deadline = deadlines.in(PATIENCE, client);
         try (deadline) {
-            RequestHead head = RequestHead.read(first, in, memory);
-            Optional<OwnerLabel.Place> labels = head.creates();
-            return labels.isPresent() ? labelled(head, labels.get()) : head.forwarded();
+            return part.read();
         } catch (RequestRefusal e) {
             if (deadline.hasPassed()) {
                 throw new RequestRefusal(
@@ -95,11 +119,20 @@ final class ProxyConnection {
     }
 
     private byte[] labelled(RequestHead head, OwnerLabel.Place place) throws IOException {
+        return edited(head, body -> OwnerLabel.set(body, place, memory.uid()));
+    }
+
+    @FunctionalInterface
+    private interface Edit {
+        byte[] of(byte[] body) throws IOException;
+    }
+
+    /** Returns a request whose body has been read to its end. */
+    private byte[] edited(RequestHead head, Edit edit) throws IOException {
         if (head.isHttp11() && head.values("Expect").anyMatch("100-continue"::equalsIgnoreCase)) {
             out.write(CONTINUE);
         }
-        byte[] body = RequestBody.read(head, in, memory);
-        byte[] changed = OwnerLabel.set(body, place, memory.uid());
+        byte[] changed = edit.of(RequestBody.read(head, in, memory));
         ByteArrayOutputStream request = new ByteArrayOutputStream(changed.length + 1024);
         request.writeBytes(head.withLength(changed.length).forwarded());
         request.writeBytes(changed);

@@ -35,14 +35,22 @@ public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
 
     private final ServerSocketChannel server;
     private final Optional<SocketFile> file;
-    private final Path engine;
+    private final Ends ends;
     private final Deadlines deadlines = new Deadlines();
     private final SocketServer connections;
 
-    private ProxyServer(ServerSocketChannel server, Optional<SocketFile> file, Path engine) {
+    /**
+     * The ends that requests are passed to.
+     *
+     * @param engine its socket
+     * @param client the program {@code jnvdocker}, by which a start waits for GPUs
+     */
+    public record Ends(Path engine, Path client) {}
+
+    private ProxyServer(ServerSocketChannel server, Optional<SocketFile> file, Ends ends) {
         this.server = server;
         this.file = file;
-        this.engine = engine;
+        this.ends = ends;
         connections = new SocketServer(server, new FrameMemory(LIMITS, PATIENCE), this);
     }
 
@@ -52,10 +60,9 @@ public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
      *
      * @param socket the path of a new one
      * @param group the group that may connect to a new one besides root; empty for none
-     * @param engine the engine's socket
      * @throws IOException when there is no such group, or the socket cannot be made
      */
-    public static ProxyServer listen(Path socket, String group, Path engine) throws IOException {
+    public static ProxyServer listen(Path socket, String group, Ends ends) throws IOException {
         // An upgrade replaces the jars: those that are needed are open from now on.
         OwnerLabel.set("{}".getBytes(StandardCharsets.UTF_8), OwnerLabel.Place.OF_CONTAINER, 0);
         if (System.inheritedChannel() instanceof ServerSocketChannel inherited) {
@@ -64,7 +71,7 @@ public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
                         "the socket on standard input is no Unix socket, which alone names users",
                         "let ListenStream in jnvdocker-proxy.socket be a path");
             }
-            return serve(new ProxyServer(inherited, Optional.empty(), engine), address.getPath());
+            return serve(new ProxyServer(inherited, Optional.empty(), ends), address.getPath());
         }
         Optional<Integer> gid = group.isEmpty() ? Optional.empty() : Optional.of(gid(group));
         ServerSocketChannel server;
@@ -76,7 +83,7 @@ public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
                     "fix that, or set JNVDOCKER_PROXY_SOCKET to another path",
                     e);
         }
-        return serve(new ProxyServer(server, Optional.of(SocketFile.of(socket)), engine), socket);
+        return serve(new ProxyServer(server, Optional.of(SocketFile.of(socket)), ends), socket);
     }
 
     private static int gid(String group) throws FailedException {
@@ -99,7 +106,7 @@ public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
 
     private static ProxyServer serve(ProxyServer proxy, Path socket) {
         proxy.connections.start();
-        LOG.info("serving Docker's API on {}, by the engine at {}", socket, proxy.engine);
+        LOG.info("serving Docker's API on {}, by the engine at {}", socket, proxy.ends.engine());
         return proxy;
     }
 
@@ -116,7 +123,7 @@ public final class ProxyServer implements SocketServer.Clients, AutoCloseable {
     private void serve(SocketChannel client, FrameMemory.Account account) {
         try (account;
                 client) {
-            new ProxyConnection(client, account, deadlines).serve(engine, connections.threads());
+            new ProxyConnection(client, account, deadlines).serve(ends, connections.threads());
         } catch (IOException e) {
             LOG.debug("a client's connection ended: {}", e.getMessage());
         }

@@ -50,6 +50,11 @@ record RequestHead(
                     "(?:/v[^/]*)?/(?:containers/create|(services/(?:create|.+/update)))",
                     Pattern.DOTALL);
 
+    /** By which a container is started, by its id or name. */
+    private static final Pattern START =
+            Pattern.compile(
+                    "(?:/v[^/]*)?/containers/([A-Za-z0-9][A-Za-z0-9_.-]*)/(?:start|restart)");
+
     /** The paths on which docker turns the connection into a stream of its own. */
     private static final Pattern STREAM =
             Pattern.compile(
@@ -212,6 +217,14 @@ record RequestHead(
                 matcher.group(1) == null
                         ? OwnerLabel.Place.OF_CONTAINER
                         : OwnerLabel.Place.OF_SERVICE);
+    }
+
+    /** Returns the id or name of the container that the request starts, if it starts one. */
+    Optional<String> starts() {
+        Matcher matcher = START.matcher(path);
+        return method.equals("POST") && matcher.matches()
+                ? Optional.of(matcher.group(1))
+                : Optional.empty();
     }
 
     Stream<String> values(String name) {

@@ -1,6 +1,7 @@
 package jnvdocker.proxy;
 
 import jnvdocker.words.FailedException;
+import jnvdocker.words.Refusal;
 
 /** A request that is answered by us, in place of the engine. */
 final class RequestRefusal extends FailedException {
@@ -20,6 +21,12 @@ final class RequestRefusal extends FailedException {
      */
     RequestRefusal(String status, String what, String remedy) {
         super(what, remedy);
+        this.status = status;
+    }
+
+    /** A start that the daemon refuses. */
+    RequestRefusal(String status, Refusal refusal) {
+        super(refusal, null);
         this.status = status;
     }
 

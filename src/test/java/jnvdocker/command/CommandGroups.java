@@ -65,7 +65,7 @@ public final class CommandGroups {
                             "mesos",
                             new MesosCommand(null, INSTALLATION, null, null, null)::commands,
                             "runtime",
-                            new RuntimeCommand(null, null, null, null)::commands));
+                            new RuntimeCommand(null, null, null, null, null)::commands));
 
     private CommandGroups() {}
 }

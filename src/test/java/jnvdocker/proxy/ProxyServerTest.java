@@ -54,7 +54,9 @@ class ProxyServerTest {
         Path behind = directory.resolve("engine.sock");
         engine = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         engine.bind(UnixDomainSocketAddress.of(behind));
-        proxy = ProxyServer.listen(socket(), "", behind);
+        proxy =
+                ProxyServer.listen(
+                        socket(), "", new ProxyServer.Ends(behind, directory.resolve("jnvdocker")));
     }
 
     @AfterEach

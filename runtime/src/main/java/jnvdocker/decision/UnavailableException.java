@@ -42,6 +42,17 @@ public final class UnavailableException extends RefusedException {
                 ChoiceText.refusalOfDefault(request, cause.outcome(), cause.byEngine()), cause);
     }
 
+    /**
+     * A copy for a container that is to wait, which its engine does not; the same if no wait helps.
+     *
+     * @param remedy how it can wait
+     */
+    public UnavailableException ofWaiting(String remedy) {
+        return cause.outcome() instanceof GpuChoice.Busy
+                ? new UnavailableException(new Refusal(refusal().what(), remedy), cause)
+                : this;
+    }
+
     RefusalReason reason() {
         return RefusalReason.of(cause.outcome());
     }

@@ -412,7 +412,8 @@ public final class Reservations {
                         .filter(it -> it.compareTo(longest.get().limit()) > 0)
                         .isPresent()) {
             throw new RefusedException(
-                    TimeText.longestWait(longest.get()), "give --gpu-wait a shorter time, or none");
+                    TimeText.longestWait(longest.get()),
+                    "give " + waiting.source() + " a shorter time, or none");
         }
     }
 

@@ -145,7 +145,10 @@ final class Wait {
                         + reason,
                 switch (request.origin()) {
                     case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
-                            "wait " + (longest.isEmpty() ? "longer" : "again") + " with --gpu-wait";
+                            "wait "
+                                    + (longest.isEmpty() ? "longer" : "again")
+                                    + " with "
+                                    + waiting.source();
                     case Origin.Pod _ ->
                             "the kubelet tries again ('jnvdocker gpu ls' shows who holds the GPUs)";
                     case Origin.MesosTask _ ->

@@ -8,8 +8,13 @@ import java.util.Optional;
  * How long a client waits for GPUs, and how it is notified of changes meanwhile.
  *
  * @param limit empty when there is none
+ * @param source the option or label that requests the wait, for refusals
  */
-public record Waiting(Optional<Duration> limit, Listener listener) {
+public record Waiting(Optional<Duration> limit, Listener listener, String source) {
+    /** A wait that an option of {@code jnvdocker run} requests. */
+    public Waiting(Optional<Duration> limit, Listener listener) {
+        this(limit, listener, "--gpu-wait");
+    }
 
     /** Is notified of what has changed. */
     @FunctionalInterface

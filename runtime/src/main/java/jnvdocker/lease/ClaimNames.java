@@ -15,6 +15,9 @@ public final class ClaimNames {
     /** A container's label: how long its user wants the GPUs, as {@code --gpu-time} has it. */
     public static final String TIME_LABEL = "jnvdocker.time";
 
+    /** A container's label: how long its start waits for the GPUs, as {@code --gpu-wait} has it. */
+    public static final String WAIT_LABEL = "jnvdocker.wait";
+
     private static final String PREFIX = "jnvdocker_claim_";
 
     private ClaimNames() {}

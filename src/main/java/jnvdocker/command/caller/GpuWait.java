@@ -27,13 +27,23 @@ public final class GpuWait {
             Optional<String> option, ClientRequest request, ClientConnection client)
             throws RefusedException {
         String source = option.isPresent() ? "--gpu-wait" : "NV_GPU_WAIT";
-        String value = option.orElse(request.variable("NV_GPU_WAIT")).strip();
+        return of(source, option.orElse(request.variable("NV_GPU_WAIT")), client);
+    }
+
+    /**
+     * Returns the wait that an option, variable or label requests; empty when it requests none.
+     *
+     * @param source its name, for refusals
+     */
+    public static Optional<Waiting> of(String source, String text, ClientConnection client)
+            throws RefusedException {
+        String value = text.strip();
         if (NOT.contains(value)) {
             return Optional.empty();
         }
         Optional<Duration> limit =
                 FOREVER.contains(value) ? Optional.empty() : Optional.of(span(source, value));
-        return Optional.of(of(limit, client));
+        return Optional.of(new Waiting(limit, listener(client), source));
     }
 
     /**
@@ -57,12 +67,14 @@ public final class GpuWait {
      * Returns a wait that notifies the client, with each report, that it has a place in the queue.
      */
     public static Waiting of(Optional<Duration> limit, ClientConnection client) {
-        return new Waiting(
-                limit,
-                text -> {
-                    client.waits();
-                    client.message(text);
-                });
+        return new Waiting(limit, listener(client));
+    }
+
+    private static Waiting.Listener listener(ClientConnection client) {
+        return text -> {
+            client.waits();
+            client.message(text);
+        };
     }
 
     private static Duration span(String source, String value) throws RefusedException {

@@ -28,6 +28,11 @@ public record Installation(
             "systemctl restart docker   # when convenient: until then Docker's volume commands wait"
                     + " 15 seconds for us";
 
+    /** The directory of the programs that this process is one of. */
+    public static Path thisTree() {
+        return Path.of(System.getProperty("java.home")).getParent();
+    }
+
     /**
      * Shell commands for what is left when the daemon has stopped.
      *

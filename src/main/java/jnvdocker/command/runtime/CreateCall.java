@@ -1,6 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.HoldTime;
 import jnvdocker.container.CompatLibraries;
 import jnvdocker.container.ContainerEdits;
@@ -9,6 +10,7 @@ import jnvdocker.container.DriverCapabilities;
 import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
 import jnvdocker.core.WithheldGpus;
+import jnvdocker.grant.Waiting;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimNames;
@@ -171,6 +173,14 @@ record CreateCall(
                         HoldTime.of(
                                 "the label " + ClaimNames.TIME_LABEL,
                                 Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));
+    }
+
+    /** The wait for GPUs that its user requests by a label. */
+    Optional<Waiting> waiting() throws RefusedException {
+        return GpuWait.of(
+                "the label " + ClaimNames.WAIT_LABEL,
+                usersLabels().getOrDefault(ClaimNames.WAIT_LABEL, ""),
+                client);
     }
 
     /** Answers with the container as it is edited; commands in it get the same variables later. */

@@ -29,7 +29,8 @@ final class RuntimeCalls {
     static void refuseUnless(boolean wellFormed) throws RefusedException {
         if (!wellFormed) {
             throw new RefusedException(
-                    "'runtime create', 'exec' and 'hook' are for nvidia-container-runtime alone",
+                    "'runtime create', 'exec', 'hook' and 'wait' are for programs of jnvdocker's"
+                            + " alone",
                     "see 'jnvdocker runtime --help' for the commands");
         }
     }

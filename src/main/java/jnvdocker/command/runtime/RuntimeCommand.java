@@ -18,18 +18,25 @@ public final class RuntimeCommand {
     private final RuntimeCreate create;
     private final RuntimeExec exec;
     private final RuntimeHook hook;
+    private final RuntimeWait wait;
 
     /**
      * @param create answers our runtime about a container
      * @param exec answers it about a command in a container
      * @param hook answers it as the hook of our CDI devices
+     * @param wait answers {@code jnvdockerd --proxy} about a container that is to start
      */
     public RuntimeCommand(
-            RuntimeHost host, RuntimeCreate create, RuntimeExec exec, RuntimeHook hook) {
+            RuntimeHost host,
+            RuntimeCreate create,
+            RuntimeExec exec,
+            RuntimeHook hook,
+            RuntimeWait wait) {
         this.host = host;
         this.create = create;
         this.exec = exec;
         this.hook = hook;
+        this.wait = wait;
     }
 
     @Command(
@@ -49,6 +56,7 @@ public final class RuntimeCommand {
             case RuntimeCreate.WORD -> create.run(arguments, request, client);
             case RuntimeExec.WORD -> exec.run(arguments, request, client);
             case RuntimeHook.WORD -> hook.run(arguments, request, client);
+            case RuntimeWait.WORD -> wait.run(arguments, request, client);
             default -> typed(arguments, request, client);
         }
     }

@@ -12,13 +12,13 @@ import jnvdocker.grant.Grant;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
-import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.oci.spec.ImageFiles;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
@@ -163,24 +163,7 @@ public final class RuntimeCreate {
             createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, seen);
             return;
         }
-        GpuWish wish =
-                call.isPodmansInfra()
-                        ? new GpuWish.Nothing()
-                        : parts.wishes()
-                                .of(
-                                        call.spec(),
-                                        call.docker(),
-                                        call.image(),
-                                        parts.world(gpus, majors),
-                                        claim ->
-                                                containers
-                                                        .made(claim, call.container())
-                                                        .map(made ->
-                                                                new GpuWishes.Made(
-                                                                        made.request(),
-                                                                        made.container()
-                                                                                .isPresent())));
-        switch (wish) {
+        switch (parts.wish(call, gpus, majors)) {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Withheld(Refusal reason) -> {
@@ -203,7 +186,7 @@ public final class RuntimeCreate {
             }
             case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
                     give(
-                            claimed(claim, call, NamedNodes.with(request, named, gpus)),
+                            parts.claimed(claim, call, NamedNodes.with(request, named, gpus)),
                             call,
                             GpuWish.Source.CLAIM,
                             seen);
@@ -256,12 +239,24 @@ public final class RuntimeCreate {
         call.client().exit(ExitCode.OK);
     }
 
-    private Grant<Lease> take(OciCreation creation, GpuWish.Source source, FirstScan scan)
+    private Grant<Lease> take(
+            OciCreation creation, CreateCall call, GpuWish.Source source, FirstScan scan)
             throws RefusedException, IOException {
+        // A label that is no wait is refused before anything is given.
+        boolean waits = creation.isOfGpus() && call.waiting().isPresent();
         try {
             return containers.take(creation, scan);
         } catch (UnavailableException e) {
-            throw source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
+            UnavailableException its =
+                    source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
+            throw waits
+                    ? its.ofWaiting(
+                            "start it at jnvdocker's Docker socket "
+                                    + parts.proxy()
+                                    + ", where its label "
+                                    + ClaimNames.WAIT_LABEL
+                                    + " counts, or wait with 'jnvdocker run --gpu-wait'")
+                    : its;
         }
     }
 
@@ -274,7 +269,7 @@ public final class RuntimeCreate {
         Set<String> candidates = parts.check(call, creation.request(), driver);
         // While the scan for uses of the GPUs runs.
         Path served = served(call, driver);
-        try (Grant<Lease> grant = take(creation.among(candidates), source, seen.scan())) {
+        try (Grant<Lease> grant = take(creation.among(candidates), call, source, seen.scan())) {
             Optional<Lease> lease = grant.given();
             Allocation allocation =
                     lease.isPresent()
@@ -284,16 +279,6 @@ public final class RuntimeCreate {
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());
             grant.keep().ifPresent(it -> parts.keeper().follow(it, call.pidFile()));
         }
-    }
-
-    /** The creation of a container with the reservation and the owner of a claim. */
-    private OciCreation claimed(String claim, CreateCall call, GpuRequest request)
-            throws RefusedException, IOException {
-        OciCreation creation = parts.creation(call, request);
-        return containers
-                .made(claim, call.container())
-                .map(made -> creation.with(claim, made.owner()))
-                .orElse(creation);
     }
 
     /** The directory of the driver's files, as the engine sees it. */

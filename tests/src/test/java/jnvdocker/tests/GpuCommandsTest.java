@@ -394,15 +394,16 @@ class GpuCommandsTest {
 
     /** What an engine's runtime sends; the client of a person prints the answer. */
     @ParameterizedTest
-    @ValueSource(strings = {"create", "create id bundle pid root {} {} {}", "exec", "hook"})
+    @ValueSource(strings = {"create", "create id bundle pid root {} {} {}", "exec", "hook", "wait"})
     void callsOfOurRuntimeAreNotToBeTyped(String words) {
         List<Object> typed = new ArrayList<>(List.of("runtime"));
         typed.addAll(List.of(words.split(" ")));
         String refusal =
                 typed.size() == 9
                         ? "only an engine that runs as root can start containers with GPUs: "
-                        : "'runtime create', 'exec' and 'hook' are for nvidia-container-runtime"
-                                + " alone; see 'jnvdocker runtime --help' for the commands\n";
+                        : "'runtime create', 'exec', 'hook' and 'wait' are for programs of"
+                                + " jnvdocker's alone; see 'jnvdocker runtime --help' for the"
+                                + " commands\n";
         Command.Result result = as(BOB, typed.toArray()).run();
         assertEquals(125, result.exitCode(), result::toString);
         assertTrue(result.err().startsWith("jnvdocker: " + refusal), result::toString);

@@ -10,15 +10,21 @@ import java.util.Objects;
  *
  * @param version its own, {@code 28.5.2}
  * @param cgroupDriver the maker of its containers' cgroups: {@code systemd} or {@code cgroupfs}
+ * @param dataRoot its data directory
  */
 public record EngineFacts(
-        EngineProduct product, String version, String cgroupDriver, EngineRuntimes runtimes) {
+        EngineProduct product,
+        String version,
+        String cgroupDriver,
+        String dataRoot,
+        EngineRuntimes runtimes) {
     static EngineFacts query(DockerClient docker) {
         Info info = docker.infoCmd().exec();
         return new EngineFacts(
                 EngineProduct.of(docker.versionCmd().exec(), info),
                 Objects.requireNonNullElse(info.getServerVersion(), ""),
                 Objects.requireNonNullElse(info.getCGroupDriver(), ""),
+                Objects.requireNonNullElse(info.getDockerRootDir(), ""),
                 EngineRuntimes.of(info));
     }
 }

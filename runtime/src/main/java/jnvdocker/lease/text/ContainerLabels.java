@@ -22,6 +22,7 @@ public final class ContainerLabels {
                                     ClaimNames.CLAIM_LABEL,
                                     ClaimNames.GPUS_LABEL,
                                     ClaimNames.TIME_LABEL,
+                                    ClaimNames.WAIT_LABEL,
                                     SWARM),
                             ContainerOwner.LABELS,
                             GpuNeeds.LABELS)

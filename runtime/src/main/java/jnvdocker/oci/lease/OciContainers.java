@@ -244,12 +244,25 @@ public final class OciContainers {
         }
     }
 
+    /**
+     * The GPUs that a client has reserved are for a container that it is about to have started.
+     *
+     * @param id of the container
+     */
+    public void reserve(Claim claim, String id, String name) throws IOException {
+        registry.claims().named(claim.id(), new Claim.ContainerRef(id, name));
+    }
+
     /** The GPUs reserved for it become its own. */
     private Optional<LeaseRequest.Over> reservation(OciCreation creation) throws IOException {
         Optional<Lease> reserved =
                 creation.reservation().isPresent()
                         ? registry.liveOf(creation.reservation().get())
                         : Optional.empty();
+        if (reserved.isEmpty()) {
+            // Before a start, nothing says in which root it will be.
+            reserved = live(new Container("", creation.container().id())).filter(Lease::isOfClient);
+        }
         return reserved.map(lease ->
                 new LeaseRequest.Over(
                         lease, "its container " + Quote.shown(creation.name()) + " starts"));

@@ -55,6 +55,11 @@ public record OciCreation(
                 Optional.empty());
     }
 
+    /** Whether it requests a GPU. */
+    public boolean isOfGpus() {
+        return !(request instanceof GpuRequest.None);
+    }
+
     /** A copy for a container that a claim was made for beforehand. */
     public OciCreation with(String claim, Owner itsOwner) {
         return new OciCreation(

@@ -25,6 +25,7 @@ import java.util.stream.Stream;
 public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker) {
     private static final int LIMIT = 4 << 20;
     private static final String KNOWN = "config.v2.json";
+    private static final String SETTINGS = "hostconfig.json";
 
     /** Counts the memory of objects that are about to be made. */
     @FunctionalInterface
@@ -56,7 +57,24 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
                 DockerContainer.parse(
                         spec,
                         text(directory.resolve(KNOWN), memory),
-                        text(directory.resolve("hostconfig.json"), memory)));
+                        text(directory.resolve(SETTINGS), memory)));
+    }
+
+    /**
+     * Reads the texts about a container of docker's that was created and is not being started. Its
+     * {@code config.json} does not exist yet: what decides about GPUs in it is drafted.
+     *
+     * @param root docker's data directory
+     * @param gpuMajor of the nodes of GPUs
+     */
+    public static ContainerTexts beforeStart(Path root, String id, int gpuMajor, Memory memory)
+            throws RefusedException, IOException {
+        Path directory = root.resolve("containers").resolve(id);
+        String known = text(directory.resolve(KNOWN), memory);
+        String settings = text(directory.resolve(SETTINGS), memory);
+        RuntimeSpec spec = RuntimeSpec.draft(directory, known, settings, gpuMajor);
+        memory.take(2 * spec.weight());
+        return new ContainerTexts(spec, DockerContainer.parse(spec, known, settings));
     }
 
     /**

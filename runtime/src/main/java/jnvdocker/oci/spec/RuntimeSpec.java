@@ -1,6 +1,7 @@
 package jnvdocker.oci.spec;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.json.BoundedParser;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -39,6 +41,9 @@ public final class RuntimeSpec {
 
     /** Which CRI-O sets to {@code k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT}. */
     private static final String CRIO_NAME = "io.kubernetes.cri-o.Name";
+
+    /** The node of a GPU, as the driver names it. */
+    private static final Pattern GPU_NODE = Pattern.compile(".*/nvidia([0-9]{1,3})");
 
     private final ObjectNode root;
 
@@ -66,6 +71,46 @@ public final class RuntimeSpec {
             }
         }
         return spec;
+    }
+
+    /**
+     * Drafts what docker will write of a container's variables, own files, named nodes of GPUs and
+     * privileges.
+     *
+     * @param directory docker's directory for it
+     * @param known {@code config.v2.json}
+     * @param settings {@code hostconfig.json}
+     */
+    static RuntimeSpec draft(Path directory, String known, String settings, int gpuMajor)
+            throws RefusedException {
+        JsonNode config =
+                Json.object(known, "config.v2.json", DockerContainer::isRead).path("Config");
+        JsonNode host = Json.object(settings, "hostconfig.json");
+        ObjectNode draft = JsonNodeFactory.instance.objectNode();
+        Json.objectIn(draft, "process").set("env", config.path("Env"));
+        Json.listIn(draft, "mounts")
+                .addObject()
+                .put("source", directory.resolve("hostname").toString())
+                .put("destination", "/etc/hostname");
+        ObjectNode linux = Json.objectIn(draft, "linux");
+        for (JsonNode device : host.path("Devices")) {
+            Matcher node = GPU_NODE.matcher(device.path("PathOnHost").asText(""));
+            if (node.matches()) {
+                Json.listIn(linux, "devices")
+                        .addObject()
+                        .put("path", device.path("PathInContainer").asText(node.group()))
+                        .put("type", "c")
+                        .put("major", gpuMajor)
+                        .put("minor", Integer.parseInt(node.group(1)));
+            }
+        }
+        if (host.path("Privileged").asBoolean(false)) {
+            Json.listIn(Json.objectIn(linux, "resources"), "devices")
+                    .addObject()
+                    .put("allow", true)
+                    .put("access", "rwm");
+        }
+        return parse(Json.text(draft));
     }
 
     /** The memory that it takes at most, in bytes. */

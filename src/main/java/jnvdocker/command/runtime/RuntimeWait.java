@@ -1,0 +1,177 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.container.CompatLibraries;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineFacts;
+import jnvdocker.grant.Grant;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Waiting;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Origin;
+import jnvdocker.oci.lease.OciContainers;
+import jnvdocker.oci.lease.OciCreation;
+import jnvdocker.oci.spec.ContainerTexts;
+import jnvdocker.oci.spec.DockerContainer;
+import jnvdocker.oci.spec.GpuWish;
+import jnvdocker.oci.spec.ImageFiles;
+import jnvdocker.oci.spec.Majors;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.volume.GpuHost;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * {@code runtime wait}: {@code jnvdockerd --proxy} holds back the start of a container until its
+ * GPUs are reserved for it. The client has the place in the queue, in the name of the container's
+ * owner, and then the reservation, until it is ended or our OCI runtime creates the container. What
+ * the container requests is decided again then: what is found here is for the queue alone.
+ */
+public final class RuntimeWait {
+    /** The line that is printed when the GPUs are reserved. */
+    public static final String RESERVED = "reserved";
+
+    static final String WORD = "wait";
+
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private final OciParts parts;
+    private final DockerEngine engine;
+    private final ImageFiles images = new ImageFiles();
+
+    /**
+     * @param engine whose containers these are
+     */
+    public RuntimeWait(OciParts parts, DockerEngine engine) {
+        this.parts = parts;
+        this.engine = engine;
+    }
+
+    /**
+     * @param words the container's id
+     */
+    void run(List<String> words, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        RuntimeCalls.refuseUnless(words.size() == 2 && RuntimeCalls.isId(words.get(1)));
+        RuntimeCalls.refuseOthersThanEngines(request);
+        GpuHost host = parts.gpuHost();
+        EngineFacts facts = engine.facts(LIMIT);
+        Majors majors =
+                HostDriver.isLoaded(host.host()) ? SeenHost.majors(host.nodes()) : Majors.NONE;
+        CreateCall call = call(Path.of(facts.dataRoot()), words.get(1), majors, request, client);
+        if (majors == Majors.NONE || !isOurs(call.docker().get(), facts)) {
+            client.exit(ExitCode.OK);
+            return;
+        }
+        try {
+            await(call, host.inventory().read(), majors);
+        } catch (RefusedException e) {
+            parts.refused(call, e);
+            throw e;
+        }
+    }
+
+    private CreateCall call(
+            Path root, String id, Majors majors, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        ContainerTexts texts = ContainerTexts.beforeStart(root, id, majors.gpu(), client::take);
+        return new CreateCall(
+                new OciContainers.Container("", id),
+                root,
+                Optional.empty(),
+                texts.spec(),
+                texts.spec().environment(),
+                texts.docker(),
+                texts.docker().flatMap(images::of),
+                Optional.empty(),
+                request,
+                client);
+    }
+
+    /** Whether our runtime will create it, without a lease from the mount of a claim's volume. */
+    private boolean isOurs(DockerContainer container, EngineFacts facts) {
+        return engine.isGuarded(facts.runtimes().paths().getOrDefault(container.runtime(), ""))
+                && container.volumes().values().stream()
+                        .allMatch(volume -> ClaimNames.ofVolume(volume.name()).isEmpty());
+    }
+
+    private void await(CreateCall call, HostDriver driver, Majors majors)
+            throws IOException, RefusedException {
+        Optional<OciCreation> wanted =
+                wanted(call, driver.gpus(), majors).filter(OciCreation::isOfGpus);
+        if (wanted.isEmpty()) {
+            call.client().exit(ExitCode.OK);
+            return;
+        }
+        Optional<Waiting> waiting;
+        try {
+            waiting = call.waiting();
+        } catch (RefusedException e) {
+            call.client().message(e.getMessage());
+            call.client().exit(ExitCode.USAGE);
+            return;
+        }
+        if (waiting.isPresent()) {
+            reserve(call, wanted.get(), waiting, driver);
+        } else {
+            call.client().exit(ExitCode.OK);
+        }
+    }
+
+    private void reserve(
+            CreateCall call, OciCreation creation, Optional<Waiting> waiting, HostDriver driver)
+            throws IOException, RefusedException {
+        // As for 'jnvdocker run': our runtime, which sees the image's files, decides about them.
+        Set<String> candidates =
+                parts.check(
+                        call,
+                        creation.request(),
+                        driver,
+                        () ->
+                                Optional.of(CompatLibraries.areNamed(call.variables()))
+                                        .filter(named -> named));
+        LeaseRequest request =
+                new LeaseRequest(
+                                creation.request(),
+                                candidates,
+                                creation.owner(),
+                                creation.process(),
+                                new Origin.OciContainer("", creation.image().map(Quote::shown)),
+                                waiting)
+                        .lasting(creation.time());
+        try (Grant<Claim> grant = parts.leases().take(request)) {
+            Claim claim = grant.given().orElseThrow();
+            parts.containers().reserve(claim, call.container().id(), creation.name());
+            call.client().out(RESERVED);
+            // Whose input ends with the proxy, and with the request that it serves.
+            call.client().exec(List.of("cat"));
+            grant.keep();
+        }
+    }
+
+    /** Empty when it requests no GPUs. */
+    private Optional<OciCreation> wanted(CreateCall call, List<Gpu> gpus, Majors majors)
+            throws IOException, RefusedException {
+        return switch (parts.wish(call, gpus, majors)) {
+            case GpuWish.ClaimVolume _, GpuWish.Nothing _, GpuWish.Withheld _ -> Optional.empty();
+            case GpuWish.Nodes(Set<Integer> minors, _) ->
+                    Optional.of(parts.creation(call, NamedNodes.of(minors, gpus)));
+            case GpuWish.Gpus(GpuRequest request, _, Set<Integer> named, _) ->
+                    Optional.of(parts.creation(call, NamedNodes.with(request, named, gpus)));
+            case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
+                    Optional.of(parts.claimed(claim, call, NamedNodes.with(request, named, gpus)));
+        };
+    }
+}
