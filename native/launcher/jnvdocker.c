@@ -972,6 +972,20 @@ static bool is_job(void)
 }
 
 /*
+ * Whether this is the client of jnvdockerd --proxy: it waits for GPUs as long as the proxy keeps its input open, and
+ * starts no daemon, which would have the rights of the proxy.
+ */
+static bool waits_for_proxy;
+
+static void die_if_abandoned(void)
+{
+	struct pollfd input = { .fd = 0 };
+
+	if (waits_for_proxy && poll(&input, 1, 0) > 0)
+		exit(EXIT_REFUSED);
+}
+
+/*
  * A connection to the daemon once it is back, for a watch or for our place in its queue; -1 when it does not come
  * back. The user that stopped it starts it again, or systemd does; after a while root's client starts one, as for
  * any request.
@@ -979,15 +993,17 @@ static bool is_job(void)
 static int await_return(void)
 {
 	static const char words[] = "jnvdocker: the daemon went away; the request is repeated when it is back\n";
-	long deadline = milliseconds() + (geteuid() == 0 ? RETURN_MS : RETURN_FOR_OTHERS_MS);
+	bool starts_daemon = geteuid() == 0 && !waits_for_proxy;
+	long deadline = milliseconds() + (starts_daemon ? RETURN_MS : RETURN_FOR_OTHERS_MS);
 	char *path = socket_path();
 	int connection;
 
 	remark(words, sizeof words - 1);
 	/* This pause also limits the requests to a daemon that accepts connections, but repeatedly goes away. */
-	do
+	do {
 		usleep(RETURN_POLL_MS * 1000);
-	while ((connection = try_connect(path)) < 0 && ((is_job() && geteuid() != 0) || milliseconds() < deadline));
+		die_if_abandoned();
+	} while ((connection = try_connect(path)) < 0 && ((is_job() && geteuid() != 0) || milliseconds() < deadline));
 	free(path);
 	return connection;
 }
@@ -1006,7 +1022,7 @@ static int connect_daemon(void)
 		exit(EXIT_REFUSED);
 	if (errno == EACCES || errno == EPERM)
 		die_not_allowed(path);
-	if (geteuid() != 0) {
+	if (geteuid() != 0 || waits_for_proxy) {
 		connection = is_job() ? await_return() : await_another(path);
 		if (connection >= 0)
 			return connection;
@@ -1381,9 +1397,6 @@ static void wait_for_frame(int connection)
 	free(path);
 }
 
-/* Whether this is the client of jnvdockerd --proxy, which waits for GPUs as long as the proxy keeps its input open. */
-static bool waits_for_proxy;
-
 /* Waits for the daemon's next frame, or its end; ends the program when the proxy is gone. */
 static void wait_unless_abandoned(int connection)
 {
@@ -1391,8 +1404,7 @@ static void wait_unless_abandoned(int connection)
 
 	while (poll(both, 2, -1) < 0)
 		continue;
-	if (both[1].revents != 0)
-		exit(EXIT_REFUSED);
+	die_if_abandoned();
 }
 
 /* The reason to send the request to the daemon once more. */
@@ -1511,7 +1523,7 @@ int main(int argc, char **argv)
 	waits_for_proxy = argc == 4 && strcmp(argv[1], "runtime") == 0 && strcmp(argv[2], "wait") == 0;
 	char **docker = NULL;
 	int connection = -1;
-	bool watches = false;
+	bool watches = waits_for_proxy;
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		uint32_t pause;
 

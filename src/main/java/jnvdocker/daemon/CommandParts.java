@@ -16,6 +16,7 @@ import jnvdocker.command.mesos.MesosTaskLaunch;
 import jnvdocker.command.runtime.CdiHost;
 import jnvdocker.command.runtime.OciParts;
 import jnvdocker.command.runtime.PodContainers;
+import jnvdocker.command.runtime.RefusedWaits;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.runtime.RuntimeExec;
@@ -226,18 +227,20 @@ final class CommandParts {
                         new ContainerOwner(config::trustedOwners),
                         directories.state().resolve(ClaimFiles.DIRECTORY),
                         directories.proxySocket());
+        RefusedWaits waits = new RefusedWaits();
         return new RuntimeCommand(
                 host,
                 new RuntimeCreate(
                         oci,
                         planner,
                         edited,
+                        waits,
                         engine,
                         new RuntimeCreate.Retries(config::busyRetries, refused),
                         new PodContainers.Pods(() -> config.kubernetes().enabled(), pods::of)),
                 new RuntimeExec(edited),
                 new RuntimeHook(oci),
-                new RuntimeWait(oci, engine));
+                new RuntimeWait(oci, waits, engine));
     }
 
     Commands all(

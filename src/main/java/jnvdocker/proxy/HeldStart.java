@@ -2,8 +2,6 @@ package jnvdocker.proxy;
 
 import jnvdocker.command.runtime.RuntimeWait;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.protocol.ExitCode;
-import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,9 +28,6 @@ import java.util.function.BooleanSupplier;
  */
 final class HeldStart implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HeldStart.class);
-    private static final String OURS = "jnvdocker: ";
-    private static final String ENDED =
-            "the wait for this container's GPUs was ended; start the container again";
 
     /** How soon a container that was removed, or started otherwise, is waited for no longer. */
     private static final Duration PERIOD = Duration.ofSeconds(5);
@@ -41,14 +36,15 @@ final class HeldStart implements AutoCloseable {
     private static final Executor PIPES =
             task -> Thread.ofPlatform().daemon().name("held-start").start(task);
 
+    private final String container;
     private final InputStream client;
     private final Process waiter;
 
     /** The first byte that the client sends after its request; -1 when the client is gone. */
     private final CompletableFuture<Integer> next;
 
-    /** Empty when the start may go on; else the reason why not. */
-    private final CompletableFuture<String> refusal;
+    /** Is complete when the GPUs are reserved, or will not be. */
+    private final CompletableFuture<Void> decided;
 
     /**
      * @param program {@code jnvdocker}
@@ -57,6 +53,7 @@ final class HeldStart implements AutoCloseable {
      */
     HeldStart(Path program, String container, InputStream client, Executor threads)
             throws RequestRefusal {
+        this.container = container;
         this.client = client;
         try {
             waiter =
@@ -71,7 +68,7 @@ final class HeldStart implements AutoCloseable {
         }
         next = CompletableFuture.supplyAsync(this::read, threads);
         next.thenRun(waiter::destroy);
-        refusal = CompletableFuture.supplyAsync(this::answer, PIPES);
+        decided = CompletableFuture.runAsync(this::awaitDecision, PIPES);
     }
 
     private int read() {
@@ -82,77 +79,51 @@ final class HeldStart implements AutoCloseable {
         }
     }
 
-    /** Reads up to the line that reports the reservation, else to the last message. */
-    private String answer() {
-        String last = "";
+    private void awaitDecision() {
         try (BufferedReader out = waiter.inputReader(StandardCharsets.UTF_8)) {
             for (String line = out.readLine(); line != null; line = out.readLine()) {
                 if (line.equals(RuntimeWait.RESERVED)) {
-                    return "";
+                    return;
                 }
-                last =
-                        line.startsWith(OURS)
-                                ? line.substring(OURS.length())
-                                : last + System.lineSeparator() + line;
+                LOG.debug("start of {}: {}", container, line);
             }
-            int code = waiter.waitFor();
-            if (code == ExitCode.OK.code()) {
-                return "";
-            }
-            boolean isRefused = code == ExitCode.REFUSED.code() || code == ExitCode.USAGE.code();
-            return isRefused && !last.isBlank() ? last : ENDED;
         } catch (IOException e) {
-            return ENDED;
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("nobody interrupts it", e);
+            LOG.debug("start of {}: {}", container, e.getMessage());
         }
     }
 
     /**
-     * Returns when the start may go on.
+     * Returns when the start may go on: our OCI runtime refuses it then if its GPUs are not
+     * reserved, and the engine does all that belongs to a start that fails.
      *
      * @param isLeft whether the container still is to be started
      * @return whether the client is still there
-     * @throws RequestRefusal when it may not
+     * @throws RequestRefusal when the client sends more, so that its end could not be seen
      */
     boolean await(BooleanSupplier isLeft) throws IOException {
         try {
             while (!isOver() && isLeft.getAsBoolean()) {
-                LOG.trace("the start waits");
+                LOG.trace("{} is still to be started", container);
             }
-            if (next.isDone()) {
-                refuseMore();
-                return false;
-            }
-            if (refusal.isDone() && !refusal.get().isEmpty()) {
-                boolean usage = waiter.waitFor() == ExitCode.USAGE.code();
-                throw new RequestRefusal(
-                        usage ? RequestRefusal.BAD_REQUEST : RequestRefusal.UNAVAILABLE,
-                        Refusal.of(refusal.get()));
-            }
-            return true;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("the proxy is stopping", e);
         } catch (ExecutionException e) {
             throw new IllegalStateException("the wait failed", e.getCause());
         }
+        if (next.isDone() && next.join() >= 0) {
+            throw RequestRefusal.malformed("more follows a start that waits for its GPUs");
+        }
+        return !next.isDone();
     }
 
     /** Whether the wait is over, for a while. */
     private boolean isOver() throws InterruptedException, ExecutionException {
         try {
-            CompletableFuture.anyOf(next, refusal).get(PERIOD.toMillis(), TimeUnit.MILLISECONDS);
+            CompletableFuture.anyOf(next, decided).get(PERIOD.toMillis(), TimeUnit.MILLISECONDS);
             return true;
         } catch (TimeoutException e) {
             return false;
-        }
-    }
-
-    /** The end of a client that sends more could not be seen. */
-    private void refuseMore() throws RequestRefusal {
-        if (next.join() >= 0) {
-            throw RequestRefusal.malformed("more follows a start that waits for its GPUs");
         }
     }
 

@@ -1,7 +1,6 @@
 package jnvdocker.proxy;
 
 import jnvdocker.words.FailedException;
-import jnvdocker.words.Refusal;
 
 /** A request that is answered by us, in place of the engine. */
 final class RequestRefusal extends FailedException {
@@ -21,12 +20,6 @@ final class RequestRefusal extends FailedException {
      */
     RequestRefusal(String status, String what, String remedy) {
         super(what, remedy);
-        this.status = status;
-    }
-
-    /** A start that the daemon refuses. */
-    RequestRefusal(String status, Refusal refusal) {
-        super(refusal, null);
         this.status = status;
     }
 

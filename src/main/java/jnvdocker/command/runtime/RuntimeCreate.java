@@ -64,10 +64,12 @@ public final class RuntimeCreate {
     private final ContainerPlanner planner;
     private final EditedContainers edited;
     private final RefusedCreation refusedCreation;
+    private final RefusedWaits refusedWaits;
     private final PodContainers pods;
     private final ImageFiles images = new ImageFiles();
 
     /**
+     * @param refusedWaits the refusals of starts that have waited
      * @param engine the engine; while it starts, its containers start by themselves
      * @param pods the pods of Kubernetes with containers that get their GPUs from a device plugin
      */
@@ -75,6 +77,7 @@ public final class RuntimeCreate {
             OciParts parts,
             ContainerPlanner planner,
             EditedContainers edited,
+            RefusedWaits refusedWaits,
             ContainerEngine engine,
             Retries retries,
             PodContainers.Pods pods) {
@@ -84,6 +87,7 @@ public final class RuntimeCreate {
         this.containers = parts.containers();
         this.planner = planner;
         this.edited = edited;
+        this.refusedWaits = refusedWaits;
         this.refusedCreation =
                 new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
         this.pods = new PodContainers(gpuHost, parts.wishes(), pods);
@@ -247,6 +251,10 @@ public final class RuntimeCreate {
         try {
             return containers.take(creation, scan);
         } catch (UnavailableException e) {
+            Optional<RefusedException> ofWait = refusedWaits.take(call.container().id());
+            if (ofWait.isPresent()) {
+                throw ofWait.get();
+            }
             UnavailableException its =
                     source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
             throw waits

@@ -37,7 +37,8 @@ import java.util.Set;
  * {@code runtime wait}: {@code jnvdockerd --proxy} holds back the start of a container until its
  * GPUs are reserved for it. The client has the place in the queue, in the name of the container's
  * owner, and then the reservation, until it is ended or our OCI runtime creates the container. What
- * the container requests is decided again then: what is found here is for the queue alone.
+ * the container requests is decided again then, and refused if it is: what is found here is for the
+ * queue alone.
  */
 public final class RuntimeWait {
     /** The line that is printed when the GPUs are reserved. */
@@ -48,14 +49,17 @@ public final class RuntimeWait {
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final OciParts parts;
+    private final RefusedWaits refused;
     private final DockerEngine engine;
     private final ImageFiles images = new ImageFiles();
 
     /**
+     * @param refused to which refusals are added
      * @param engine whose containers these are
      */
-    public RuntimeWait(OciParts parts, DockerEngine engine) {
+    public RuntimeWait(OciParts parts, RefusedWaits refused, DockerEngine engine) {
         this.parts = parts;
+        this.refused = refused;
         this.engine = engine;
     }
 
@@ -78,7 +82,7 @@ public final class RuntimeWait {
         try {
             await(call, host.inventory().read(), majors);
         } catch (RefusedException e) {
-            parts.refused(call, e);
+            refused.put(call.container().id(), e);
             throw e;
         }
     }
@@ -115,14 +119,7 @@ public final class RuntimeWait {
             call.client().exit(ExitCode.OK);
             return;
         }
-        Optional<Waiting> waiting;
-        try {
-            waiting = call.waiting();
-        } catch (RefusedException e) {
-            call.client().message(e.getMessage());
-            call.client().exit(ExitCode.USAGE);
-            return;
-        }
+        Optional<Waiting> waiting = call.waiting();
         if (waiting.isPresent()) {
             reserve(call, wanted.get(), waiting, driver);
         } else {

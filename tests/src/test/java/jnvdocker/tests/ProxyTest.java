@@ -20,8 +20,11 @@ import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** Clients of Docker's API that get it from {@code jnvdockerd --proxy}, as a user. */
@@ -76,6 +79,12 @@ class ProxyTest extends OneEngineTest {
 
     private static String run(Object... words) {
         return docker(words).run().ok().out();
+    }
+
+    /** A user may not read root's directories. */
+    private static Path compose() throws IOException {
+        Path compose = directory.resolve("docker-compose");
+        return Files.exists(compose) ? compose : Files.copy(Client.COMPOSE_2.program(), compose);
     }
 
     /** How many descriptors the proxy has open: two for each connection, and others. */
@@ -180,9 +189,7 @@ class ProxyTest extends OneEngineTest {
                         services:
                           composed: {image: plain, command: sleep 1000, network_mode: none}
                         """);
-        // A user may not read root's directories.
-        Path compose = Files.copy(Client.COMPOSE_2.program(), directory.resolve("docker-compose"));
-        of(Command.of(compose, "-p", "p", "-f", file, "up", "-d")).as(USER, GROUP).run().ok();
+        of(Command.of(compose(), "-p", "p", "-f", file, "up", "-d")).as(USER, GROUP).run().ok();
         assertEquals("uid:61001", lab.inspect("p-composed-1", owner));
     }
 
@@ -215,5 +222,195 @@ class ProxyTest extends OneEngineTest {
         Lab.await(() -> descriptors() >= before + 6 ? List.of() : List.of("nothing is followed"));
         clients.forEach(Process::destroyForcibly);
         Lab.await(() -> descriptors() <= before ? List.of() : List.of("connections are open"));
+    }
+
+    /** The words of {@code docker run} for a container whose start waits for GPU 0. */
+    private static Object[] waiting(String verb, String name, String time, Object... options) {
+        List<Object> words = new ArrayList<>(List.of(verb, "--name", name, "--runtime=nvidia"));
+        words.addAll(
+                List.of("--stop-signal=KILL", "--network=none", "--label=jnvdocker.gpus=device=0"));
+        words.add("--label=jnvdocker.wait=" + time);
+        words.addAll(Arrays.asList(options));
+        return words.toArray();
+    }
+
+    /** A client that has a container started, which waits. */
+    private static Process waitingClient(String name, Object... options) {
+        long before = lab.registry().tickets();
+        Process client =
+                docker(waiting("run", name, "30m", options))
+                        .log(directory.resolve(name + ".log"))
+                        .start();
+        awaitWaiting(before + 1);
+        return client;
+    }
+
+    private static void awaitWaiting(long clients) {
+        Lab.await(() -> {
+            long now = lab.registry().tickets();
+            return now == clients ? List.of() : List.of(now + " clients wait, not " + clients);
+        });
+    }
+
+    private static void awaitHolders(Map<Integer, String> holders) {
+        Lab.await(() -> {
+            Map<Integer, String> now = lab.registry().holders();
+            return now.equals(holders) ? List.of() : List.of(now + " instead of " + holders);
+        });
+    }
+
+    private static void assertServed(Process client, String name) throws Exception {
+        assertTrue(client.waitFor(1, TimeUnit.MINUTES), "the client still runs");
+        Path log = directory.resolve(name + ".log");
+        assertEquals(0, client.exitValue(), () -> read(log));
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Even one that would be removed if its start failed. */
+    @Test
+    void startWaitsForItsGpusInItsOwnersName() throws Exception {
+        lab.run("train", 0);
+        Process next = waitingClient("next", "--rm", "plain", "echo", "served");
+        String queue = lab.jnvdocker("gpu", "queue").ok().out();
+        assertTrue(queue.contains("GPU 0     plain"), queue);
+        assertTrue(queue.contains(" 61001 "), queue);
+        lab.docker("rm", "-f", "train").ok();
+        assertServed(next, "next");
+        assertEquals("served\n", read(directory.resolve("next.log")));
+        awaitHolders(Map.of());
+    }
+
+    /** Whichever way they wait. */
+    @Test
+    void waitingStartsAreServedInOrder() throws Exception {
+        lab.run("train", 0);
+        Process first = waitingClient("first", "-d", "plain", "sleep", "1000");
+        Path log = directory.resolve("second.log");
+        Process second =
+                lab.as(
+                                USER,
+                                "run",
+                                "-d",
+                                "--name=second",
+                                "--stop-signal=KILL",
+                                "--gpus=device=0",
+                                "--gpu-wait",
+                                "plain",
+                                "sleep",
+                                "1000")
+                        .log(log)
+                        .start();
+        awaitWaiting(2);
+        Process third = waitingClient("third", "-d", "plain", "sleep", "1000");
+        lab.docker("rm", "-f", "train").ok();
+        assertServed(first, "first");
+        awaitHolders(Map.of(0, "first"));
+        awaitWaiting(2);
+        lab.docker("rm", "-f", "first").ok();
+        assertServed(second, "second");
+        awaitHolders(Map.of(0, "second"));
+        lab.docker("rm", "-f", "second").ok();
+        assertServed(third, "third");
+        awaitHolders(Map.of(0, "third"));
+        assertEquals(USER, lab.lease("third").path("uid").asInt());
+    }
+
+    @Test
+    void waitEndsWithItsClientAndWithItsContainer() throws Exception {
+        lab.run("train", 0);
+        Process gone = waitingClient("gone", "plain", "true");
+        gone.destroyForcibly();
+        awaitWaiting(0);
+        run(waiting("create", "removed", "30m", "plain", "true"));
+        Path log = directory.resolve("removed.log");
+        Process start = docker("start", "removed").log(log).start();
+        awaitWaiting(1);
+        run("rm", "removed");
+        assertTrue(start.waitFor(1, TimeUnit.MINUTES), "the client still runs");
+        assertTrue(read(log).contains("No such container: removed"), read(log));
+        awaitWaiting(0);
+        lab.docker("rm", "-f", "train").ok();
+        // Nothing is kept for those that are gone.
+        run(waiting("run", "next", "0", "--rm", "plain", "true"));
+        assertEquals("created\n", run("inspect", "-f", "{{.State.Status}}", "gone"));
+    }
+
+    /** As long as its time lasts, and in the place that the client had. */
+    @Test
+    void waitOutlivesTheDaemon() throws Exception {
+        lab.run("train", 0);
+        Process next = waitingClient("next", "-d", "plain", "sleep", "1000");
+        lab.daemon().kill();
+        lab.startDaemon();
+        Lab.assertRefused(
+                "GPU 0 .* is held by .*train",
+                docker(waiting("run", "hasty", "0", "--rm", "plain", "true")));
+        awaitWaiting(1);
+        lab.docker("rm", "-f", "train").ok();
+        assertServed(next, "next");
+        awaitHolders(Map.of(0, "next"));
+    }
+
+    @Test
+    void startIsRefusedWhenItsTimeIsOver() {
+        lab.run("train", 0);
+        Lab.assertRefused(
+                "Error response from daemon: [^\n"
+                        + "]*jnvdocker: gave up after 1s: GPU 0 [^\n"
+                        + "]* is held by root's container train since [^\n"
+                        + "]*; wait longer with the label jnvdocker.wait\n"
+                        + ".*",
+                docker(waiting("run", "late", "1s", "plain", "true")));
+        // Without the proxy nobody waits.
+        Lab.assertRefused(
+                "jnvdocker: GPU 0 [^\n]* is held by root's container train since [^\n]*; start it"
+                        + " at jnvdocker's Docker socket [^\n]*/docker.sock, where its label"
+                        + " jnvdocker.wait counts, or wait with 'jnvdocker run --gpu-wait'",
+                lab.engine().docker(waiting("run", "direct", "1s", "plain", "true")));
+        lab.docker("rm", "-f", "train", "late", "direct").ok();
+        String malformed =
+                "the label jnvdocker.wait: 'soon' is not a duration; write one as in 90s";
+        Command[] both = {
+            docker(waiting("run", "soon", "soon", "--rm", "plain", "true")),
+            lab.engine().docker(waiting("run", "soon", "soon", "--rm", "plain", "true"))
+        };
+        for (Command each : both) {
+            Lab.assertRefused(malformed, each);
+        }
+        run("run", "--rm", "--runtime=nvidia", "--label=jnvdocker.wait=soon", "plain", "true");
+    }
+
+    @Test
+    void composeWaits() throws Exception {
+        lab.run("train", 0);
+        Path file =
+                Files.writeString(
+                        directory.resolve("waiting.yml"),
+                        """
+                        services:
+                          train:
+                            image: plain
+                            command: sleep 1000
+                            network_mode: none
+                            runtime: nvidia
+                            labels: {jnvdocker.wait: 30m}
+                            deploy: {resources: {reservations: {devices: [{device_ids: ['0'], capabilities: [gpu]}]}}}
+                        """);
+        Process up =
+                of(Command.of(compose(), "-p", "w", "-f", file, "up", "-d"))
+                        .as(USER, GROUP)
+                        .log(directory.resolve("up.log"))
+                        .start();
+        awaitWaiting(1);
+        lab.docker("rm", "-f", "train").ok();
+        assertServed(up, "up");
+        awaitHolders(Map.of(0, "w-train-1"));
     }
 }
