@@ -41,7 +41,8 @@ final class OwnerLabel {
     }
 
     /**
-     * Returns a body with the label.
+     * Returns a body with the label. One that root has set stays: root's servers start containers
+     * for other users.
      *
      * @param uid the owner
      * @throws RequestRefusal when the body is no JSON object
@@ -51,7 +52,7 @@ final class OwnerLabel {
             if (in.nextToken() != JsonToken.START_OBJECT) {
                 throw malformed("it is no object");
             }
-            Part whole = new Part(place.names(), body.length);
+            Part whole = new Part(place.names(), uid == 0, body.length);
             whole.copyMembers(in);
             if (in.nextToken() != null) {
                 throw malformed("something follows the object");
@@ -70,15 +71,19 @@ final class OwnerLabel {
     /** An object on the way to the labels, or the labels. */
     private static final class Part {
         private final List<String> names;
+        private final boolean keeps;
         private final ByteArrayOutputStream bytes;
         private final JsonGenerator out;
         private Optional<Part> inner = Optional.empty();
+        private boolean isKept;
 
         /**
          * @param names of the objects in it that lead to the labels; empty for the labels
+         * @param keeps whether an owner that is named already stays
          */
-        Part(List<String> names, int size) throws IOException {
+        Part(List<String> names, boolean keeps, int size) throws IOException {
             this.names = names;
+            this.keeps = keeps;
             bytes = new ByteArrayOutputStream(size);
             out = JSON.createGenerator(bytes);
             out.writeStartObject();
@@ -95,9 +100,10 @@ final class OwnerLabel {
                 JsonToken value = in.nextToken();
                 if (!isLabels() && name.equalsIgnoreCase(names.getFirst())) {
                     copyInner(in, value);
-                } else if (isLabels() && name.equals(ContainerOwner.LABEL)) {
+                } else if (isLabels() && name.equals(ContainerOwner.LABEL) && !keeps) {
                     in.skipChildren();
                 } else {
+                    isKept |= isLabels() && name.equals(ContainerOwner.LABEL);
                     out.writeFieldName(name);
                     copy(in, value);
                 }
@@ -108,7 +114,7 @@ final class OwnerLabel {
             switch (value) {
                 case START_OBJECT -> {
                     if (inner.isEmpty()) {
-                        inner = Optional.of(new Part(names.subList(1, names.size()), 64));
+                        inner = Optional.of(new Part(names.subList(1, names.size()), keeps, 64));
                     }
                     inner.get().copyMembers(in);
                 }
@@ -150,9 +156,11 @@ final class OwnerLabel {
         /** A service without a description of its containers has none, and needs no label. */
         byte[] finish(String owner) throws IOException {
             if (isLabels()) {
-                out.writeStringField(ContainerOwner.LABEL, owner);
+                if (!isKept) {
+                    out.writeStringField(ContainerOwner.LABEL, owner);
+                }
             } else if (inner.isPresent() || names.size() == 1) {
-                Part labels = inner.isPresent() ? inner.get() : new Part(List.of(), 64);
+                Part labels = inner.isPresent() ? inner.get() : new Part(List.of(), keeps, 64);
                 out.writeFieldName(names.getFirst());
                 out.writeRawValue(new String(labels.finish(owner), StandardCharsets.UTF_8));
             }

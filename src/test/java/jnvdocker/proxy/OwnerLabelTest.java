@@ -69,6 +69,23 @@ class OwnerLabelTest {
         assertEquals(expected.replace("OURS", OURS), set(body, OwnerLabel.Place.OF_SERVICE), body);
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "{'Labels':{'jnvdocker.owner':'alice','a':'b'}}"
+                        + "|{'Labels':{'jnvdocker.owner':'alice','a':'b'}}",
+                "{'Labels':{'jnvdocker.owner':'alice'},'labels':null}"
+                        + "|{'Labels':{'jnvdocker.owner':'uid:0'}}",
+                "{'Labels':{'a':'b'}}|{'Labels':{'a':'b','jnvdocker.owner':'uid:0'}}",
+            })
+    void rootNamesOthers(String body, String expected) throws IOException {
+        byte[] bytes = body.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
+        byte[] set = OwnerLabel.set(bytes, OwnerLabel.Place.OF_CONTAINER, 0);
+        assertEquals(expected, new String(set, StandardCharsets.UTF_8).replace('"', '\''));
+    }
+
     /** To the engine, duplicates are no error. */
     @Test
     void allElseComesOutTheSame() throws IOException {

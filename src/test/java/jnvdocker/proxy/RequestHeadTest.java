@@ -94,6 +94,22 @@ class RequestHeadTest {
     }
 
     @ParameterizedTest
+    @CsvSource({
+        "/containers/train-7/start, train-7",
+        "/v1.41/containers/0a1b/restart?t=5, 0a1b",
+        "/containers//a.b_c/./st%61rt, a.b_c",
+        "/containers/a/b/start,",
+        "/containers/../start,",
+        "/containers/-a/start,",
+        "/containers/a/stop,",
+        "/exec/0a/start,"
+    })
+    void startNamesItsContainer(String target, String container) throws IOException {
+        assertEquals(Optional.ofNullable(container), post(target).starts());
+        assertEquals(Optional.empty(), read("GET " + target + " HTTP/1.1\r\n\r\n").starts());
+    }
+
+    @ParameterizedTest
     @ValueSource(
             strings = {
                 "/services/create",
