@@ -43,11 +43,10 @@ public final class UnavailableException extends RefusedException {
     }
 
     /**
-     * A copy for a container that is to wait, which its engine does not; the same if no wait helps.
-     *
-     * @param remedy how it can wait
+     * A copy with another remedy, for a container that waits or is started again in a way of its
+     * own; the same if its GPUs are not merely held.
      */
-    public UnavailableException ofWaiting(String remedy) {
+    public UnavailableException withRemedy(String remedy) {
         return cause.outcome() instanceof GpuChoice.Busy
                 ? new UnavailableException(new Refusal(refusal().what(), remedy), cause)
                 : this;

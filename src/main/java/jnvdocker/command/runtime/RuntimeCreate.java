@@ -256,9 +256,16 @@ public final class RuntimeCreate {
                 throw ofWait.get();
             }
             UnavailableException its =
-                    source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
-            throw waits
-                    ? its.ofWaiting(
+                    switch (source) {
+                        case IMAGE -> e.ofDefault(creation.request());
+                        case SWARM ->
+                                e.withRemedy(
+                                        "Swarm tries again, after some failures on another node");
+                        default -> e;
+                    };
+            // A task of Swarm's is started by the engine, whatever its labels.
+            throw waits && source != GpuWish.Source.SWARM
+                    ? its.withRemedy(
                             "start it at jnvdocker's Docker socket "
                                     + parts.proxy()
                                     + ", where its label "

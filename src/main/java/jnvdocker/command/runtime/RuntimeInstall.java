@@ -86,7 +86,9 @@ final class RuntimeInstall extends OwnCommand {
     @Option(
             names = "--swarm",
             description =
-                    "Report this host's GPUs to Swarm, as resources " + SwarmResources.KIND + ".")
+                    "Report the number of this host's GPUs to Swarm, as its resource "
+                            + SwarmResources.KIND
+                            + ".")
     private boolean swarm;
 
     @Option(

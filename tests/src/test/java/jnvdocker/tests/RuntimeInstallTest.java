@@ -185,7 +185,7 @@ class RuntimeInstallTest {
         Command.Result installed = runtime.install("--default", "--swarm").ok();
         JsonNode config = JSON.readTree(runtime.config().toFile());
         assertEquals("nvidia", config.path("default-runtime").asText());
-        assertEquals(4, config.path("node-generic-resources").size());
+        assertEquals("[\"NVIDIA-GPU=4\"]", config.path("node-generic-resources").toString());
         assertFalse(installed.out().contains("restart jnvdocker"), installed.out());
         lab.engine().restart();
         // An administrator copies an example over the configuration.
@@ -207,7 +207,7 @@ class RuntimeInstallTest {
         assertTrue(third.err().contains("held by somebody's container two"), third::toString);
     }
 
-    /** Each replica gets GPUs that Swarm has chosen by their UUIDs. */
+    /** Swarm counts the GPUs, and each replica gets two that are free. */
     @Test
     void replicasOfAServiceHaveGpusOfTheirOwn() {
         runtime.install("--default", "--swarm").ok();

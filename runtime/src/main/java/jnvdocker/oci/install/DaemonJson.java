@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
  * <pre>
  * "runtimes": {"nvidia": {"path": "/…/nvidia-container-runtime"}},
  * "default-runtime": "nvidia",
- * "node-generic-resources": ["NVIDIA-GPU=GPU-5c1a…", …]
+ * "node-generic-resources": ["NVIDIA-GPU=4"]
  * </pre>
  */
 final class DaemonJson implements EngineSettings {

@@ -16,7 +16,7 @@ interface EngineSettings {
      * @param name of the runtime
      * @param program absolute
      * @param standard whether containers get it that name no runtime
-     * @param resources of a Swarm node, {@code NVIDIA-GPU=GPU-5c1a…}; empty to leave them alone
+     * @param resources of a Swarm node, {@code NVIDIA-GPU=4}; empty to leave them alone
      * @param devices for CDI alone
      * @param imports the other files that the engine reads after this one
      */

@@ -61,6 +61,18 @@ public record DriverRoot(Path directory) implements AutoCloseable {
         return this;
     }
 
+    /** Takes GPUs out, those with the lowest numbers: the others keep their nodes and UUIDs. */
+    public DriverRoot withoutFirst(int gpus) {
+        for (int i = 0; i < gpus; i++) {
+            Path shown = directory.resolve("proc/driver/nvidia/gpus");
+            String address = "0000:%02x:00.0".formatted(7 + 8 * i);
+            Command.of("rm", "-r", shown.resolve(address), directory.resolve("dev/nvidia" + i))
+                    .run()
+                    .ok();
+        }
+        return this;
+    }
+
     /** The version that the kernel module reports. */
     public String version() {
         return read("sys/module/nvidia/version").strip();

@@ -47,7 +47,12 @@ public final class Lab implements AutoCloseable {
 
     /** A lab on that host, which it closes. */
     public Lab(TestEngine.Release release, DriverRoot host) {
-        engine = new TestEngine(release);
+        this(new TestEngine(release), host);
+    }
+
+    /** A lab with that engine on that host, which it closes. */
+    public Lab(TestEngine engine, DriverRoot host) {
+        this.engine = engine;
         this.host = host;
         daemon = new TestDaemon(engine, host);
         registry = new Registry(daemon);

@@ -27,6 +27,7 @@ public final class TestEngine implements AutoCloseable {
 
     private final Path directory = Directories.make("engine");
     private final Map<String, String> environment = new HashMap<>();
+    private final List<Object> inside;
 
     /** The engine's release: the installed one, or Debian's newest. */
     public enum Release {
@@ -50,6 +51,14 @@ public final class TestEngine implements AutoCloseable {
     }
 
     public TestEngine(Release release) {
+        this(release, List.of());
+    }
+
+    /**
+     * @param inside words that have a command run in the network that the engine is to have
+     */
+    public TestEngine(Release release, List<Object> inside) {
+        this.inside = List.copyOf(inside);
         try {
             script("start", release.options);
         } catch (AssertionError e) {
@@ -59,7 +68,8 @@ public final class TestEngine implements AutoCloseable {
     }
 
     private void script(String verb, List<String> options) {
-        List<Object> words = new ArrayList<>(List.of(Project.world("engine"), verb, directory));
+        List<Object> words = new ArrayList<>(inside);
+        words.addAll(List.of(Project.world("engine"), verb, directory));
         words.addAll(options);
         Command.of(words.toArray()).with(environment).run().ok();
     }
