@@ -18,12 +18,14 @@ import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
 import jnvdocker.oci.spec.ImageFiles;
 import jnvdocker.oci.spec.Majors;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -70,21 +72,29 @@ public final class RuntimeWait {
             throws IOException, RefusedException {
         RuntimeCalls.refuseUnless(words.size() == 2 && RuntimeCalls.isId(words.get(1)));
         RuntimeCalls.refuseOthersThanEngines(request);
+        try {
+            await(words.get(1), request, client);
+        } catch (RefusedException e) {
+            refused.put(words.get(1), e);
+            throw e;
+        } catch (IOException e) {
+            refused.put(words.get(1), new RefusedException(Refusal.of(FileErrors.describe(e))));
+            throw e;
+        }
+    }
+
+    private void await(String id, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
         GpuHost host = parts.gpuHost();
         EngineFacts facts = engine.facts(LIMIT);
         Majors majors =
                 HostDriver.isLoaded(host.host()) ? SeenHost.majors(host.nodes()) : Majors.NONE;
-        CreateCall call = call(Path.of(facts.dataRoot()), words.get(1), majors, request, client);
+        CreateCall call = call(Path.of(facts.dataRoot()), id, majors, request, client);
         if (majors == Majors.NONE || !isOurs(call.docker().get(), facts)) {
             client.exit(ExitCode.OK);
             return;
         }
-        try {
-            await(call, host.inventory().read(), majors);
-        } catch (RefusedException e) {
-            refused.put(call.container().id(), e);
-            throw e;
-        }
+        await(call, host.inventory().read(), majors);
     }
 
     private CreateCall call(

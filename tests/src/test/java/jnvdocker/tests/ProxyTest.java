@@ -362,16 +362,14 @@ class ProxyTest extends OneEngineTest {
     void startIsRefusedWhenItsTimeIsOver() {
         lab.run("train", 0);
         Lab.assertRefused(
-                "Error response from daemon: [^\n"
-                        + "]*jnvdocker: gave up after 1s: GPU 0 [^\n"
-                        + "]* is held by root's container train since [^\n"
-                        + "]*; wait longer with the label jnvdocker.wait\n"
-                        + ".*",
+                "Error response from daemon: .*jnvdocker: gave up after 1s: GPU 0 .* is held by"
+                        + " root's container train since .*; wait longer with the label"
+                        + " jnvdocker.wait",
                 docker(waiting("run", "late", "1s", "plain", "true")));
         // Without the proxy nobody waits.
         Lab.assertRefused(
-                "jnvdocker: GPU 0 [^\n]* is held by root's container train since [^\n]*; start it"
-                        + " at jnvdocker's Docker socket [^\n]*/docker.sock, where its label"
+                "jnvdocker: GPU 0 .* is held by root's container train since .*; start it at"
+                        + " jnvdocker's Docker socket /.*/docker.sock, where its label"
                         + " jnvdocker.wait counts, or wait with 'jnvdocker run --gpu-wait'",
                 lab.engine().docker(waiting("run", "direct", "1s", "plain", "true")));
         lab.docker("rm", "-f", "train", "late", "direct").ok();

@@ -203,6 +203,12 @@ class SystemdTest {
                 shell("echo through it | docker -H " + engine + " run -i --network none cuda cat")
                         .out());
         assertActive(PROXY);
+        // Its restrictions let it run a client of the daemon, which finds that nothing is
+        // requested.
+        shell(
+                "docker -H "
+                        + engine
+                        + " run --rm --label jnvdocker.wait=1m --network none cuda true");
         systemctl("stop", PROXY).ok();
         assertTrue(machine.journal(PROXY).contains("serving Docker's API on /run/jnvdocker"));
         assertEquals(
