@@ -19,6 +19,7 @@ import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 import jnvdocker.tests.world.TestKubelet;
 import jnvdocker.tests.world.TestPod;
+import jnvdocker.tests.world.Turns;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -26,21 +27,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.stream.IntStream;
@@ -66,10 +61,6 @@ class MesosAndDockerTest {
     private static final int ALL = CONTAINERS + TASKS + GROUPS * NESTED + PODS;
     private static final int WORKERS = 4;
     private static final int GROUPS_AT_A_TIME = 2;
-    private static final int TRIES = 10;
-
-    /** Clients of docker and pods do not wait, and so have to retry. */
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     /**
      * Only one container can make a given directory, which exists as long as that one has the GPU.
@@ -91,12 +82,11 @@ class MesosAndDockerTest {
                     "$(echo $CUDA_VISIBLE_DEVICES | sed -E"
                             + " 's|GPU-5c1a([0-9])[^,]*|/dev/nvidia\\1|g; s|,| |g')");
 
-    private final AtomicInteger deaths = new AtomicInteger();
-    private final AtomicInteger tries = new AtomicInteger();
     private final ReadWriteLock agentLives = new ReentrantReadWriteLock();
     private Lab lab;
     private RuntimeInstallation runtime;
     private MesosAgent agent;
+    private Turns turns;
     private Path share;
     private Path kubeletDir;
     private TestKubelet kubelet;
@@ -110,9 +100,9 @@ class MesosAndDockerTest {
         lab.configure("[kubernetes]\nenabled = true\nkubelet_dir = \"" + kubeletDir + "\"\n");
         runtime = RuntimeInstallation.of(lab);
         agent = new MesosAgent(lab.daemon().socket());
-        share = Directories.make("share");
+        turns = new Turns();
+        share = turns.share();
         Files.createDirectory(share.resolve("held"));
-        Files.createFile(share.resolve("done"));
         Files.createFile(share.resolve("wrong"));
     }
 
@@ -124,83 +114,42 @@ class MesosAndDockerTest {
         kubelet.close();
         processes.close();
         Directories.remove(kubeletDir);
-        Directories.remove(share);
+        turns.close();
     }
 
     @Test
     void manyTakeTurnsAndNeverTwoHaveOneGpu() throws Exception {
         List<CompletableFuture<Void>> workers = new ArrayList<>();
-        workers.addAll(work(WORKERS, CONTAINERS, this::container));
-        workers.addAll(work(WORKERS, TASKS, this::task));
-        workers.addAll(work(GROUPS_AT_A_TIME, GROUPS, this::group));
-        workers.addAll(work(PODS_AT_A_TIME, PODS, this::pod));
+        workers.addAll(Turns.work(WORKERS, CONTAINERS, this::container));
+        workers.addAll(Turns.work(WORKERS, TASKS, this::task));
+        workers.addAll(Turns.work(GROUPS_AT_A_TIME, GROUPS, this::group));
+        workers.addAll(Turns.work(PODS_AT_A_TIME, PODS, this::pod));
         CompletableFuture<Void> all =
                 CompletableFuture.allOf(workers.toArray(CompletableFuture[]::new));
-        dieWhen(all, ALL / 4, this::killDaemon);
-        dieWhen(all, ALL / 2, this::killAgent);
-        dieWhen(
+        turns.dieWhen(all, ALL / 4, this::assertNoneTogether, this::killDaemon);
+        turns.dieWhen(all, ALL / 2, this::assertNoneTogether, this::killAgent);
+        turns.dieWhen(
                 all,
                 ALL * 3 / 4,
+                this::assertNoneTogether,
                 () -> {
                     lab.daemon().kill();
                     killAgent();
                     lab.startDaemon();
                 });
-        dieWhen(all, Integer.MAX_VALUE, () -> {});
+        turns.dieWhen(all, Integer.MAX_VALUE, this::assertNoneTogether, () -> {});
         all.join();
 
-        System.out.println(ALL + " took turns, " + tries + " were tried again");
+        System.out.println(ALL + " took turns, " + turns.tries() + " were tried again");
         assertEquals("", Files.readString(share.resolve("wrong")));
-        assertEachHadItsGpus();
+        assertEquals(ALL, turns.done().size());
+        assertEquals(ALL, turns.lines().size(), () -> turns.lines().toString());
         assertTurns();
         assertNothingIsLeft();
     }
 
-    private interface Deed {
-        void run() throws Exception;
-    }
-
-    private interface Job {
-        void run(int number) throws Exception;
-    }
-
-    /**
-     * Runs several workers, each of which takes the next of that many jobs when it has finished
-     * one.
-     */
-    private static List<CompletableFuture<Void>> work(int workers, int count, Job job) {
-        AtomicInteger next = new AtomicInteger();
-        return Stream.generate(() ->
-                        CompletableFuture.runAsync(
-                                () -> {
-                                    for (int number = next.getAndIncrement();
-                                            number < count;
-                                            number = next.getAndIncrement()) {
-                                        unchecked(job, number);
-                                    }
-                                },
-                                Thread::startVirtualThread))
-                .limit(workers)
-                .toList();
-    }
-
-    private static void unchecked(Job job, int number) {
-        try {
-            job.run(number);
-        } catch (Exception e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    /** Watches until that many are done, or all. */
-    private void dieWhen(CompletableFuture<Void> all, int done, Deed deed) throws Exception {
-        while (!all.isDone() && done().size() < done) {
-            assertEquals(List.of(), lab.registry().heldTwice());
-            Thread.sleep(50);
-        }
-        deaths.incrementAndGet();
-        deed.run();
-        deaths.incrementAndGet();
+    private void assertNoneTogether() {
+        assertEquals(List.of(), lab.registry().heldTwice());
     }
 
     private void killDaemon() {
@@ -250,7 +199,7 @@ class MesosAndDockerTest {
         List<Object> words = new ArrayList<>(first);
         words.addAll(then);
         words.add(work);
-        untilDone(name, () -> lab.jnvdocker(words.toArray()));
+        turns.untilDone(name, Turns.GAVE_UP, () -> lab.jnvdocker(words.toArray()));
     }
 
     /** Requests GPUs from docker, without any client of ours. */
@@ -265,15 +214,7 @@ class MesosAndDockerTest {
                                 "--label=jnvdocker.gpus=" + gpus));
         words.addAll(container);
         words.add(work);
-        Instant end = Instant.now().plus(PATIENCE);
-        while (!done().containsKey(name) && Instant.now().isBefore(end)) {
-            Command.Result result = lab.docker(words.toArray());
-            assertTrue(
-                    result.exitCode() == 0 || result.err().contains("jnvdocker: "),
-                    result::toString);
-            Thread.sleep(100);
-        }
-        assertTrue(done().containsKey(name), name + " was not served");
+        turns.untilDone(name, Turns.REFUSED, () -> lab.docker(words.toArray()));
     }
 
     private void task(int number) throws Exception {
@@ -282,7 +223,7 @@ class MesosAndDockerTest {
         if (number % 3 != 0) {
             task.direct();
         }
-        untilDone(name, () -> await(launch(() -> agent.launch(task))));
+        turns.untilDone(name, Turns.GAVE_UP, () -> await(launch(() -> agent.launch(task))));
     }
 
     private MesosTask of(String name, int gpus) {
@@ -296,10 +237,12 @@ class MesosAndDockerTest {
         for (int i = 0; i < NESTED; i++) {
             String name = "group-" + number + "-" + i + "-1";
             MesosTask task = number % 2 == 0 ? of(name, 1) : of(name, 1).ownCgroups();
-            Job job = _ -> untilDone(name, () -> await(launch(() -> parent.nested(task))));
             nested.add(
-                    CompletableFuture.runAsync(
-                            () -> unchecked(job, 0), Thread::startVirtualThread));
+                    Turns.inBackground(() ->
+                            turns.untilDone(
+                                    name,
+                                    Turns.GAVE_UP,
+                                    () -> await(launch(() -> parent.nested(task))))));
         }
         nested.forEach(CompletableFuture::join);
         launch(() -> {
@@ -311,21 +254,20 @@ class MesosAndDockerTest {
     /** As a Job does: each one that is rejected is followed by another. */
     private void pod(int number) throws Exception {
         String name = "pod-" + number + "-" + gpus(number);
-        Instant end = Instant.now().plus(PATIENCE);
-        while (!done().containsKey(name) && Instant.now().isBefore(end)) {
-            TestPod pod = TestPod.of(UUID.randomUUID().toString(), gpus(number));
-            if (kubelet.admit(pod) instanceof TestKubelet.Admitted admitted) {
-                run(pod, name, admitted.devices().get("main"));
-            }
-            Thread.sleep(100);
-        }
-        assertTrue(done().containsKey(name), name + " was not served");
+        turns.retry(
+                name,
+                () -> {
+                    TestPod pod = TestPod.of(UUID.randomUUID().toString(), gpus(number));
+                    if (kubelet.admit(pod) instanceof TestKubelet.Admitted admitted) {
+                        run(pod, name, admitted.devices().get("main"));
+                    }
+                });
     }
 
     /** A kubelet tries to start a container until it does, or the pod is deleted. */
     private void run(TestPod pod, String name, Set<String> gpus) throws Exception {
         processes.start(pod, "sleep", "1000");
-        Instant end = Instant.now().plus(PATIENCE);
+        Instant end = Instant.now().plus(Turns.PATIENCE);
         while (kubelet.start(pod, "main") instanceof TestKubelet.Refused refused) {
             assertTrue(Instant.now().isBefore(end), refused::message);
             Thread.sleep(200);
@@ -342,25 +284,6 @@ class MesosAndDockerTest {
         process.waitFor();
         kubelet.delete(pod);
         processes.end(pod);
-    }
-
-    private interface Try {
-        Command.Result run() throws Exception;
-    }
-
-    /** Retries as users and frameworks do: a failure is excused by the death of another process. */
-    private void untilDone(String name, Try once) throws Exception {
-        for (int i = 0; i < TRIES; i++) {
-            int before = deaths.get();
-            Command.Result result = once.run();
-            if (done().containsKey(name)) {
-                return;
-            }
-            boolean excused = before % 2 == 1 || deaths.get() != before;
-            assertTrue(excused || result.err().contains("gave up after"), name + ": " + result);
-            tries.incrementAndGet();
-        }
-        throw new AssertionError(name + " was not served in " + TRIES + " tries");
     }
 
     private interface Launch {
@@ -392,57 +315,18 @@ class MesosAndDockerTest {
         }
     }
 
-    /** Maps each finished container to the number of GPUs that it had. */
-    private Map<String, String> done() {
-        try {
-            Map<String, String> done = new HashMap<>();
-            for (String line : Files.readAllLines(share.resolve("done"))) {
-                String[] words = line.split(" ");
-                assertEquals(2, words.length, line);
-                assertFalse(done.containsKey(words[0]), words[0] + " ran twice");
-                done.put(words[0], words[1]);
-            }
-            return done;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private void assertEachHadItsGpus() {
-        Map<String, String> done = done();
-        assertEquals(ALL, done.size());
-        done.forEach((name, gpus) -> assertTrue(name.endsWith("-" + gpus), name + " had " + gpus));
-    }
-
-    private record Turn(String gpu, Instant since, Instant until) {}
-
     private void assertTurns() throws IOException {
         Lab.await(() -> lab.registry().live().stream().map(Object::toString).toList());
         String text = lab.jnvdocker("gpu", "leases", "--all", "-n", 9999, "--json").ok().out();
-        List<Turn> turns = new ArrayList<>();
-        Set<String> engines = new HashSet<>();
-        for (JsonNode lease : new ObjectMapper().readTree(text)) {
-            engines.add(lease.get("engine").asText());
-            Instant since = Instant.parse(lease.get("since").asText());
-            Instant until = Instant.parse(lease.get("until").asText());
-            for (JsonNode gpu : lease.get("gpus")) {
-                turns.add(new Turn(gpu.get("uuid").asText(), since, until));
-            }
-        }
+        JsonNode leases = new ObjectMapper().readTree(text);
+        Set<String> engines = new HashSet<>(leases.findValuesAsText("engine"));
         // One is docker's, one the kubelet's; that of programs is null.
         assertEquals(5, engines.size(), engines::toString);
         int least =
                 IntStream.range(0, CONTAINERS).map(MesosAndDockerTest::gpus).sum()
                         + IntStream.range(0, PODS).map(MesosAndDockerTest::gpus).sum();
-        assertTrue(turns.size() > least + TASKS + GROUPS * NESTED, turns.size() + " turns");
-        Map<String, Turn> last = new HashMap<>();
-        turns.sort(Comparator.comparing(Turn::since));
-        for (Turn next : turns) {
-            Turn before = last.put(next.gpu(), next);
-            assertFalse(
-                    before != null && before.until().isAfter(next.since()),
-                    () -> "two at once: " + before + " and " + next);
-        }
+        int had = Turns.assertTurns(leases);
+        assertTrue(had > least + TASKS + GROUPS * NESTED, had + " turns");
     }
 
     private void assertNothingIsLeft() throws IOException {
