@@ -2,6 +2,7 @@ package jnvdocker.proxy;
 
 import jnvdocker.command.runtime.RuntimeWait;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -9,15 +10,12 @@ import org.slf4j.LoggerFactory;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.SequenceInputStream;
+import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -30,31 +28,19 @@ final class HeldStart implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HeldStart.class);
 
     /** How soon a container that was removed, or started otherwise, is waited for no longer. */
-    private static final Duration PERIOD = Duration.ofSeconds(5);
+    private static final int PERIOD_S = 5;
 
-    /** A virtual thread that reads a pipe would keep its carrier. */
-    private static final Executor PIPES =
-            task -> Thread.ofPlatform().daemon().name("held-start").start(task);
-
-    private final String container;
-    private final InputStream client;
     private final Process waiter;
-
-    /** The first byte that the client sends after its request; -1 when the client is gone. */
-    private final CompletableFuture<Integer> next;
-
-    /** Is complete when the GPUs are reserved, or will not be. */
-    private final CompletableFuture<Void> decided;
+    private final CountDownLatch over = new CountDownLatch(1);
+    private final CountDownLatch gone = new CountDownLatch(1);
 
     /**
      * @param program {@code jnvdocker}
      * @param container its id
-     * @param client what the client sends after its request
+     * @param client ends when the client does
      */
     HeldStart(Path program, String container, InputStream client, Executor threads)
             throws RequestRefusal {
-        this.container = container;
-        this.client = client;
         try {
             waiter =
                     new ProcessBuilder(program.toString(), "runtime", "wait", container)
@@ -66,29 +52,37 @@ final class HeldStart implements AutoCloseable {
                     "cannot run " + program + " (" + FileErrors.reason(e) + ")",
                     "restart jnvdocker-proxy");
         }
-        next = CompletableFuture.supplyAsync(this::read, threads);
-        next.thenRun(waiter::destroy);
-        decided = CompletableFuture.runAsync(this::awaitDecision, PIPES);
+        threads.execute(() -> follow(client));
+        // A virtual thread that reads a pipe would keep its carrier.
+        PermanentThread.platform("held-start", this::follow).start();
     }
 
-    private int read() {
+    /**
+     * The end of a client that sends more after a start could not be seen: it ends the wait, too.
+     */
+    private void follow(InputStream client) {
         try {
-            return client.read();
+            client.read();
         } catch (IOException e) {
-            return -1;
+            LOG.debug("a client is gone: {}", e.getMessage());
+        } finally {
+            gone.countDown();
+            waiter.destroy();
+            over.countDown();
         }
     }
 
-    private void awaitDecision() {
+    private void follow() {
         try (BufferedReader out = waiter.inputReader(StandardCharsets.UTF_8)) {
-            for (String line = out.readLine(); line != null; line = out.readLine()) {
-                if (line.equals(RuntimeWait.RESERVED)) {
-                    return;
-                }
-                LOG.debug("start of {}: {}", container, line);
+            String line = out.readLine();
+            while (line != null && !line.equals(RuntimeWait.RESERVED)) {
+                LOG.debug("a start waits: {}", line);
+                line = out.readLine();
             }
         } catch (IOException e) {
-            LOG.debug("start of {}: {}", container, e.getMessage());
+            LOG.debug("a start waits no longer: {}", e.getMessage());
+        } finally {
+            over.countDown();
         }
     }
 
@@ -98,49 +92,33 @@ final class HeldStart implements AutoCloseable {
      *
      * @param isLeft whether the container still is to be started
      * @return whether the client is still there
-     * @throws RequestRefusal when the client sends more, so that its end could not be seen
      */
     boolean await(BooleanSupplier isLeft) throws IOException {
+        boolean waits = true;
+        while (waits) {
+            waits = !isOver(over, PERIOD_S) && isLeft.getAsBoolean();
+        }
+        return !isOver(gone, 0);
+    }
+
+    private static boolean isOver(CountDownLatch latch, int seconds) throws IOException {
         try {
-            while (!isOver() && isLeft.getAsBoolean()) {
-                LOG.trace("{} is still to be started", container);
-            }
+            return latch.await(seconds, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new IOException("the proxy is stopping", e);
-        } catch (ExecutionException e) {
-            throw new IllegalStateException("the wait failed", e.getCause());
-        }
-        if (next.isDone() && next.join() >= 0) {
-            throw RequestRefusal.malformed("more follows a start that waits for its GPUs");
-        }
-        return !next.isDone();
-    }
-
-    /** Whether the wait is over, for a while. */
-    private boolean isOver() throws InterruptedException, ExecutionException {
-        try {
-            CompletableFuture.anyOf(next, decided).get(PERIOD.toMillis(), TimeUnit.MILLISECONDS);
-            return true;
-        } catch (TimeoutException e) {
-            return false;
+            throw new InterruptedIOException("the proxy is stopping");
         }
     }
 
-    /** Returns what the client sends from now on. */
+    /** Returns a stream that ends with the client: the rest of a request that was read whole. */
     InputStream rest() {
-        return new SequenceInputStream(
-                new InputStream() {
-                    private boolean isRead;
-
-                    @Override
-                    public int read() {
-                        int byteOrEnd = isRead ? -1 : next.join();
-                        isRead = true;
-                        return byteOrEnd;
-                    }
-                },
-                client);
+        return new InputStream() {
+            @Override
+            public int read() throws IOException {
+                isOver(gone, Integer.MAX_VALUE);
+                return -1;
+            }
+        };
     }
 
     @Override

@@ -23,7 +23,6 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -85,16 +84,20 @@ public final class RuntimeWait {
 
     private void await(String id, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        GpuHost host = parts.gpuHost();
+        HostDriver driver = parts.gpuHost().inventory().read();
+        Majors majors = SeenHost.majors(parts.gpuHost().nodes());
         EngineFacts facts = engine.facts(LIMIT);
-        Majors majors =
-                HostDriver.isLoaded(host.host()) ? SeenHost.majors(host.nodes()) : Majors.NONE;
         CreateCall call = call(Path.of(facts.dataRoot()), id, majors, request, client);
-        if (majors == Majors.NONE || !isOurs(call.docker().get(), facts)) {
+        Optional<OciCreation> wanted =
+                isOurs(call.docker().orElseThrow(), facts)
+                        ? wanted(call, driver.gpus(), majors).filter(OciCreation::isOfGpus)
+                        : Optional.empty();
+        Optional<Waiting> waiting = wanted.isPresent() ? call.waiting() : Optional.empty();
+        if (waiting.isPresent()) {
+            reserve(call, wanted.get(), waiting, driver);
+        } else {
             client.exit(ExitCode.OK);
-            return;
         }
-        await(call, host.inventory().read(), majors);
     }
 
     private CreateCall call(
@@ -119,22 +122,6 @@ public final class RuntimeWait {
         return engine.isGuarded(facts.runtimes().paths().getOrDefault(container.runtime(), ""))
                 && container.volumes().values().stream()
                         .allMatch(volume -> ClaimNames.ofVolume(volume.name()).isEmpty());
-    }
-
-    private void await(CreateCall call, HostDriver driver, Majors majors)
-            throws IOException, RefusedException {
-        Optional<OciCreation> wanted =
-                wanted(call, driver.gpus(), majors).filter(OciCreation::isOfGpus);
-        if (wanted.isEmpty()) {
-            call.client().exit(ExitCode.OK);
-            return;
-        }
-        Optional<Waiting> waiting = call.waiting();
-        if (waiting.isPresent()) {
-            reserve(call, wanted.get(), waiting, driver);
-        } else {
-            call.client().exit(ExitCode.OK);
-        }
     }
 
     private void reserve(
