@@ -237,7 +237,7 @@ class PackageTest {
                         + " Dir::State::Lists=/tmp/lists ";
         shell(
                 """
-                mkdir /tmp/sources
+                mkdir -p /tmp/sources /tmp/lists/partial
                 cat > /tmp/sources/jnvdocker.sources << 'END'
                 Types: deb
                 URIs: file:/opt/jnvdocker/apt
