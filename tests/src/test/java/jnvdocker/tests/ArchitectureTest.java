@@ -154,6 +154,7 @@ class ArchitectureTest {
     /** Makers of threads whose work ends, or whose executor makes another one after a failure. */
     private static final Set<String> THREADS_FOR_TASKS =
             Set.of(
+                    "ApiServer",
                     "BriefTasks",
                     "Competitors",
                     "Daemon",
