@@ -81,15 +81,23 @@ public final class RemakeAdvice {
         Refusal refusal =
                 switch (why) {
                     case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
-                    case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, _) ->
-                            new Refusal(
-                                    LeaseText.name(gpu.number(), gpu.uuid())
-                                            + " is "
-                                            + LeaseText.cordoned(cordon),
-                                    "start this container again when the cordon is lifted");
+                    case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, _) -> cordoned(gpu, cordon);
+                    // Its shares are requested as a number, and of its own GPUs alone.
+                    case GpuChoice.TooFew few when !few.cordoned().isEmpty() -> {
+                        Gpu gpu = few.cordoned().keySet().iterator().next();
+                        yield cordoned(gpu, few.cordoned().get(gpu));
+                    }
+                    case GpuChoice.TooFew few when !few.sick().isEmpty() ->
+                            GpuText.sick(few.sick().getFirst());
                     default -> ChoiceText.refusal(why);
                 };
         return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + of(claim));
+    }
+
+    private static Refusal cordoned(Gpu gpu, Cordon cordon) {
+        return new Refusal(
+                LeaseText.name(gpu.number(), gpu.uuid()) + " is " + LeaseText.cordoned(cordon),
+                "start this container again when the cordon is lifted");
     }
 
     /**

@@ -9,6 +9,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -18,6 +19,7 @@ import jnvdocker.request.GpuRequest;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +63,8 @@ final class GrantCheck {
      * @param at by the registry's clock
      * @param held numbers of leases of containers
      * @param reserved numbers of leases of clients
+     * @param aside why GPUs that nobody holds are kept, by UUID
+     * @param clockSet how often the clock had been set
      */
     record Before(
             List<Ticket> queue,
@@ -71,7 +75,9 @@ final class GrantCheck {
             List<Lease> all,
             Instant at,
             Set<Long> held,
-            Set<Long> reserved) {}
+            Set<Long> reserved,
+            Map<String, Kept> aside,
+            int clockSet) {}
 
     Before before() throws IOException {
         return before(world.uses.seen());
@@ -83,6 +89,10 @@ final class GrantCheck {
         for (Lease lease : registry().live()) {
             (lease.isReservation() ? reserved : held).add(lease.id());
         }
+        Map<String, Kept> aside = new HashMap<>();
+        for (Gpu gpu : world.gpus()) {
+            world.lab.setAside(gpu.uuid()).ifPresent(why -> aside.put(gpu.uuid(), why));
+        }
         return new Before(
                 queue(),
                 world.gpus(),
@@ -92,7 +102,9 @@ final class GrantCheck {
                 registry().live(),
                 registry().now(),
                 held,
-                reserved);
+                reserved,
+                aside,
+                world.machine.clockSet());
     }
 
     /** When docker mounts, the engine is not queried. */
@@ -136,6 +148,43 @@ final class GrantCheck {
         }
         beside(request, claim, held);
         notKeptForAnother(claim);
+        lastsNoLonger(request, claim);
+        if (!(request.request() instanceof GpuRequest.With)) {
+            notSpent(claim, before);
+        }
+    }
+
+    /** A lease lasts as long as its user wants and may, unless others have booked its GPUs. */
+    private void lastsNoLonger(LeaseRequest request, Claim claim) throws IOException {
+        Optional<Duration> longest = world.lab.limits.time(request.time());
+        Optional<Lease> live = registry().liveOf(claim.id());
+        if (live.isEmpty()) {
+            return;
+        }
+        Lease lease = live.get();
+        assertTrue(world.lab.limits.allows(request.time()), () -> lease + " wants too much time");
+        boolean free =
+                request.request() instanceof GpuRequest.With
+                        || claim.gpus().stream()
+                                .flatMap(gpu -> world.lab.bookings(gpu.uuid()))
+                                .anyMatch(it -> it.booking().owner().uid() != claim.owner().uid());
+        assertTrue(
+                free
+                        ? longest.isEmpty()
+                                || lease.time()
+                                        .filter(time -> time.compareTo(longest.get()) <= 0)
+                                        .isPresent()
+                        : lease.time().equals(longest),
+                () -> lease + " is to last " + lease.time() + ", and not " + longest);
+    }
+
+    /** The user's GPU-hours were not used up when the request came. */
+    private void notSpent(Claim claim, Before before) throws IOException {
+        Instant at = before.at();
+        assertTrue(
+                world.machine.clockSet() != before.clockSet()
+                        || !world.lab.limits.wasSpent(claim.owner(), at),
+                () -> claim + " was given though the GPU-hours were used up");
     }
 
     /** Whoever names the GPUs, or their holder, may take them from unmanaged uses. */
@@ -178,6 +227,10 @@ final class GrantCheck {
         } else {
             beside(request, claim, held);
             notKeptForAnother(claim);
+            lastsNoLonger(request, claim);
+            if (!(request.request() instanceof GpuRequest.With)) {
+                notSpent(claim, before);
+            }
         }
     }
 
@@ -242,10 +295,22 @@ final class GrantCheck {
         Set<String> gpus = uuids(claim);
         List<Ticket> earlier = earlier(request, before, held);
         Set<String> kept =
-                new ModelQueue(world.lab, before.gpus(), before.leases(), before.used())
+                new ModelQueue(
+                                world.lab,
+                                before.gpus(),
+                                before.leases(),
+                                before.used(),
+                                world.lab.limits::mayBeSpent,
+                                gpu -> Optional.ofNullable(before.aside().get(gpu)))
                         .kept(earlier, gpu -> !gpus.contains(gpu));
         Set<String> keptNow =
-                new ModelQueue(world.lab, world.gpus(), until(claim, held), world.uses.used())
+                new ModelQueue(
+                                world.lab,
+                                world.gpus(),
+                                until(claim, held),
+                                world.uses.used(),
+                                world.lab.limits::mayBeSpent,
+                                world.lab::setAside)
                         .kept(earlier, gpu -> !gpus.contains(gpu));
         kept.retainAll(keptNow);
         kept.retainAll(gpus);
@@ -320,6 +385,10 @@ final class GrantCheck {
         if (!before.reserved().contains(lease.id())) {
             notKeptForAnother(lease.claim());
             allowed(lease.claim(), registry().holdings().held());
+            notSpent(lease.claim(), before);
+            assertTrue(
+                    world.lab.limits.time(lease.time()).equals(lease.time()),
+                    () -> lease + " may last too long");
         }
     }
 
@@ -374,6 +443,9 @@ final class GrantCheck {
         for (ClaimedGpu gpu : claim.gpus()) {
             assertTrue(
                     !world.lab.isCordoned(gpu.uuid()), () -> claim + " is of one that is cordoned");
+            assertTrue(
+                    world.lab.limits.allows(claim.owner(), gpu.uuid()),
+                    () -> claim + " is of one that is not allowed");
         }
     }
 

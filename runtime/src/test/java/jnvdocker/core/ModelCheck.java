@@ -102,8 +102,12 @@ final class ModelCheck {
                                             || used.contains(gpu)
                                             || world.lab.isCordoned(gpu));
             boolean allowed =
-                    world.lab.heldBy(claim.owner(), held) + claim.gpus().size()
-                            <= world.lab.quota(claim.owner());
+                    !world.lab.limits.mayBeSpent(claim.owner())
+                            && claim.gpus().stream()
+                                    .allMatch(gpu ->
+                                            world.lab.limits.allows(claim.owner(), gpu.uuid()))
+                            && world.lab.heldBy(claim.owner(), held) + claim.gpus().size()
+                                    <= world.lab.quota(claim.owner());
             List<ClaimedGpu> present = world.gpus().stream().map(ClaimedGpu::of).toList();
             boolean same = present.containsAll(claim.gpus());
             boolean ours = claim.origin().isOf(world.engine().id);

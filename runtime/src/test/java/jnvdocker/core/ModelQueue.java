@@ -1,7 +1,9 @@
 package jnvdocker.core;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.request.GpuRequest;
 
@@ -9,7 +11,9 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -22,12 +26,24 @@ final class ModelQueue {
     private final List<Gpu> gpus;
     private final Map<String, List<Lease>> held;
     private final Set<String> used;
+    private final Predicate<Owner> isSpent;
+    private final Function<String, Optional<Kept>> aside;
 
     /**
      * @param held by the UUIDs of GPUs
      * @param used the UUIDs of GPUs in unmanaged use
+     * @param isSpent whether a user has used up the GPU-hours
+     * @param aside why a GPU that nobody holds is kept
      */
-    ModelQueue(SimulatedLab lab, List<Gpu> gpus, Map<String, List<Lease>> held, Set<String> used) {
+    ModelQueue(
+            SimulatedLab lab,
+            List<Gpu> gpus,
+            Map<String, List<Lease>> held,
+            Set<String> used,
+            Predicate<Owner> isSpent,
+            Function<String, Optional<Kept>> aside) {
+        this.isSpent = isSpent;
+        this.aside = aside;
         this.lab = lab;
         this.gpus = gpus;
         this.held = held;
@@ -36,18 +52,23 @@ final class ModelQueue {
 
     /** Whether a waiting client could be served without its user giving anything back. */
     boolean canBeServed(Ticket ticket) {
-        Set<String> wanted = wanted(ticket.request());
+        if (isSpent.test(ticket.owner())) {
+            return false;
+        }
+        Set<String> wanted = wanted(ticket);
         int needed =
                 ticket.request() instanceof GpuRequest.Count(int count, _)
                         ? count
                         : Math.max(1, wanted.size());
         long toBeHad = wanted.stream().filter(gpu -> mayComeFree(gpu, ticket)).count();
-        double more = lab.counted(ticket.request(), gpus);
+        double more = lab.counted(ticket.request(), lab.allowed(ticket.owner(), gpus));
         return toBeHad >= needed
                 && lab.heldBy(ticket.owner(), held) + more <= 0.001 + lab.quota(ticket.owner());
     }
 
-    private Set<String> wanted(GpuRequest request) {
+    private Set<String> wanted(Ticket ticket) {
+        GpuRequest request = ticket.request();
+        List<Gpu> gpus = lab.allowed(ticket.owner(), this.gpus);
         if (request instanceof GpuRequest.Devices || SimulatedLab.share(request).isPresent()) {
             return lab.wanted(request, gpus).stream()
                     .filter(gpu -> request instanceof GpuRequest.Devices || !lab.isCordoned(gpu))
@@ -90,25 +111,51 @@ final class ModelQueue {
                         ticket.request() instanceof GpuRequest.Count(int count, _)
                                 ? count
                                 : gpus.size();
-                wanted(ticket.request()).stream()
-                        .filter(gpu -> !kept.contains(gpu))
-                        .filter(gpu ->
-                                lab.hasRoom(
-                                        gpu,
-                                        held.getOrDefault(gpu, List.of()),
-                                        SimulatedLab.share(ticket.request())))
-                        .filter(gpu -> !isUsed(gpu, ticket.request()))
-                        .filter(gpu -> !lab.isKeptFrom(ticket.owner(), gpu))
-                        .sorted(
-                                Comparator.comparing((String gpu) -> !rather.test(gpu))
-                                        .thenComparing(named::contains)
-                                        .thenComparing(gpu -> !held.containsKey(gpu)))
-                        .limit(most)
+                List<String> wanted =
+                        wanted(ticket).stream()
+                                .filter(gpu -> !kept.contains(gpu))
+                                .filter(gpu ->
+                                        !lab.isKeptFrom(
+                                                ticket.owner(),
+                                                gpu,
+                                                ticket.time(),
+                                                aside.apply(gpu)))
+                                .sorted(
+                                        Comparator.comparing((String gpu) -> !rather.test(gpu))
+                                                .thenComparing(named::contains)
+                                                .thenComparing(gpu -> !held.containsKey(gpu)))
+                                .toList();
+                List<String> free =
+                        wanted.stream()
+                                .filter(gpu -> isFree(gpu, ticket.request()))
+                                .limit(most)
+                                .toList();
+                kept.addAll(free);
+                wanted.stream()
+                        .filter(gpu -> isRest(gpu, ticket.request()))
+                        .limit(most - free.size())
                         .toList()
                         .forEach(kept::add);
             }
         }
         return kept;
+    }
+
+    private boolean isFree(String gpu, GpuRequest request) {
+        return hasRoom(gpu, request) && !isUsed(gpu, request);
+    }
+
+    private boolean hasRoom(String gpu, GpuRequest request) {
+        return lab.hasRoom(gpu, held.getOrDefault(gpu, List.of()), SimulatedLab.share(request));
+    }
+
+    /** Whether others have shares of it, and what is left is too little. */
+    private boolean isRest(String gpu, GpuRequest request) {
+        List<Lease> leases = held.getOrDefault(gpu, List.of());
+        return !isFree(gpu, request)
+                && !lab.isCordoned(gpu)
+                && !leases.isEmpty()
+                && leases.stream().allMatch(lease -> lease.claim().share().isPresent());
     }
 
     /** The GPUs that clients want which are served later: the choice may leave them these. */

@@ -42,7 +42,10 @@ final class RefusalCheck {
     private static final String USED =
             "used by .*, which (jnvdocker did not start|has no lease on it"
                     + "|has it from another jnvdocker of this host)";
-    private static final String TAKEN = ".*" + GPUS + "(" + HELD + "|" + KEPT + "|" + USED + ").*";
+    private static final String SHARERS =
+            "shared by (user[0-2]|uid [0-9]+)'s .* and ((user[0-2]|uid [0-9]+)'s .*|[0-9]+ others)";
+    private static final String TAKEN =
+            ".*" + GPUS + "(" + HELD + "|" + SHARERS + "|" + KEPT + "|" + USED + ").*";
     private static final String REQUESTED = "([0-9]+G of (each of )?)?[1-3] GPUs? requested, but ";
     private static final String SHARED =
             "(no shareable GPU has [0-9]+G left|"
@@ -94,7 +97,29 @@ final class RefusalCheck {
                         || message.matches(SHARED + "; wait with --gpu-wait, or request less")
                         || isBeside(request, message);
         boolean mine = message.matches(REQUESTED + MINE + "; wait with --gpu-wait.*");
-        assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
+        assertTrue(
+                isForEver(message)
+                        || isOfLimits(request, message)
+                        || (isOfQuota(message) ? mine : taken),
+                message);
+    }
+
+    /** A refusal for what a user may not have now, or not for so long. */
+    private boolean isOfLimits(LeaseRequest request, String message) {
+        if (message.matches(".*has used the 0 GPU-hours that .* may use in a (day|week) .*")) {
+            assertTrue(
+                    world.lab.limits.mayBeSpent(request.owner()),
+                    () -> "refused though hours are left: " + message);
+            return true;
+        }
+        if (message.matches(".* requested, but each user may hold GPUs for .*s at most .*")) {
+            assertTrue(!world.lab.limits.allows(request.time()), () -> request + ": " + message);
+            return true;
+        }
+        return message.matches(
+                ".* GPUs? requested, but "
+                        + SimulatedLab.LIMITED
+                        + " may have only GPUs? .*; request these, or contact an administrator");
     }
 
     /**
@@ -128,7 +153,11 @@ final class RefusalCheck {
                         || message.matches(SHARED + LATER)
                         || isBeside(request, message);
         boolean mine = message.matches(REQUESTED + MINE + LATER);
-        assertTrue(isForEver(message) || (isOfQuota(message) ? mine : taken), message);
+        assertTrue(
+                isForEver(message)
+                        || isOfLimits(request, message)
+                        || (isOfQuota(message) ? mine : taken),
+                message);
     }
 
     /**
@@ -148,7 +177,9 @@ final class RefusalCheck {
                         "nobody may wait for GPUs longer than [0-9]+s "
                                 + MAX_WAIT
                                 + "; give --gpu-wait a shorter time, or none");
-        assertTrue(isForEver(message) || inVain || tooLong, () -> request + ": " + message);
+        assertTrue(
+                isForEver(message) || isOfLimits(request, message) || inVain || tooLong,
+                () -> request + ": " + message);
     }
 
     /** Checks a refusal that docker's user sees. */
@@ -231,8 +262,7 @@ final class RefusalCheck {
     private boolean isToBeHad(LeaseRequest request, Map<String, List<Lease>> held)
             throws IOException {
         Optional<MemorySize> share = SimulatedLab.share(request.request());
-        if (share.isPresent() && !queue(request.owner()).isEmpty()) {
-            // What is left of a GPU may be kept for another.
+        if (world.lab.limits.mayBeSpent(request.owner())) {
             return false;
         }
         Set<String> taken = new HashSet<>();
@@ -245,16 +275,23 @@ final class RefusalCheck {
         if (!named || !world.lab.policy().allowUnmanaged()) {
             taken.addAll(world.uses.used());
         }
-        List<Gpu> gpus = world.gpus();
+        List<Gpu> all = world.gpus();
+        List<Gpu> gpus = world.lab.allowed(request.owner(), all);
         Set<String> seen = new HashSet<>();
         world.uses.known().forEach(use -> seen.add(use.gpu()));
         Set<String> wished = world.lab.wanted(request.request(), gpus);
         gpus.stream()
                 .map(Gpu::uuid)
-                .filter(gpu -> world.lab.isKeptFrom(request.owner(), gpu))
+                .filter(gpu -> world.lab.isKeptFrom(request.owner(), gpu, request.time()))
                 .forEach(taken::add);
         taken.addAll(
-                new ModelQueue(world.lab, gpus, held, seen)
+                new ModelQueue(
+                                world.lab,
+                                all,
+                                held,
+                                seen,
+                                owner -> world.lab.limits.wasSpent(owner, registry().now()),
+                                world.lab::setAside)
                         .kept(
                                 queue(request.owner()),
                                 gpu -> wished.contains(gpu) && !taken.contains(gpu)));

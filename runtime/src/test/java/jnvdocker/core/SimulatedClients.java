@@ -13,6 +13,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -33,10 +34,24 @@ final class SimulatedClients {
             boolean createOnly,
             boolean detached,
             boolean always,
-            boolean remove) {
+            boolean remove,
+            Optional<Duration> time) {
+        /** Options that do not say how long the GPUs are wanted. */
+        RunOptions(
+                GpuRequest request,
+                boolean createOnly,
+                boolean detached,
+                boolean always,
+                boolean remove) {
+            this(request, createOnly, detached, always, remove, Optional.empty());
+        }
 
         RunOptions of(GpuRequest other) {
-            return new RunOptions(other, createOnly, detached, always, remove);
+            return new RunOptions(other, createOnly, detached, always, remove, time);
+        }
+
+        RunOptions lasting(Optional<Duration> wanted) {
+            return new RunOptions(request, createOnly, detached, always, remove, wanted);
         }
 
         @Override
@@ -45,6 +60,7 @@ final class SimulatedClients {
                     + (detached && !createOnly ? " -d" : "")
                     + (always ? " --restart always" : "")
                     + (remove ? " --rm" : "")
+                    + time.map(it -> " --gpu-time " + it.toSeconds() + "s").orElse("")
                     + " --gpus "
                     + request;
         }
@@ -133,11 +149,12 @@ final class SimulatedClients {
 
     LeaseRequest request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
         return new LeaseRequest(
-                options.request(),
-                owner(process),
-                process,
-                new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),
-                waiting);
+                        options.request(),
+                        owner(process),
+                        process,
+                        new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),
+                        waiting)
+                .lasting(options.time());
     }
 
     private Optional<Claim> answer(ProcessId process, RunOptions options) throws IOException {

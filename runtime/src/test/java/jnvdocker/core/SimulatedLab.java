@@ -57,6 +57,7 @@ final class SimulatedLab {
     static final long MOST_SHARED = MEMORY - (512L << 20);
 
     private final SimulatedWorld world;
+    final SimulatedLimits limits;
 
     /** The GPUs cordoned by command. Empty when only the registry can know. */
     private Optional<Set<String>> cordoned = Optional.of(new HashSet<>());
@@ -71,6 +72,7 @@ final class SimulatedLab {
 
     SimulatedLab(SimulatedWorld world) {
         this.world = world;
+        limits = new SimulatedLimits(world);
         policy = withLimits(List.of(), Optional.empty(), BOOKINGS);
     }
 
@@ -116,18 +118,47 @@ final class SimulatedLab {
         return cordoned.get();
     }
 
-    /** Whether a GPU that nobody holds is kept for another user. */
-    boolean isKeptFrom(Owner owner, String gpu) {
-        return setAside(gpu).filter(it -> it.owner().uid() != owner.uid()).isPresent()
-                || barredLater(gpu).anyMatch(it -> it.owner().uid() != owner.uid());
+    /**
+     * Whether a GPU that nobody holds is kept for another user.
+     *
+     * @param wanted how long the request says that it needs the GPU
+     */
+    boolean isKeptFrom(Owner owner, String gpu, Optional<Duration> wanted) {
+        return isKeptFrom(owner, gpu, wanted, setAside(gpu));
     }
 
-    /** No request of the model says how long it needs a GPU. */
+    /**
+     * The same for a GPU of which it was known why it was kept before it was given to anybody.
+     *
+     * @param aside what {@link #setAside} was
+     */
+    boolean isKeptFrom(Owner owner, String gpu, Optional<Duration> wanted, Optional<Kept> aside) {
+        Optional<Instant> end = limits.time(wanted).map(now()::plus);
+        return aside.filter(it -> it.owner().uid() != owner.uid()).isPresent()
+                || barredLater(gpu)
+                        .filter(it -> end.filter(at -> !at.isAfter(it.from())).isEmpty())
+                        .anyMatch(it -> it.owner().uid() != owner.uid());
+    }
+
+    /** The bookings that bar a GPU for requests that do not say how long they need it. */
     Stream<Booking> barredLater(String gpu) {
         Instant now = now();
         return policy.bookings().kind() == BookingRule.Kind.REFUSE
                 ? bookings(gpu).map(Booked::booking).filter(it -> it.until().isAfter(now))
                 : Stream.of();
+    }
+
+    /** The GPUs that a user may have, whoever has them now. */
+    List<Gpu> allowed(Owner owner, List<Gpu> gpus) {
+        return gpus.stream().filter(gpu -> limits.allows(owner, gpu.uuid())).toList();
+    }
+
+    /** Sets the limits other than numbers of GPUs, and restarts the daemon to read them. */
+    boolean limit(SimulatedLimits.Wish wish) throws IOException {
+        limits.set(wish);
+        policy = withLimits(policy.limits().gpus(), policy.holdAfterStop());
+        world.daemonSteps.kill();
+        return world.daemonSteps.start();
     }
 
     private Instant now() {
@@ -401,7 +432,7 @@ final class SimulatedLab {
     private LeasePolicy withLimits(
             List<Rule<Integer>> gpus, Optional<Duration> hold, BookingRule bookings) {
         List<Rule<Duration>> wait = policy.limits().waits();
-        return new LeasePolicy(
+        Limits own =
                 new Limits(
                         gpus,
                         List.of(),
@@ -410,7 +441,9 @@ final class SimulatedLab {
                         wait,
                         List.of(),
                         List.of(),
-                        priority()),
+                        priority());
+        return new LeasePolicy(
+                limits.with(own, policy),
                 policy.maxWaitsPerUser(),
                 policy.cordon(),
                 shareable(),
@@ -472,11 +505,12 @@ final class SimulatedLab {
         }
     }
 
-    /** Lifts every cordon, and cancels what is booked. */
+    /** Lifts every cordon and all limits but numbers of GPUs, and cancels what is booked. */
     void liftCordons() throws IOException {
+        limits.set(SimulatedLimits.Wish.NONE);
         policy =
                 new LeasePolicy(
-                        policy.limits(),
+                        limits.with(policy.limits(), policy),
                         policy.maxWaitsPerUser(),
                         List.of(),
                         policy.shareable(),
@@ -492,6 +526,7 @@ final class SimulatedLab {
 
     /** Lifts every restriction. */
     void allowAll() throws IOException {
+        limits.set(SimulatedLimits.Wish.NONE);
         configure(new Wish(0, 0, world.gpus.all().size(), false, false, false, false, false));
         uncordon();
         cancelBookings();

@@ -16,6 +16,7 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -340,7 +341,9 @@ final class SimulatedWaiters {
     /** Every waiter has a place of its own, and keeps it. */
     void check(List<Ticket> tickets) {
         Map<ProcessId, Long> now = new HashMap<>();
-        for (Ticket ticket : tickets) {
+        // Several may have come since the last check, and the first of them need not be served
+        // first.
+        for (Ticket ticket : tickets.stream().sorted(Comparator.comparing(Ticket::id)).toList()) {
             assertTrue(
                     now.put(ticket.client(), ticket.id()) == null, () -> "two places: " + tickets);
             Long before = places.put(ticket.client(), ticket.id());

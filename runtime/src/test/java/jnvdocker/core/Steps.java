@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The steps that may happen, weighted for finding faults. Numbers choose among the things that
@@ -28,6 +29,13 @@ final class Steps {
     private static final Arbitrary<Boolean> SELDOM =
             Arbitraries.frequency(Tuple.of(4, false), Tuple.of(1, true));
 
+    /** How long a request says that it needs its GPUs. */
+    private static final Arbitrary<Optional<Duration>> TIME =
+            Arbitraries.frequency(
+                    Tuple.of(4, Optional.empty()),
+                    Tuple.of(1, Optional.of(Duration.ofSeconds(3))),
+                    Tuple.of(1, Optional.of(Duration.ofSeconds(20))));
+
     private Steps() {}
 
     /** Half of the sequences mix everything; the others are about one kind of holder above all. */
@@ -38,8 +46,14 @@ final class Steps {
                 Tuple.of(1, sequence(aboveAll(pods()))));
     }
 
+    /** Every other sequence begins with limits: what they count takes its time. */
     private static Arbitrary<List<Step>> sequence(Arbitrary<Step> step) {
-        return step.list().ofMaxSize(LENGTH).withSizeDistribution(RandomDistribution.uniform());
+        return Combinators.combine(
+                        limit().optional(0.5),
+                        step.list()
+                                .ofMaxSize(LENGTH)
+                                .withSizeDistribution(RandomDistribution.uniform()))
+                .as((first, others) -> Stream.concat(first.stream(), others.stream()).toList());
     }
 
     private static Arbitrary<Step> aboveAll(Arbitrary<Step> some) {
@@ -186,7 +200,8 @@ final class Steps {
                                 (world, one, other) -> world.host.stopEngine(one, other))),
                 Tuple.of(3, mood()),
                 Tuple.of(2, setClock()),
-                Tuple.of(4, configure()));
+                Tuple.of(4, configure()),
+                Tuple.of(3, limit()));
     }
 
     private interface Run {
@@ -215,9 +230,10 @@ final class Steps {
                         Tuple.of(1, share(1, 25)),
                         Tuple.of(1, share(2, 15)),
                         Tuple.of(3, SimulatedWorld.OWN));
-        return Combinators.combine(request, SELDOM, MAYBE, SELDOM, SELDOM)
-                .as((wanted, createOnly, detached, always, remove) ->
-                        new RunOptions(wanted, createOnly, detached, always, remove && !always))
+        return Combinators.combine(request, SELDOM, MAYBE, SELDOM, SELDOM, TIME)
+                .as((wanted, createOnly, detached, always, remove, time) ->
+                        new RunOptions(wanted, createOnly, detached, always, remove && !always)
+                                .lasting(time))
                 .map(options -> new Step(options + how, world -> what.in(world, options)));
     }
 
@@ -320,9 +336,10 @@ final class Steps {
                 Arbitraries.frequency(
                         Tuple.of(4, Optional.empty()),
                         Tuple.of(1, Optional.of(Duration.ofSeconds(20))));
-        return Combinators.combine(request, limit, MAYBE)
-                .as((wanted, until, detached) -> {
-                    RunOptions options = new RunOptions(wanted, false, detached, false, false);
+        return Combinators.combine(request, limit, MAYBE, TIME)
+                .as((wanted, until, detached, time) -> {
+                    RunOptions options =
+                            new RunOptions(wanted, false, detached, false, false).lasting(time);
                     return new Step(
                             options + " --gpu-wait" + until.map(it -> "=" + it).orElse(""),
                             world -> world.waiters.enter(options, until));
@@ -349,6 +366,16 @@ final class Steps {
                         MAYBE)
                 .as(SimulatedLab.Wish::new)
                 .map(wish -> new Step("configure " + wish, world -> world.lab.configure(wish)));
+    }
+
+    private static Arbitrary<Step> limit() {
+        return Combinators.combine(
+                        Arbitraries.of(0, 0, 5, 30),
+                        Arbitraries.of(0, 0, 8, 60),
+                        Arbitraries.of(0, 0, 6, 25),
+                        Arbitraries.of(0, 0, 1, 3, 5, 6))
+                .as(SimulatedLimits.Wish::new)
+                .map(wish -> new Step("limit " + wish, world -> world.lab.limit(wish)));
     }
 
     private static Arbitrary<Step> clientGoesOn() {
