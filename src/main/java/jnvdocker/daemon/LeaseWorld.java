@@ -13,6 +13,7 @@ import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.posix.Journal;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.SeenUses;
 
 import java.io.IOException;
@@ -51,6 +52,7 @@ final class LeaseWorld {
                 new NvmlTraits(monitor)::known,
                 HostClock.OF_THIS_MACHINE,
                 Pace.REAL,
+                AllowanceReader.Groups.OF_THIS_HOST,
                 new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));
     }
 }

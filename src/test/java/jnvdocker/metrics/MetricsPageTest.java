@@ -31,6 +31,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
@@ -126,6 +127,7 @@ class MetricsPageTest {
                                                 Map.of(UUID.formatted(0), 40L << 30)),
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
+                                AllowanceReader.Groups.OF_THIS_HOST,
                                 new DecisionLog(Optional.empty())));
     }
 

@@ -81,6 +81,7 @@ public record LeaseParts(
      * @param memory the processes that have memory of GPUs, as they are known by now
      * @param policy the limits of the configuration, as they are now
      * @param traits the facts about GPUs that NVML has reported by now
+     * @param groups of users, on which limits depend
      * @param log that is notified of each decision
      */
     public record World(
@@ -97,6 +98,7 @@ public record LeaseParts(
             Supplier<GpuTraits> traits,
             HostClock clock,
             Pace pace,
+            AllowanceReader.Groups groups,
             DecisionLog log) {}
 
     /**
@@ -116,7 +118,7 @@ public record LeaseParts(
                         inventory,
                         world.traits(),
                         world.policy(),
-                        new AllowanceReader(registry, world.pace()));
+                        new AllowanceReader(registry, world.groups(), world.pace()));
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence =

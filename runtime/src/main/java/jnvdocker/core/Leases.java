@@ -204,6 +204,11 @@ public final class Leases {
         return supply.standing(owner, registry.holdings());
     }
 
+    /** The time by the clock that leases and places in the queue are counted by. */
+    public Instant now() {
+        return registry.now();
+    }
+
     /** Refuses claims from now on. Those given before are among {@link #live}. */
     public void stop() {
         reservations.stop();

@@ -33,13 +33,29 @@ public final class AllowanceReader {
     private static final Duration USE_KNOWN = Duration.ofSeconds(2);
 
     private final LeaseRegistry registry;
+    private final Groups groups;
     private final Pace pace;
     private volatile Optional<Use> day = Optional.empty();
     private volatile Optional<Use> week = Optional.empty();
 
-    public AllowanceReader(LeaseRegistry registry, Pace pace) {
+    public AllowanceReader(LeaseRegistry registry, Groups groups, Pace pace) {
         this.registry = registry;
+        this.groups = groups;
         this.pace = pace;
+    }
+
+    /** The groups of the host's users. */
+    @FunctionalInterface
+    public interface Groups {
+        /** Those that its database reports; earlier answers are remembered. */
+        Groups OF_THIS_HOST = HostNames.ofThisHost()::groupsOf;
+
+        /**
+         * Returns those of some groups that a user is in, at once or within a given time.
+         *
+         * @throws NoAnswerException when they are not known in that time
+         */
+        Set<String> of(int uid, Set<String> among, Duration patience) throws NoAnswerException;
     }
 
     /** The use of GPUs since a moment, as of another. */
@@ -97,12 +113,12 @@ public final class AllowanceReader {
         }
     }
 
-    private static Set<String> groups(Limits limits, Owner owner, Duration patience)
+    private Set<String> groups(Limits limits, Owner owner, Duration patience)
             throws NoAnswerException {
-        Set<String> groups = limits.groups();
-        return groups.isEmpty() || owner.uid() == Owner.UNKNOWN.uid()
+        Set<String> among = limits.groups();
+        return among.isEmpty() || owner.uid() == Owner.UNKNOWN.uid()
                 ? Set.of()
-                : HostNames.ofThisHost().groupsOf(owner.uid(), groups, patience);
+                : groups.of(owner.uid(), among, patience);
     }
 
     private Optional<Allowance.Spent> spent(

@@ -89,7 +89,7 @@ class AllowanceReaderTest {
                         List.of(),
                         List.of(),
                         List.of());
-        return new AllowanceReader(registry, Pace.REAL)
+        return new AllowanceReader(registry, AllowanceReader.Groups.OF_THIS_HOST, Pace.REAL)
                 .of(limits, List.of(owner))
                 .of(owner)
                 .spent()
@@ -143,7 +143,8 @@ class AllowanceReaderTest {
                         List.of(),
                         List.of(),
                         List.of());
-        AllowanceReader reader = new AllowanceReader(registry, Pace.REAL);
+        AllowanceReader reader =
+                new AllowanceReader(registry, AllowanceReader.Groups.OF_THIS_HOST, Pace.REAL);
         Owner nobody = new Owner(1_987_654_320, "uid 1987654320");
         reader.learn(limits, ROOT, Duration.ofSeconds(30));
         reader.learn(limits, nobody, Duration.ofSeconds(30));

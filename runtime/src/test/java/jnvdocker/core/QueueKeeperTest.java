@@ -31,6 +31,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
@@ -103,6 +104,7 @@ class QueueKeeperTest {
                 () -> traits,
                 machine,
                 Pace.REAL,
+                AllowanceReader.Groups.OF_THIS_HOST,
                 new DecisionLog(Optional.empty()));
     }
 

@@ -20,6 +20,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.words.RefusedException;
 
@@ -104,6 +105,7 @@ class RecordedPodsTest {
                             () -> GpuTraits.UNKNOWN,
                             machine,
                             this,
+                            AllowanceReader.Groups.OF_THIS_HOST,
                             new DecisionLog(Optional.empty()));
             parts = LeaseParts.open(world, kind);
             leases = new PodLeases(parts, this, kind);

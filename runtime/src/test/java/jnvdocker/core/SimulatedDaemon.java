@@ -18,6 +18,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.recovery.Reconciler;
 import jnvdocker.registry.Changes;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.words.RefusedException;
@@ -69,6 +70,16 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         /** The current configuration. */
         LeasePolicy policy();
+
+        /** The groups of users, on which limits depend. */
+        default AllowanceReader.Groups groups() {
+            return AllowanceReader.Groups.OF_THIS_HOST;
+        }
+
+        /** Stops a container on the daemon's behalf, and returns whether it is one that runs. */
+        default boolean stop(String container) {
+            return false;
+        }
 
         /** The uses of GPUs, with or without a lease. */
         GpuUses uses();
@@ -173,6 +184,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             world::traits,
                             machine,
                             new SimulatedPace(),
+                            world.groups(),
                             new DecisionLog(Optional.empty()));
             parts = Optional.of(LeaseParts.open(its, new MesosKind(machine), kind));
             pods = Optional.of(new PodLeases(parts(), its.pace(), kind));
@@ -541,7 +553,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         @Override
         public boolean stop(String container, Duration limit) throws IOException {
-            return query(limit, () -> false);
+            return world.stop(container);
         }
 
         @Override

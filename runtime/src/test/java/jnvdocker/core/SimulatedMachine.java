@@ -35,7 +35,7 @@ import java.util.stream.Stream;
  */
 final class SimulatedMachine implements Processes, HostClock {
     private static final int FIRST_PID = 100;
-    private static final int PIDS = 40;
+    private static final int FEW = 40;
     private static final int SOMEBODY = 1_987_654_330;
     private static final String DISK = "254:0";
     private static final Comparator<ProcessId> BY_AGE =
@@ -71,14 +71,25 @@ final class SimulatedMachine implements Processes, HostClock {
     private long nanos;
     private long booted;
     private int clockSet;
-    private Instant wall = Instant.parse("2024-01-02T09:12:00Z");
+    private final int pids;
+    private Instant wall;
 
     /**
      * @param moment called at every read of the machine, since anything may have happened then
      */
     SimulatedMachine(Path state, Runnable moment) {
+        this(state, moment, FEW, Instant.parse("2024-01-02T09:12:00Z"));
+    }
+
+    /**
+     * @param pids how many processes it has room for
+     * @param wall its time by the clock
+     */
+    SimulatedMachine(Path state, Runnable moment, int pids, Instant wall) {
         this.state = state;
         this.moment = moment;
+        this.pids = pids;
+        this.wall = wall;
         boot();
     }
 
@@ -109,7 +120,7 @@ final class SimulatedMachine implements Processes, HostClock {
     ProcessId spawn(Optional<String> claim, Optional<String> cgroup) {
         cgroup.ifPresent(cgroups::add);
         do {
-            lastPid = lastPid % PIDS + 1;
+            lastPid = lastPid % pids + 1;
         } while (running.containsKey(FIRST_PID + lastPid));
         pass(TICK);
         ProcessId id = new ProcessId(FIRST_PID + lastPid, ++ticks);

@@ -6,6 +6,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
 
@@ -46,6 +47,7 @@ final class TestingParts {
                         () -> GpuTraits.UNKNOWN,
                         machine,
                         Pace.REAL,
+                        AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty())));
     }
 }

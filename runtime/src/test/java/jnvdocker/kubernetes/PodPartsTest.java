@@ -19,6 +19,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.words.Refusal;
 
@@ -111,6 +112,7 @@ class PodPartsTest {
                         () -> GpuTraits.UNKNOWN,
                         HostClock.OF_THIS_MACHINE,
                         Pace.REAL,
+                        AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty()));
         leases = LeaseParts.open(world, pods);
     }

@@ -67,6 +67,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.rest.OpenApi;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
+import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
@@ -167,6 +168,7 @@ class JsonDocumentsTest {
                                 () -> GpuTraits.UNKNOWN,
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
+                                AllowanceReader.Groups.OF_THIS_HOST,
                                 new DecisionLog(Optional.empty())));
         queue = parts.queueKeeper().start();
         hold(gpus);

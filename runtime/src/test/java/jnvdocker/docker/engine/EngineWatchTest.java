@@ -14,6 +14,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
+import jnvdocker.supply.AllowanceReader;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -68,6 +69,7 @@ class EngineWatchTest {
                                 () -> GpuTraits.UNKNOWN,
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
+                                AllowanceReader.Groups.OF_THIS_HOST,
                                 new DecisionLog(Optional.empty())));
     }
 

@@ -41,7 +41,7 @@ public final class GpuQueue extends WatchedCommand {
 
     @Override
     protected Listing<Placed> show() {
-        return listing(leases.waiting(), Instant.now());
+        return listing(leases.waiting(), leases.now());
     }
 
     /** A waiting client, and its place in the queue. */

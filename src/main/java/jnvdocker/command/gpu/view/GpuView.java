@@ -11,7 +11,6 @@ import jnvdocker.nvml.GpuPair;
 import jnvdocker.nvml.Topology;
 
 import java.io.IOException;
-import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -52,6 +51,6 @@ public record GpuView(
 
     /** Returns what is known of them besides their leases at this moment. */
     public GpuNotes notes() {
-        return new GpuNotes(idle.idle(), readings.get(), Instant.now());
+        return new GpuNotes(idle.idle(), readings.get(), leases.now());
     }
 }
