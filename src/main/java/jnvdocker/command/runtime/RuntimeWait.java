@@ -33,6 +33,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * {@code runtime wait}: {@code jnvdockerd --proxy} holds back the start of a container until its
@@ -71,42 +72,62 @@ public final class RuntimeWait {
             throws IOException, RefusedException {
         RuntimeCalls.refuseUnless(words.size() == 2 && RuntimeCalls.isId(words.get(1)));
         RuntimeCalls.refuseOthersThanEngines(request);
+        String id = words.get(1);
         try {
-            await(words.get(1), request, client);
+            AtomicLong taken = new AtomicLong();
+            Optional<Start> start =
+                    start(
+                            id,
+                            request,
+                            client,
+                            bytes -> {
+                                client.take(bytes);
+                                taken.addAndGet(bytes);
+                            });
+            // It may wait for days.
+            client.give(taken.get());
+            if (start.isPresent()) {
+                reserve(id, start.get(), client);
+            } else {
+                client.exit(ExitCode.OK);
+            }
         } catch (RefusedException e) {
-            refused.put(words.get(1), e);
+            refused.put(id, e);
             throw e;
         } catch (IOException e) {
-            refused.put(words.get(1), new RefusedException(Refusal.of(FileErrors.describe(e))));
+            refused.put(id, new RefusedException(Refusal.of(FileErrors.describe(e))));
             throw e;
         }
     }
 
-    private void await(String id, ClientRequest request, ClientConnection client)
+    /** The start of a container, and all that is kept of the texts about it while it waits. */
+    private record Start(String name, LeaseRequest request) {}
+
+    /** Empty when nothing is to be waited for. */
+    private Optional<Start> start(
+            String id, ClientRequest request, ClientConnection client, ContainerTexts.Memory memory)
             throws IOException, RefusedException {
         HostDriver driver = parts.gpuHost().inventory().read();
         Majors majors = SeenHost.majors(parts.gpuHost().nodes());
         EngineFacts facts = engine.facts(LIMIT);
-        CreateCall call = call(Path.of(facts.dataRoot()), id, majors, request, client);
+        ContainerTexts texts =
+                ContainerTexts.beforeStart(Path.of(facts.dataRoot()), id, majors.gpu(), memory);
+        CreateCall call = call(id, texts, request, client);
         Optional<OciCreation> wanted =
                 isOurs(call.docker().orElseThrow(), facts)
                         ? wanted(call, driver.gpus(), majors).filter(OciCreation::isOfGpus)
                         : Optional.empty();
         Optional<Waiting> waiting = wanted.isPresent() ? call.waiting() : Optional.empty();
-        if (waiting.isPresent()) {
-            reserve(call, wanted.get(), waiting, driver);
-        } else {
-            client.exit(ExitCode.OK);
-        }
+        return waiting.isPresent()
+                ? Optional.of(start(call, wanted.get(), waiting, driver))
+                : Optional.empty();
     }
 
     private CreateCall call(
-            Path root, String id, Majors majors, ClientRequest request, ClientConnection client)
-            throws IOException, RefusedException {
-        ContainerTexts texts = ContainerTexts.beforeStart(root, id, majors.gpu(), client::take);
+            String id, ContainerTexts texts, ClientRequest request, ClientConnection client) {
         return new CreateCall(
                 new OciContainers.Container("", id),
-                root,
+                Path.of(""),
                 Optional.empty(),
                 texts.spec(),
                 texts.spec().environment(),
@@ -124,7 +145,7 @@ public final class RuntimeWait {
                         .allMatch(volume -> ClaimNames.ofVolume(volume.name()).isEmpty());
     }
 
-    private void reserve(
+    private Start start(
             CreateCall call, OciCreation creation, Optional<Waiting> waiting, HostDriver driver)
             throws IOException, RefusedException {
         // As for 'jnvdocker run': our runtime, which sees the image's files, decides about them.
@@ -136,7 +157,8 @@ public final class RuntimeWait {
                         () ->
                                 Optional.of(CompatLibraries.areNamed(call.variables()))
                                         .filter(named -> named));
-        LeaseRequest request =
+        return new Start(
+                creation.name(),
                 new LeaseRequest(
                                 creation.request(),
                                 candidates,
@@ -144,13 +166,16 @@ public final class RuntimeWait {
                                 creation.process(),
                                 new Origin.OciContainer("", creation.image().map(Quote::shown)),
                                 waiting)
-                        .lasting(creation.time());
-        try (Grant<Claim> grant = parts.leases().take(request)) {
-            Claim claim = grant.given().orElseThrow();
-            parts.containers().reserve(claim, call.container().id(), creation.name());
-            call.client().out(RESERVED);
+                        .lasting(creation.time()));
+    }
+
+    private void reserve(String id, Start start, ClientConnection client)
+            throws IOException, RefusedException {
+        try (Grant<Claim> grant = parts.leases().take(start.request())) {
+            parts.containers().reserve(grant.given().orElseThrow(), id, start.name());
+            client.out(RESERVED);
             // Whose input ends with the proxy, and with the request that it serves.
-            call.client().exec(List.of("cat"));
+            client.exec(List.of("cat"));
             grant.keep();
         }
     }
