@@ -41,14 +41,7 @@ class ProxyTest extends OneEngineTest {
         runtime = RuntimeInstallation.of(lab);
         directory = Directories.make("proxy");
         Command.of("chmod", "755", directory).run().ok();
-        proxy =
-                lab.daemon()
-                        .jnvdockerd("--proxy")
-                        .with("JNVDOCKER_PROXY_SOCKET", socket())
-                        .with("JNVDOCKER_PROXY_GROUP", GROUP)
-                        .log(directory.resolve("log"))
-                        .start();
-        Lab.await(() -> Files.exists(socket()) ? List.of() : List.of(socket() + " is missing"));
+        proxy = proxy(socket());
         lab.configure("[runtime]\ntrust_owner = ['label']\n");
     }
 
@@ -59,6 +52,18 @@ class ProxyTest extends OneEngineTest {
         assertFalse(Files.exists(socket()));
         runtime.close();
         Directories.remove(directory);
+    }
+
+    private static Process proxy(Path socket) {
+        Process started =
+                lab.daemon()
+                        .jnvdockerd("--proxy")
+                        .with("JNVDOCKER_PROXY_SOCKET", socket)
+                        .with("JNVDOCKER_PROXY_GROUP", GROUP)
+                        .log(directory.resolve("log"))
+                        .start();
+        Lab.await(() -> Files.exists(socket) ? List.of() : List.of(socket + " is missing"));
+        return started;
     }
 
     private static Path socket() {
@@ -340,6 +345,24 @@ class ProxyTest extends OneEngineTest {
         // Nothing is kept for those that are gone.
         run(waiting("run", "next", "0", "--rm", "plain", "true"));
         assertEquals("created\n", run("inspect", "-f", "{{.State.Status}}", "gone"));
+    }
+
+    @Test
+    void waitEndsWithTheProxy() throws Exception {
+        lab.run("train", 0);
+        Path other = directory.resolve("other.sock");
+        Process killed = proxy(other);
+        run(waiting("create", "next", "30m", "plain", "true"));
+        Process client =
+                docker("start", "next")
+                        .with("DOCKER_HOST", "unix://" + other)
+                        .log(directory.resolve("next.log"))
+                        .start();
+        awaitWaiting(1);
+        killed.destroyForcibly().waitFor();
+        awaitWaiting(0);
+        assertTrue(client.waitFor(1, TimeUnit.MINUTES), "the client still runs");
+        assertEquals("created\n", run("inspect", "-f", "{{.State.Status}}", "next"));
     }
 
     /** As long as its time lasts, and in the place that the client had. */
