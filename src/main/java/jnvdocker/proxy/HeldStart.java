@@ -118,6 +118,11 @@ final class HeldStart implements AutoCloseable {
                 isOver(gone, Integer.MAX_VALUE);
                 return -1;
             }
+
+            @Override
+            public int read(byte[] bytes, int offset, int length) throws IOException {
+                return read();
+            }
         };
     }
 
