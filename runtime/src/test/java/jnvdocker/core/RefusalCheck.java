@@ -262,7 +262,8 @@ final class RefusalCheck {
     private boolean isToBeHad(LeaseRequest request, Map<String, List<Lease>> held)
             throws IOException {
         Optional<MemorySize> share = SimulatedLab.share(request.request());
-        if (world.lab.limits.mayBeSpent(request.owner())) {
+        if (world.lab.limits.mayBeSpent(request.owner())
+                || !world.lab.limits.allows(request.time())) {
             return false;
         }
         Set<String> taken = new HashSet<>();
