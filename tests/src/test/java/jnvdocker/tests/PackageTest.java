@@ -240,11 +240,14 @@ class PackageTest {
                 mkdir -p /tmp/sources /tmp/lists/partial
                 cat > /tmp/sources/jnvdocker.sources << 'END'
                 Types: deb
-                URIs: file:/opt/jnvdocker/apt
+                URIs: file:/srv/lab
                 Suites: stable
                 Components: main
-                Signed-By: /opt/jnvdocker/apt/jnvdocker.gpg
+                Signed-By: /srv/lab/jnvdocker.gpg
                 END
+                # Readable by apt's own user.
+                cp -r /opt/jnvdocker/apt /srv/lab
+                chmod -R a+rX /srv/lab
                 """);
         shell(apt + "update");
         shell(apt + "install -y --no-install-recommends jnvdocker");
