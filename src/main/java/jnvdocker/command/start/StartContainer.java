@@ -459,9 +459,9 @@ public final class StartContainer {
         proof.refuseOther(run, where, request, client);
         if (withGpus && run.privileged() && !settings.get().allowPrivileged()) {
             throw new RefusedException(
-                    "--privileged lets the container use every GPU of the host, whoever holds them",
-                    "leave it out (--cap-add and --device give single rights), or have an"
-                            + " administrator set allow_privileged = true in "
+                    "--privileged opens GPUs that others hold",
+                    "use --cap-add or --device instead, or have an administrator set"
+                            + " allow_privileged = true in "
                             + settings.get().configFile());
         }
     }

@@ -100,10 +100,8 @@ final class TypedDevices {
         }
         if (!settings.get().allowPrivileged()) {
             throw new RefusedException(
-                    typed("--device-cgroup-rule", text)
-                            + " lets the container open GPUs of the host, whoever holds them",
-                    "give the major number of the devices that it needs, and GPUs with --gpus, or"
-                            + " have an administrator set allow_privileged = true in "
+                    typed("--device-cgroup-rule", text) + " opens GPUs that others hold",
+                    "name a major number, or have an administrator set allow_privileged = true in "
                             + settings.get().configFile());
         }
         // As good as --privileged, which does not request a GPU either.

@@ -104,10 +104,8 @@ class TypedDevicesTest extends OneEngineTest {
                                 .startsWith(
                                         "jnvdocker: --device-cgroup-rule '"
                                                 + rule
-                                                + "' lets the container open GPUs of the host,"
-                                                + " whoever holds them; give the major number of"
-                                                + " the devices that it needs, and GPUs with"
-                                                + " --gpus, or have an administrator set"
+                                                + "' opens GPUs that others hold; name a major"
+                                                + " number, or have an administrator set"
                                                 + " allow_privileged = true in "),
                         refused::toString);
             }
