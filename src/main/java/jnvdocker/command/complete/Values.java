@@ -35,6 +35,7 @@ final class Values {
                     "WHEN");
 
     private static final String DEVICE = "device=";
+    private static final String WITH = "with=";
 
     private final Visible visible;
 
@@ -102,6 +103,10 @@ final class Values {
         if (typed.startsWith(DEVICE)) {
             gpus.forEach(gpu -> answer.add(before + DEVICE + gpu.number(), described(gpu)));
             uuids(before + DEVICE, gpus, answer);
+            return;
+        }
+        if (!typed.isEmpty() && (WITH.startsWith(typed) || typed.startsWith(WITH))) {
+            containers(before + WITH, Set.of(), answer);
             return;
         }
         answer.add(before + "all", "all GPUs");

@@ -227,6 +227,8 @@ class CompletionTest {
                 complete("run", "--gpus", "device=").stream()
                         .filter(it -> it.matches("device=(1|GPU-5c1a1.*)"))
                         .toList());
+        assertEquals(List.of("with=train-1.5_b"), complete("run", "--gpus", "with=t"));
+        assertEquals(List.of("--gpus=with=train-1.5_b"), complete("run", "--gpus=with=t"));
     }
 
     @Test

@@ -135,7 +135,14 @@ public final class GpuTopology extends WatchedCommand {
                     Column.of("NUMA", it -> numaNode(it.place())),
                     Column.state(it -> it.status().state().toString()),
                     Column.of("USER", it -> GpuLs.user(it.status())),
-                    new Column<>("CONTAINER", Column.Cut.LAST, it -> GpuLs.container(it.status())));
+                    new Column<>("CONTAINER", Column.Cut.LAST, it -> containers(it.status())));
+
+    /** A GPU has one row here, whoever shares it; {@code gpu ls} names each of them. */
+    private static String containers(GpuStatus status) {
+        int others = status.each().size() - 1;
+        return GpuLs.container(status)
+                + (others == 0 ? "" : " and " + others + (others == 1 ? " other" : " others"));
+    }
 
     private static String numaNode(PciPlace place) {
         OptionalInt node = place.numaNode();

@@ -84,6 +84,15 @@ class GpuTopologyTest {
     }
 
     @Test
+    void sharersAreCounted() {
+        GpuStatus first = Samples.taken(0, GpuStatus.State.HELD, Samples.held(1, "train-7", 0), "");
+        GpuStatus other = Samples.taken(0, GpuStatus.State.HELD, Samples.held(2, "eval", 0), "");
+        List<Member> shared = List.of(member(first.beside(List.of(other)), 0, "0-23"));
+        String line = new Connections(shared, Map.of()).lines(Screen.NONE).get(1);
+        assertTrue(line.endsWith("   train-7 and 1 other"), line);
+    }
+
+    @Test
     void oneGpuIsConnectedToNone() {
         List<String> lines = new Connections(MEMBERS.subList(0, 1), Map.of()).lines(Screen.NONE);
         assertTrue(lines.get(1).startsWith("0     X   0-23"), lines::toString);
