@@ -242,8 +242,8 @@ class RuntimeClientsTest {
                         working_dir=None, tty=False, stdin_open=False, hostname=None, entrypoint=None,
                         volumes=[], host_config=host, **words)
                     client.start(made['Id'])
-                create('zun-1', labels={'jnvdocker.gpus': '2'}, environment={})
                 create('zunb-1', labels={}, environment={'NVIDIA_VISIBLE_DEVICES': '3'})
+                create('zun-1', labels={'jnvdocker.gpus': '2'}, environment={})
                 try:
                     create('zunc-1', labels={'jnvdocker.gpus': '2'}, environment={})
                 except docker.errors.APIError as refused:
@@ -252,6 +252,44 @@ class RuntimeClientsTest {
         String out = Client.DOCKER_PY.command(lab, "-c", script).run().ok().out();
         awaitNumbers(Map.of("zun", 2, "zunb", 1));
         assertTrue(out.contains("held by somebody's container zun"), out);
+    }
+
+    /**
+     * The calls of Nomad's docker driver (2.0), for tasks with a label, with the variable that
+     * Nomad's device plugin for NVIDIA sets, and with both.
+     */
+    @Test
+    void nomadsTasksHaveTheGpusOfTheirLabelOrOfItsDevicePlugin() {
+        String script =
+                """
+                import docker
+                client = docker.from_env().api
+                def start(task, labels, environment):
+                    host = client.create_host_config(runtime='nvidia', binds=['/tmp:/alloc'],
+                        mem_limit='256M', memswap_limit='256M', cpu_shares=100, pids_limit=-1,
+                        network_mode='none', log_config={'Type': 'json-file',
+                            'Config': {'max-file': '2', 'max-size': '2m'}})
+                    labels['com.hashicorp.nomad.alloc_id'] = task
+                    environment.update(NOMAD_ALLOC_DIR='/alloc', NOMAD_GPU_LIMIT='1')
+                    made = client.create_container('plain', name=task, command=['sleep', '1000'],
+                        labels=labels, environment=environment, host_config=host)
+                    try:
+                        client.start(made['Id'])
+                    except docker.errors.APIError as refused:
+                        print(refused)
+                        client.remove_container(made['Id'], force=True)
+                start('device', {}, {'NVIDIA_VISIBLE_DEVICES': '%1$s'})
+                start('late', {}, {'NVIDIA_VISIBLE_DEVICES': '%1$s'})
+                start('both', {'jnvdocker.gpus': '1'}, {'NVIDIA_VISIBLE_DEVICES': '%1$s'})
+                start('label', {'jnvdocker.gpus': '2'}, {})
+                """
+                        .formatted(
+                                lab.jnvdocker("gpu", "ls", "--json").json().at("/1/uuid").asText());
+        String out = Client.DOCKER_PY.command(lab, "-c", script).run().ok().out();
+        awaitNumbers(Map.of("device", 1, "both", 1, "label", 2));
+        assertEquals(1, out.lines().count(), out);
+        assertTrue(
+                out.contains("GPU 1 (GPU-5c1a1003) is held by somebody's container device"), out);
     }
 
     @Test
