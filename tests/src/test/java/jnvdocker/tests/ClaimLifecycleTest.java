@@ -24,6 +24,7 @@ import java.util.Map;
  * Whichever docker command is applied to a container with GPUs, the registry names their holder,
  * and no other container gets them.
  */
+@EachEngineTest.OneAtATime
 class ClaimLifecycleTest extends EachEngineTest {
     /** Docker's own output names the holder of the GPU and the remedy. */
     private static void assertStartRefused(String container, int gpu, String holder) {

@@ -315,7 +315,7 @@ class JobsTest {
     @Test
     void noJobIsLostOrRunsTwiceWhenTheDaemonIsKilled() {
         List<Long> ids = new ArrayList<>();
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 4; i++) {
             int wait = i;
             Lab.await(() ->
                     machine.jnvdocker("gpu", "ls").run().exitCode() == 0
@@ -324,7 +324,7 @@ class JobsTest {
             ids.add(submit("carol", "gpu", "run", "--", "sh", "-c", "echo $JNVDOCKER_JOB >> once"));
             shell(
                     "systemctl reset-failed jnvdocker.service; sleep 0.%02d; systemctl kill"
-                                    .formatted(wait * 6)
+                                    .formatted(wait * 12)
                             + " --signal=KILL jnvdocker.service");
         }
         ids.forEach(id -> await(id, "state", "ended"));

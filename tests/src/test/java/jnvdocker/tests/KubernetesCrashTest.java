@@ -43,7 +43,7 @@ import java.util.concurrent.locks.LockSupport;
 @Tag("root")
 class KubernetesCrashTest {
     private static final int GPUS = 2;
-    private static final int FEW = 2;
+    private static final int FEW = 1;
     private static final Executor THREADS = Thread::startVirtualThread;
 
     /** The patience for a kubelet and a controller, which try again for ever. */

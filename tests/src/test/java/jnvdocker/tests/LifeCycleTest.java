@@ -56,12 +56,6 @@ class LifeCycleTest {
 
     /** Goes away and comes back, with or without the state. */
     private enum Event {
-        DAEMON_IS_KILLED {
-            @Override
-            void begin() {
-                holders.lab().daemon().kill();
-            }
-        },
         PROVIDERS_ARE_KILLED {
             @Override
             void begin() {
@@ -84,15 +78,6 @@ class LifeCycleTest {
             void end() {
                 holders.lab().startDaemon();
                 holders.startProviders();
-            }
-        },
-        REGISTRY_IS_LOST {
-            @Override
-            void begin() throws IOException {
-                holders.lab().daemon().stop();
-                for (Path part : parts()) {
-                    Files.delete(part);
-                }
             }
         },
         REGISTRY_IS_DAMAGED {

@@ -40,7 +40,7 @@ import java.util.stream.IntStream;
 @Tag("root")
 class MesosCrashTest {
     private static final int GPUS = 2;
-    private static final int FEW = 2;
+    private static final int FEW = 1;
     private static final String REFUSED = "Failed to execute pre-exec command";
 
     private DriverRoot host;

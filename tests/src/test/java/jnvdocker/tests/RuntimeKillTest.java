@@ -46,7 +46,7 @@ import java.util.stream.Collectors;
 @Tag("docker")
 @Tag("root")
 class RuntimeKillTest {
-    private static final int FEW = 2;
+    private static final int FEW = 1;
     private static final Duration LATE = Duration.ofSeconds(4);
 
     /** An option of strace: it is no parent of the traced process, so it need not be waited for. */
