@@ -49,17 +49,7 @@ class PodmanTest {
         lab = new Lab(TestEngine.Release.wanted());
         directory = Directories.make("pm");
         podman = new Podman(lab, CLIENT, directory);
-        lab.jnvdocker(
-                        "runtime",
-                        "install",
-                        "--engine=podman",
-                        "--config",
-                        podman.config(),
-                        "--runtime-dir",
-                        directory.resolve("runtime"),
-                        "--real",
-                        Command.of("which", "runc").run().ok().out().strip())
-                .ok();
+        podman.installRuntime(lab);
     }
 
     @AfterAll

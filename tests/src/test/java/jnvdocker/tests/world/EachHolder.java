@@ -84,18 +84,7 @@ public final class EachHolder implements AutoCloseable {
         runtime = RuntimeInstallation.of(lab);
         lab.engine().restart("--live-restore");
         podman = new Podman(lab, Client.podman(), directory);
-        Object[] install = {
-            "runtime",
-            "install",
-            "--engine=podman",
-            "--config",
-            podman.config(),
-            "--runtime-dir",
-            directory.resolve("runtime"),
-            "--real",
-            Command.of("which", "runc").run().ok().out().strip()
-        };
-        lab.jnvdocker(install).ok();
+        podman.installRuntime(lab);
         agent = new MesosAgent(lab.daemon().socket());
         uuids = lab.jnvdocker("gpu", "ls", "--json").json().findValuesAsText("uuid");
     }

@@ -34,6 +34,22 @@ public final class Podman {
         command("load", "-q", "-i", image).run().ok();
     }
 
+    /** Lays out our OCI runtime for it, before Debian's runc. */
+    public void installRuntime(Lab lab) {
+        Object[] words = {
+            "runtime",
+            "install",
+            "--engine=podman",
+            "--config",
+            config(),
+            "--runtime-dir",
+            directory.resolve("runtime"),
+            "--real",
+            Command.of("which", "runc").run().ok().out().strip()
+        };
+        lab.jnvdocker(words).ok();
+    }
+
     /** Its configuration, which it only reads if it is there. */
     public Path config() {
         return directory.resolve("podman.conf");
