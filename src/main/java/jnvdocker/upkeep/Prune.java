@@ -10,6 +10,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -36,7 +37,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /**
  * Removes volumes that are no longer needed: those of drivers that are not loaded, and those of
@@ -121,18 +121,19 @@ public final class Prune {
     }
 
     private void refuseUsers() throws RefusedException, IOException {
-        List<String> users =
-                new ArrayList<>(leases.live().stream().map(LeaseText::holder).toList());
+        List<Lease> held = leases.inUse();
+        List<String> users = new ArrayList<>(held.stream().map(LeaseText::holder).toList());
         if (Files.exists(engine.socket())) {
             engine.withVolumesOf(pluginName, LIMIT).stream()
                     .filter(Listed::isActive)
+                    .filter(it ->
+                            held.stream().noneMatch(lease -> lease.claim().isOfContainer(it.id())))
                     .map(container -> "container " + Quote.shown(container.name()))
                     .forEach(users::add);
         }
         if (!users.isEmpty()) {
             throw new RefusedException(
-                    "the driver volume is in use by "
-                            + users.stream().distinct().collect(Collectors.joining(", ")),
+                    "the driver volume is in use by " + String.join(", ", users),
                     "try again when they have ended");
         }
     }

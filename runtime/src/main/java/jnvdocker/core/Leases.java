@@ -45,7 +45,6 @@ import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
 import jnvdocker.lease.text.TimeText;
-import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.recovery.ClaimOptions;
@@ -421,6 +420,11 @@ public final class Leases {
         return registry.live();
     }
 
+    /** Those of {@link #live} of which something may live; a keeper is about to end the others. */
+    public List<Lease> inUse() throws IOException {
+        return live().stream().filter(it -> !(evidence.of(it) instanceof Life.Gone)).toList();
+    }
+
     /** The processes that have more files open than one scan checks, as of the last scan. */
     public List<OpenDevices.Partial> partiallyScanned() {
         return unmanagedScan.beyond();
@@ -504,7 +508,7 @@ public final class Leases {
      * lease that was lost and is known again is younger than its container.
      */
     public Map<Long, Tenure> tenures(List<Lease> leases) throws IOException {
-        Instant boot = Instant.now().minus(Posix.timeSinceBoot());
+        Instant boot = registry.bootBegan();
         Map<Long, Tenure> tenures = registry.history().tenures(leases);
         for (Lease lease : leases) {
             Optional<Instant> start = lease.holder().init().map(it -> it.since(boot));

@@ -43,11 +43,14 @@ public interface ContainerEngine {
      * A container that the engine was able to inspect, so that it is not just being started.
      *
      * @param pid of its first process, 0 when it does not run
+     * @param image the id of its image; empty where the engine reports none
+     * @param labels those of its user and of its image
      * @param volumes names of those it mounts
      */
     record Inspected(
             String id,
             String name,
+            String image,
             int pid,
             boolean restarting,
             Map<String, String> labels,
@@ -163,6 +166,9 @@ public interface ContainerEngine {
 
     /** Waits while the container is being started or stopped; empty when there is none. */
     Optional<Inspected> inspect(String container, Duration limit) throws IOException;
+
+    /** The labels of an image, which its author has written; empty when there is no such image. */
+    Optional<Map<String, String>> imageLabels(String image, Duration limit) throws IOException;
 
     /** Waits likewise; empty when there is none, or it runs, or is about to. */
     Optional<Down> down(String container, Duration limit) throws IOException;

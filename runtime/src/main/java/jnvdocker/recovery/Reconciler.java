@@ -276,12 +276,16 @@ public final class Reconciler {
     }
 
     /**
-     * A claim that was made for a container of our OCI runtime is the first one's that carries its
-     * label: nobody else could know of it before.
+     * A claim that was made for a container of our OCI runtime is the first one's whose user gave
+     * it the claim's label. An image's label is its author's, and gives nothing.
      */
     private void created(String container, String claim) throws IOException {
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
-        if (found.filter(now -> claim.equals(now.labels().get(ClaimNames.CLAIM_LABEL)))
+        if (found.filter(now -> claim.equals(now.labels().get(ClaimNames.CLAIM_LABEL))).isEmpty()) {
+            return;
+        }
+        Optional<Map<String, String>> images = engine.imageLabels(found.get().image(), LIMIT);
+        if (images.filter(labels -> !claim.equals(labels.get(ClaimNames.CLAIM_LABEL)))
                 .isPresent()) {
             registry.claims()
                     .named(claim, new Claim.ContainerRef(found.get().id(), found.get().name()));

@@ -130,6 +130,11 @@ public final class LeaseRegistry implements AutoCloseable {
         return time.now();
     }
 
+    /** When this boot began, by the same clock. */
+    public Instant bootBegan() {
+        return time.at(0);
+    }
+
     /** Called before each transaction, so that ages do not change when the clock is set. */
     private void followTheClock() {
         if (following || !time.hasJumped()) {

@@ -66,6 +66,12 @@ final class NoEngine implements ContainerEngine {
     }
 
     @Override
+    public Optional<Map<String, String>> imageLabels(String image, Duration limit)
+            throws IOException {
+        throw away();
+    }
+
+    @Override
     public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
             throws IOException {
         throw away();

@@ -530,6 +530,12 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
 
         @Override
+        public Optional<Map<String, String>> imageLabels(String image, Duration limit)
+                throws IOException {
+            return query(limit, () -> Optional.of(Map.of()));
+        }
+
+        @Override
         public Optional<Down> down(String container, Duration limit) throws IOException {
             refuseInVerb();
             Optional<SimulatedContainer> found = world.engine().container(container);
@@ -639,6 +645,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             return new Inspected(
                     container.id,
                     container.name,
+                    "image",
                     container.isRunning() ? container.init.orElseThrow().pid() : 0,
                     container.state == SimulatedContainer.State.RESTARTING,
                     container.settings.labels(),

@@ -665,8 +665,8 @@ class DoctorTest extends EachEngineTest {
         assertTrue(
                 refused.err()
                         .contains(
-                                "the driver volume is in use by root's container train, container"
-                                        + " train; try again when they have ended"),
+                                "the driver volume is in use by root's container train; try again"
+                                        + " when they have ended"),
                 refused::toString);
         assertTrue(Files.exists(file));
         lab.docker("rm", "-f", "train").ok();

@@ -51,6 +51,7 @@ final class ContainerRecords {
         return new ContainerEngine.Inspected(
                 container.getId(),
                 name(Objects.requireNonNullElse(container.getName(), ""), container.getId()),
+                Objects.requireNonNullElse(container.getImageId(), ""),
                 Math.toIntExact(pid),
                 state.map(it -> it.getRestarting()).orElse(false),
                 Objects.requireNonNullElse(labels, Map.of()),

@@ -399,6 +399,21 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return found.map(ContainerRecords::inspected);
     }
 
+    @Override
+    public Optional<Map<String, String>> imageLabels(String image, Duration limit)
+            throws EngineException {
+        return queryOne(
+                "inspect image " + Quote.shown(image),
+                limit,
+                docker -> {
+                    try {
+                        return Optional.of(imageConfig(docker, image).labels());
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    }
+                });
+    }
+
     /** All that the engine reports of a container; empty when there is none. */
     private Optional<InspectContainerResponse> record(String container, Duration limit)
             throws EngineException {

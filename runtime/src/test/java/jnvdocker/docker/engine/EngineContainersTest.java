@@ -157,7 +157,7 @@ class EngineContainersTest {
         assertEquals(
                 Optional.of(
                         new ContainerEngine.Inspected(
-                                ID, "0d1f0d1f0d1f", 0, false, Map.of(), List.of())),
+                                ID, "0d1f0d1f0d1f", "", 0, false, Map.of(), List.of())),
                 engine.inspect("x", LIMIT));
     }
 
@@ -165,7 +165,7 @@ class EngineContainersTest {
     void pidIsOfAContainerThatRuns() throws IOException {
         String json =
                 """
-                {"Id": "%s", "Name": "/train-7", "Config": {"Labels": {"jnvdocker.owner": "b"}},
+                {"Id": "%s", "Name": "/train-7", "Image": "sha256:5", "Config": {"Labels": {"jnvdocker.owner": "b"}},
                  "State": {"Running": %s, "Restarting": %s, "Pid": 4711},
                  "Mounts": [{"Type": "volume", "Name": "data"}]}
                 """;
@@ -175,6 +175,7 @@ class EngineContainersTest {
                 new ContainerEngine.Inspected(
                         ID,
                         "train-7",
+                        "sha256:5",
                         4711,
                         false,
                         Map.of("jnvdocker.owner", "b"),
