@@ -176,7 +176,7 @@ final class LiveConfig {
     StartContainer.Settings start() {
         Config now = config;
         return new StartContainer.Settings(
-                now.defaultGpus(), now.envSelects(), now.allowPrivileged(), file.toString());
+                now.defaultGpus(), now.envSelects(), now.allowPrivileged());
     }
 
     GpuWishes.Settings wishes() {
@@ -187,7 +187,6 @@ final class LiveConfig {
                 now.defaultGpus(),
                 now.runtime().allMeans(),
                 now.allowPrivileged(),
-                now.runtime().swarmResources(),
-                file.toString());
+                now.runtime().swarmResources());
     }
 }

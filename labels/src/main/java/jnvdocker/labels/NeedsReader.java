@@ -23,7 +23,7 @@ final class NeedsReader {
 
     private static final String REQUIRE = "NVIDIA_REQUIRE_";
     private static final String REQUIRE_JETPACK = "NVIDIA_REQUIRE_JETPACK";
-    private static final String SKIP = "set " + DISABLE_REQUIRE + "=1 to skip this check";
+    private static final String SKIP = "set " + DISABLE_REQUIRE + "=1";
 
     /** As in {@code LABEL com.nvidia.cuda.version=${CUDA_VERSION}}, from a build without it. */
     private static final Pattern VARIABLE = Pattern.compile("\\$(\\{|[A-Za-z_])");

@@ -36,13 +36,13 @@ final class UnmetNeeds {
     private static UnmetNeedException compat(
             GpuNeeds needs, NamedRequirement named, Condition condition, DriverFacts facts) {
         return new UnmetNeedException(
-                "unsatisfied condition: %s (%s is %s; %s), and no CUDA libraries of the image's own"
+                "unsatisfied condition: %s (%s is %s; %s), and no cuda-compat of"
                                 .formatted(
                                         condition,
                                         condition.property(),
                                         facts.shown(condition.property()),
                                         named.where())
-                        + " come before the driver's",
+                        + " the image is in use",
                 remedy(needs, facts));
     }
 
@@ -58,9 +58,9 @@ final class UnmetNeeds {
         String driver =
                 DriverBranches.driverFor(needs, facts)
                         .map(branch ->
-                                "driver %s is loaded, %s or newer would do, or use an older image"
-                                        .formatted(facts.driver(), branch))
+                                "use driver %s or newer (%s is loaded), an older image"
+                                        .formatted(branch, facts.driver()))
                         .orElse("no known driver would do; use another image");
-        return driver + ", or set " + NeedsReader.DISABLE_REQUIRE + "=1 to skip this check";
+        return driver + ", or " + NeedsReader.DISABLE_REQUIRE + "=1";
     }
 }

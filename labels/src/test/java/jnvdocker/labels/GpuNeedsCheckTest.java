@@ -13,15 +13,15 @@ import java.util.Map;
 
 class GpuNeedsCheckTest {
     private static final String ALL = "NVIDIA_VISIBLE_DEVICES=all";
-    private static final String SKIP = ", or set NVIDIA_DISABLE_REQUIRE=1 to skip this check";
+    private static final String SKIP = ", or NVIDIA_DISABLE_REQUIRE=1";
     private static final String HOPELESS = "no known driver would do; use another image" + SKIP;
     private static final DriverFacts HOST = Images.driver("535.104.05");
 
     @Test
     void labelBeyondTheDriverIsRefused() throws Exception {
         assertEquals(
-                "unsupported CUDA version: driver 12.2 < image 12.4; driver 535.104.05 is loaded,"
-                        + " 550 or newer would do, or use an older image"
+                "unsupported CUDA version: driver 12.2 < image 12.4; use driver 550 or newer"
+                        + " (535.104.05 is loaded), an older image"
                         + SKIP,
                 refusal(label("12.4"), HOST));
         assertEquals(
@@ -59,9 +59,8 @@ class GpuNeedsCheckTest {
         assertEquals(List.of(), needs.check(old.withCompat(true)));
         assertEquals(
                 "unsatisfied condition: cuda>=12.4 (cuda is 11.4; NVIDIA_REQUIRE_CUDA of the"
-                        + " image), and no CUDA libraries of the image's own come before the"
-                        + " driver's; driver 470.256.02 is loaded, 550 or newer would do, or use an"
-                        + " older image"
+                    + " image), and no cuda-compat of the image is in use; use driver 550 or newer"
+                    + " (470.256.02 is loaded), an older image"
                         + SKIP,
                 refusal(needs, old.withCompat(false)));
         DriverFacts minor = Images.driver("535.104.05").withBrand("tesla");
@@ -137,14 +136,14 @@ class GpuNeedsCheckTest {
         GpuNeeds needs = needs("NVIDIA_REQUIRE_CUDA=" + Images.requireCuda124());
         assertEquals(
                 "unsatisfied condition: cuda>=12.4 (cuda is 12.1; NVIDIA_REQUIRE_CUDA of the image;"
-                    + " 30 other alternatives fail too); driver 530.30.02 is loaded, 550 or newer"
-                    + " would do, or use an older image"
+                        + " 30 other alternatives fail too); use driver 550 or newer (530.30.02 is"
+                        + " loaded), an older image"
                         + SKIP,
                 refusal(needs, Images.driver("530.30.02")));
         assertEquals(
                 "unsatisfied condition: cuda>=12.4 (cuda is 12.2; NVIDIA_REQUIRE_CUDA of the image;"
-                    + " 30 other alternatives fail too); driver 535.104.05 is loaded, 550 or newer"
-                    + " would do, or use an older image"
+                        + " 30 other alternatives fail too); use driver 550 or newer (535.104.05 is"
+                        + " loaded), an older image"
                         + SKIP,
                 refusal(needs, HOST.withBrand("Grid")));
     }
@@ -165,8 +164,8 @@ class GpuNeedsCheckTest {
     void singleRequirementNamesOnlyWhatFails() throws Exception {
         assertEquals(
                 "unsatisfied condition: cuda>=12.8,driver!=535.104.5 (cuda is 12.2, driver is"
-                    + " 535.104.05; NVIDIA_REQUIRE_CUDA of the image); driver 535.104.05 is loaded,"
-                    + " 570 or newer would do, or use an older image"
+                        + " 535.104.05; NVIDIA_REQUIRE_CUDA of the image); use driver 570 or newer"
+                        + " (535.104.05 is loaded), an older image"
                         + SKIP,
                 refusal(
                         needs("NVIDIA_REQUIRE_CUDA=cuda>=12.8,driver>=500,driver!=535.104.5"),
@@ -190,8 +189,7 @@ class GpuNeedsCheckTest {
     void suggestedDriverMeetsEveryNeed() throws Exception {
         assertEquals(
                 "unsatisfied condition: cuda>=12.4 (cuda is 12.2; NVIDIA_REQUIRE_CUDA of the"
-                    + " image); driver 535.104.05 is loaded, 580 or newer would do, or use an older"
-                    + " image"
+                        + " image); use driver 580 or newer (535.104.05 is loaded), an older image"
                         + SKIP,
                 refusal(
                         needs("NVIDIA_REQUIRE_CUDA=cuda>=12.4", "NVIDIA_REQUIRE_D=driver>=575.51"),

@@ -162,13 +162,12 @@ class GpuNeedsTest {
     @Test
     void malformedNeedSaysWhereItStands() {
         assertEquals(
-                "not a CUDA version: '12.x' (label com.nvidia.cuda.version);"
-                        + " set NVIDIA_DISABLE_REQUIRE=1 to skip this check",
+                "not a CUDA version: '12.x' (label com.nvidia.cuda.version); set"
+                        + " NVIDIA_DISABLE_REQUIRE=1",
                 refusal(Images.withLabels("nvidia_driver", "12.x")));
         assertEquals(
                 "invalid expression 'gpu>=3': known are cuda, driver, arch and brand"
-                        + " (NVIDIA_REQUIRE_GPU of the image);"
-                        + " set NVIDIA_DISABLE_REQUIRE=1 to skip this check",
+                        + " (NVIDIA_REQUIRE_GPU of the image); set NVIDIA_DISABLE_REQUIRE=1",
                 refusal(Images.withEnv(ALL, "NVIDIA_REQUIRE_GPU=cuda>=1 gpu>=3")));
     }
 
@@ -190,8 +189,7 @@ class GpuNeedsTest {
             many.add("NVIDIA_REQUIRE_" + i + "=cuda>=1");
         }
         assertEquals(
-                "more than 32 variables NVIDIA_REQUIRE_*;"
-                        + " set NVIDIA_DISABLE_REQUIRE=1 to skip this check",
+                "more than 32 variables NVIDIA_REQUIRE_*; set NVIDIA_DISABLE_REQUIRE=1",
                 refusal(ImageConfig.of(null, many)));
     }
 

@@ -7,12 +7,11 @@ import java.time.Instant;
 /** A fault for which a GPU is not given out. */
 public sealed interface Fault {
     /** A session of NVML keeps a GPU from being reset, and so does any process that has it open. */
-    String RESET =
-            "stop jnvdockerd and reset the GPU (nvidia-smi --gpu-reset), or restart the host";
+    String RESET = "stop jnvdockerd and reset it (nvidia-smi --gpu-reset), or restart the host";
 
     Instant since();
 
-    /** For people: {@code its driver reported Xid 79 (it fell off the bus)}. */
+    /** For people: {@code Xid 79 (it fell off the bus)}. */
     String what();
 
     /** What to do about it. */
@@ -45,16 +44,7 @@ public sealed interface Fault {
     record Reported(int xid, Instant since) implements Fault {
         @Override
         public String what() {
-            return "its driver reported Xid "
-                    + xid
-                    + Xids.serious(xid).map(" (%s)"::formatted).orElse("");
-        }
-
-        @Override
-        public String remedy(Gpu gpu) {
-            return RESET
-                    + "; if the GPU stays SICK after a reset: jnvdocker gpu uncordon "
-                    + gpu.index();
+            return "Xid " + xid + Xids.serious(xid).map(" (%s)"::formatted).orElse("");
         }
     }
 

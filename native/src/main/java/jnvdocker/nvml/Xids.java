@@ -14,19 +14,19 @@ final class Xids {
     private static final Map<Integer, String> SERIOUS =
             Map.ofEntries(
                     Map.entry(46, "the GPU stopped processing"),
-                    Map.entry(48, "a double-bit error of its memory"),
+                    Map.entry(48, "a double-bit memory error"),
                     Map.entry(62, "its microcontroller halted"),
                     Map.entry(64, "a page or row of its memory could not be taken out of use"),
                     Map.entry(74, "an NVLink error"),
                     Map.entry(OFF_THE_BUS, "it fell off the bus"),
-                    Map.entry(92, "many single-bit errors of its memory"),
-                    Map.entry(94, "an uncorrected, contained error of its memory"),
-                    Map.entry(95, "an uncorrected, uncontained error of its memory"),
+                    Map.entry(92, "many single-bit memory errors"),
+                    Map.entry(94, "an uncorrected, contained memory error"),
+                    Map.entry(95, "an uncorrected, uncontained memory error"),
                     Map.entry(110, "a security fault"),
                     Map.entry(119, "its GSP does not answer"),
                     Map.entry(120, "an error of its GSP"),
                     Map.entry(136, "its links could not be trained"),
-                    Map.entry(140, "an unrecovered error of its memory"),
+                    Map.entry(140, "an unrecovered memory error"),
                     Map.entry(143, "it could not be initialized"));
 
     /**

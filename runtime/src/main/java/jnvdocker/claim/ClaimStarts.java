@@ -17,7 +17,7 @@ import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
-import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.HoldersText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
@@ -383,7 +383,7 @@ public final class ClaimStarts {
 
     private RefusedException held(Claim claim, List<Lease> by) {
         return new RefusedException(
-                LeaseText.held(claim.gpus(), by)
+                HoldersText.held(claim.gpus(), by)
                         + (keeper.isSettling(by) ? ", which may be restarting" : "")
                         + keeper.remark(by),
                 "start this container again when "

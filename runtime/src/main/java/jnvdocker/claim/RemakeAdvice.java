@@ -10,6 +10,7 @@ import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.GpuText;
+import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
 import jnvdocker.words.Refusal;
@@ -112,7 +113,7 @@ public final class RemakeAdvice {
         String ends = one ? "it has ended" : "they have ended";
         String comesFree = one ? "it is free" : "they are free";
         return new RefusedException(
-                LeaseText.taken(used, List.of(), unmanaged, kept),
+                HoldersText.taken(used, List.of(), unmanaged, kept),
                 "start this container again when "
                         + (kept.isEmpty() ? ends : comesFree)
                         + of(claim));

@@ -46,7 +46,7 @@ public final class Place {
     public record Standing(int number, String reason, Optional<String> obstacle, String unnamed) {
         /** The standing of a client that is served before those behind it. */
         static Standing inTurn(int number, GpuChoice.Busy others) {
-            return new Standing(number, ChoiceText.reason(others), Optional.empty(), "");
+            return new Standing(number, ChoiceText.reasonToWait(others), Optional.empty(), "");
         }
 
         /** The standing of a client that others pass, since they cannot remove its obstacles. */
@@ -55,7 +55,7 @@ public final class Place {
                     obstacles.stream().filter(it -> !ChoiceText.names(others, it)).toList();
             return new Standing(
                     number,
-                    ChoiceText.reason(others),
+                    ChoiceText.reasonToWait(others),
                     Optional.of(ChoiceText.obstacles(obstacles)),
                     !obstacles.isEmpty() && unnamed.isEmpty() ? "" : ChoiceText.obstacles(unnamed));
         }

@@ -373,7 +373,8 @@ public final class Reservations {
                             ? unmanagedScan.assign(bid.scan(), registry.live()).uses()
                             : Map.of();
             return switch (bid.outcome(now, uses)) {
-                case GpuChoice.Busy busy -> ChoiceText.reason(busy) + keeper.remark(busy.leases());
+                case GpuChoice.Busy busy ->
+                        ChoiceText.reasonToWait(busy) + keeper.remark(busy.leases());
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
                 case GpuChoice.Chosen _ -> "the requested GPUs have just been given back";
             };

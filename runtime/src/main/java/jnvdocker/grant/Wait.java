@@ -119,7 +119,7 @@ final class Wait {
                         + (standing.number() == 1 ? "next" : "number " + standing.number())
                         + " in the queue"
                         + longest(", for ", " at most")
-                        + ": "
+                        + "; "
                         + standing.reason()
                         + standing.obstacle()
                                 .map(_ ->
@@ -165,7 +165,7 @@ final class Wait {
                         + Span.spelled(limit.get())
                         + after
                         + " ("
-                        + longest.orElseThrow().key()
+                        + longest.orElseThrow().name()
                         + ")";
     }
 

@@ -154,9 +154,7 @@ public final class WaitingQueue {
                             + " already has "
                             + waiting
                             + (waiting == 1 ? " waiting client" : " waiting clients")
-                            + ", the limit per user ("
-                            + policy.get().key("max_waits_per_user")
-                            + ")",
+                            + ", the limit per user (max_waits_per_user)",
                     "start this when one of them has been served, or end one ('jnvdocker gpu"
                             + " queue' shows their pids)");
         }

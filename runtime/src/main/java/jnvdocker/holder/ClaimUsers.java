@@ -3,7 +3,7 @@ package jnvdocker.holder;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.HoldersText;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -82,7 +82,7 @@ public final class ClaimUsers {
                         .findFirst()
                         .orElse("that container");
         return new RefusedException(
-                LeaseText.held(claim.gpus(), List.of(lease))
+                HoldersText.held(claim.gpus(), List.of(lease))
                         + ", and this container shares its claim with "
                         + other
                         + " (--volumes-from, or a copy of its settings)",

@@ -18,6 +18,7 @@ import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.GpuText;
+import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.ProcessId;
@@ -140,7 +141,7 @@ public final class PodLeases implements PodGrants {
                                 others,
                                 () ->
                                         new RefusedException(
-                                                LeaseText.held(claimed(gpus), others)
+                                                HoldersText.held(claimed(gpus), others)
                                                         + keeper.remark(others),
                                                 AT_ADMISSION)));
             }
@@ -257,7 +258,8 @@ public final class PodLeases implements PodGrants {
             left = by(claim);
             if (!left.isEmpty() && pace.nanos() >= until) {
                 throw new RefusedException(
-                        LeaseText.held(left.getFirst().claim().gpus(), left) + keeper.remark(left),
+                        HoldersText.held(left.getFirst().claim().gpus(), left)
+                                + keeper.remark(left),
                         "the GPUs are free when nothing of the pod runs any more");
             }
             awaitEnd(left, seen);
@@ -336,7 +338,7 @@ public final class PodLeases implements PodGrants {
                                 others,
                                 () ->
                                         new RefusedException(
-                                                LeaseText.held(claimed(start.gpus()), others)
+                                                HoldersText.held(claimed(start.gpus()), others)
                                                         + keeper.remark(others),
                                                 AT_START)));
             }

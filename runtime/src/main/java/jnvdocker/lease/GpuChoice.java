@@ -385,9 +385,8 @@ public final class GpuChoice {
      * No GPU that may be shared has so much memory, or there are too few of them.
      *
      * @param limits how many bytes of these GPUs may be shared
-     * @param key the configuration's, with its file
      */
-    public record NotShared(GpuRequest.Count requested, Map<Gpu, Long> limits, String key)
+    public record NotShared(GpuRequest.Count requested, Map<Gpu, Long> limits)
             implements Impossible {}
 
     /** The host has none. */
@@ -816,7 +815,7 @@ public final class GpuChoice {
             gpus.stream()
                     .filter(gpu -> traits.shareLimit(gpu) > 0)
                     .forEach(gpu -> limits.put(gpu, traits.shareLimit(gpu)));
-            return new NotShared(requested, limits, cordons.policy().key("shareable"));
+            return new NotShared(requested, limits);
         }
         Map<Gpu, Cordon> cordoned = new LinkedHashMap<>();
         for (Gpu gpu : matching) {

@@ -13,6 +13,12 @@ public record Rule<T>(Subject subject, Optional<T> value, String key) {
         this(subject, Optional.of(value), key);
     }
 
+    /** The key alone: {@code max_wait}. */
+    public String name() {
+        int end = key.lastIndexOf(" in ");
+        return end < 0 ? key : key.substring(0, end);
+    }
+
     /** The limit; there is one in every rule of an {@link Allowance}. */
     public T limit() {
         return value.orElseThrow();

@@ -9,7 +9,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.HoldersText;
 import jnvdocker.registry.LeaseRegistry;
 
 import org.slf4j.Logger;
@@ -77,7 +77,7 @@ final class Adoption {
         LOG.error(
                 "{} runs without a lease, and {}; stop one of the two",
                 claim.displayName(),
-                LeaseText.held(claim.gpus(), others));
+                HoldersText.held(claim.gpus(), others));
     }
 
     /**

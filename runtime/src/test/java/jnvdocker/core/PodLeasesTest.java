@@ -360,11 +360,9 @@ class PodLeasesTest {
         reported(Map.of(gpu(1).uuid(), Set.of(NEW), gpu(2).uuid(), Set.of(NEW)), Map.of());
         var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2)));
         assertEquals(
-                "kubernetes:team-a has 1 of the 2 that the pods of a namespace, all together, may"
-                        + " have at a time (max_gpus_per_namespace in /etc/jnvdocker/config.toml):"
-                        + " GPU 0 (GPU-00000000) is held by pod team-a/old since "
-                        + LeaseText.time(live().getFirst().since())
-                        + "; wait, or delete the pod",
+                "kubernetes:team-a has 1 of the 2 GPUs that the pods of a namespace, all together,"
+                        + " may have (max_gpus_per_namespace): pod team-a/old holds GPU 0; wait, or"
+                        + " delete the pod",
                 error.getMessage());
         world.lab.namespaces(OptionalInt.of(1));
         error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(1), gpu(2)));

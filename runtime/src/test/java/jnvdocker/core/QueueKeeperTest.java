@@ -228,8 +228,8 @@ class QueueKeeperTest {
         String words = alice.receive();
         assertTrue(
                 words.startsWith(
-                        "waiting for all GPUs, next in the queue: all GPUs requested, but GPU 0"
-                                + " (GPU-5c1a1003) is reserved by alice's gpu run (pid "),
+                        "waiting for all GPUs, next in the queue; GPU 0 (GPU-5c1a1003) is reserved"
+                                + " by alice's gpu run (pid "),
                 words);
         assertTrue(
                 words.contains("; others are served meanwhile: alice already holds GPU 0"), words);
@@ -340,9 +340,9 @@ class QueueKeeperTest {
         Client third = waiting(ONE, ALICE);
         var refusal = assertThrows(ExecutionException.class, () -> third.claim().get());
         assertEquals(
-                "alice already has 2 waiting clients, the limit per user"
-                        + " (max_waits_per_user in /etc/c); start this when one of them has been"
-                        + " served, or end one ('jnvdocker gpu queue' shows their pids)",
+                "alice already has 2 waiting clients, the limit per user (max_waits_per_user);"
+                        + " start this when one of them has been served, or end one ('jnvdocker gpu"
+                        + " queue' shows their pids)",
                 assertInstanceOf(RefusedException.class, refusal.getCause()).getMessage());
         assertFalse(waiting(ONE, new Owner(0, "root")).claim().isDone());
         assertFalse(waiting(ONE, BOB).claim().isDone());
@@ -430,9 +430,8 @@ class QueueKeeperTest {
                 alice.receive()
                         .startsWith(
                                 "waiting for 1 GPU of model a100 with at least 40 GB of memory,"
-                                        + " next in the queue: 1 GPU of model a100 with at least 40"
-                                        + " GB of memory requested, but none of these is free: GPU"
-                                        + " 1 (GPU-5c1a2006) is reserved by bob's gpu run"));
+                                        + " next in the queue; none of these is free: GPU 1"
+                                        + " (GPU-5c1a2006) is reserved by bob's gpu run"));
         assertEquals(request, parts.registry().tickets().getFirst().request());
         traits = GpuTraits.UNKNOWN;
         release(held);

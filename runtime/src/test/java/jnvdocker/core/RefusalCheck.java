@@ -36,9 +36,9 @@ final class RefusalCheck {
                     + "|(held|reserved) by (pod team-a/p[0-9]+|a pod)"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";
     private static final String KEPT =
-            "(booked for user[0-2] (from .* )?until .*|kept for (user[0-2] \\(pid [0-9]+\\), who"
-                    + " has waited for .* since |(user[0-2]|uid [0-9]+|somebody) until .*, since"
-                    + " container .* has stopped))";
+            "(booked for user[0-2] (from .* )?until .*|kept for (user[0-2] \\(pid [0-9]+\\),"
+                + " waiting for .* since |(user[0-2]|uid [0-9]+|somebody) until .*, since container"
+                + " .* has stopped))";
     private static final String USED =
             "used by .*, which (jnvdocker did not start|has no lease on it"
                     + "|has it from another jnvdocker of this host)";
@@ -53,29 +53,27 @@ final class RefusalCheck {
                     + "(no shareable GPU|only GPU [0-2]) has that left) \\(GPU [0-2]: .*\\)";
     private static final String CORDONED =
             "is cordoned (by root since .* \\(fan\\)|\\(cordon in " + SimulatedLab.FILE + "\\))";
-    private static final String KEY =
-            " at a time \\((max_gpus_per_user|limits.[0-9]+.gpus) in " + SimulatedLab.FILE + "\\)";
+    private static final String KEY = " \\((max_gpus_per_user|limits.[0-9]+.gpus)\\)";
 
     /** One user has a limit of its own, by uid. */
     private static final String USERS = "(each user|" + SimulatedLab.LIMITED + ") may have";
 
-    private static final String EACH = USERS + " [1-3]" + KEY;
+    private static final String EACH = USERS + " [1-3] at a time" + KEY;
     private static final String MINE =
-            "(user[0-2]|uid [0-9]+|somebody) has [0-9.]+ of the [1-3] that "
+            "(user[0-2]|uid [0-9]+|somebody) has [0-9.]+ of the [1-3] GPUs? that "
                     + USERS
                     + KEY
-                    + ": "
-                    + TAKEN;
+                    + ": .* holds ([0-9]+G of )?GPUs? [0-2].*";
 
     private static final String LATER =
-            "; start the container again later, or wait with 'jnvdocker run --gpu-wait'.*";
+            "; start it again later, or wait with 'jnvdocker run --gpu-wait'.*";
     private static final String ITSELF =
             GPUS
                     + "(held|reserved) by user[0-2]'s container [0-9]+ since .*, which is this very"
                     + " container(: a process of its last start runs \\(pid [0-9]+\\))?; end that"
                     + " first, then start the container again";
 
-    private static final String MAX_WAIT = "\\(max_wait in " + SimulatedLab.FILE + "\\)";
+    private static final String MAX_WAIT = "\\(max_wait\\)";
 
     private final SimulatedWorld world;
 
@@ -96,7 +94,7 @@ final class RefusalCheck {
                 message.matches(TAKEN + "; wait with --gpu-wait.*")
                         || message.matches(SHARED + "; wait with --gpu-wait, or request less")
                         || isBeside(request, message);
-        boolean mine = message.matches(REQUESTED + MINE + "; wait with --gpu-wait.*");
+        boolean mine = message.matches(MINE + "; wait with --gpu-wait.*");
         assertTrue(
                 isForEver(message)
                         || isOfLimits(request, message)
@@ -106,7 +104,7 @@ final class RefusalCheck {
 
     /** A refusal for what a user may not have now, or not for so long. */
     private boolean isOfLimits(LeaseRequest request, String message) {
-        if (message.matches(".*has used the 0 GPU-hours that .* may use in a (day|week) .*")) {
+        if (message.matches(".*has used the 0 GPU-hours that .* has in a (day|week) .*")) {
             assertTrue(
                     world.lab.limits.mayBeSpent(request.owner()),
                     () -> "refused though hours are left: " + message);
@@ -211,7 +209,7 @@ final class RefusalCheck {
     }
 
     private static boolean isOfQuota(String message) {
-        return message.contains(" at a time (");
+        return message.matches(".* (at a time|may have) \\(.*");
     }
 
     private Claim claim(String volume) throws IOException {
@@ -228,7 +226,7 @@ final class RefusalCheck {
                                 + " .*|[0-9]+G of .* requested, but none may be shared .*")
                 || message.matches("the reservation of claim \\S+ was ended before .*; try again")
                 || message.matches("(GPU|of GPU) .* (has|some have) just disappeared; .*")
-                || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
+                || message.matches(GPUS + CORDONED.substring(3) + "; .*")
                 || message.matches("[1-3] GPUs requested, but " + EACH + "; request fewer");
     }
 

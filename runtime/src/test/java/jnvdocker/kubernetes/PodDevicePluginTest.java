@@ -237,8 +237,8 @@ class PodDevicePluginTest {
         assertTrue(
                 refusal(plugin, D)
                         .startsWith(
-                                "GPU 3 (GPU-88888888) is kept for alice (pid 4711), who has waited"
-                                        + " for GPU 3"),
+                                "GPU 3 (GPU-88888888) is kept for alice (pid 4711), waiting for GPU"
+                                        + " 3"),
                 () -> refused.toString());
         assertTrue(
                 assertThrows(

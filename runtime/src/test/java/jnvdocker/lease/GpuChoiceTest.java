@@ -127,10 +127,9 @@ class GpuChoiceTest {
                 devices("0", "1"),
                 held(1, ALICE, "train-7", B));
         assertBusy(
-                "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02"
-                        + " 09:12, GPU 1 (GPU-5c1a2006) is reserved by bob's docker run (pid 4711)"
-                        + " since 2024-01-02 09:12; wait with --gpu-wait, or take others"
-                        + " (free: 2,3)",
+                "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02 09:12,"
+                    + " GPU 1 is reserved by bob's docker run (pid 4711); wait with --gpu-wait, or"
+                    + " take others (free: 2,3)",
                 devices("0", "1"),
                 held(1, ALICE, "train-7", A),
                 reserved(2, BOB, B));
@@ -145,9 +144,9 @@ class GpuChoiceTest {
     void aCountThatIsNotFreeNamesEveryHolder() throws RefusedException {
         assertBusy(
                 "2 GPUs requested, but only GPU 2 is free: GPUs 0,1 are held by alice's container"
-                    + " train-7 since 2024-01-02 09:12, GPU 3 (GPU-88888888) is reserved by bob's"
-                    + " docker run (pid 4711) since 2024-01-02 09:12; wait with --gpu-wait, or"
-                    + " request fewer",
+                        + " train-7 since 2024-01-02 09:12, GPU 3 is reserved by bob's"
+                        + " docker run (pid 4711); wait with --gpu-wait, or"
+                        + " request fewer",
                 TWO,
                 held(1, ALICE, "train-7", A, B),
                 reserved(2, BOB, D));
@@ -174,9 +173,8 @@ class GpuChoiceTest {
         assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO, ALICE));
         assertBusy(
                 "3 GPUs requested, but only GPUs 1,3 are free: GPU 0 (GPU-5c1a1003) is used by"
-                    + " root's process python3 (pid 4711), which jnvdocker did not start, GPU 2"
-                    + " (GPU-77777777) is used by container plain-1, which jnvdocker did not start;"
-                    + " wait with --gpu-wait, or request fewer",
+                        + " root's process python3 (pid 4711), which jnvdocker did not start, GPU 2"
+                        + " is used by container plain-1; wait with --gpu-wait, or request fewer",
                 new GpuRequest.Count(3),
                 used);
         assertBusy(
@@ -197,9 +195,8 @@ class GpuChoiceTest {
                 unmanaged(false, process(A)));
         assertBusy(
                 "GPU 1 (GPU-5c1a2006) is held by alice's container train-7 since 2024-01-02 09:12,"
-                        + " GPU 0 (GPU-5c1a1003) is used by root's process python3 (pid 4711),"
-                        + " which jnvdocker did not start; wait with --gpu-wait, or take"
-                        + " others (free: 2,3)",
+                    + " GPU 0 is used by root's process python3 (pid 4711); wait with --gpu-wait,"
+                    + " or take others (free: 2,3)",
                 devices("0", "1"),
                 unmanaged(false, process(A)),
                 held(1, ALICE, "train-7", B));
@@ -231,9 +228,8 @@ class GpuChoiceTest {
                 new GpuChoice.Chosen(List.of(A, C, D)), choice(policy, A, B, C, D).of(EVERY, BOB));
         assertEquals(new GpuChoice.Chosen(List.of(C)), choice(policy, B, C).of(ONE, BOB));
         assertEquals(
-                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml) and gets"
-                        + " no new container; take another (free: 0,2,3), or contact an"
-                        + " administrator",
+                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml); take"
+                        + " another (free: 0,2,3), or contact an administrator",
                 refusal(choice(policy, A, B, C, D), devices("0", "1"), BOB));
         assertEquals(
                 "4 GPUs requested, but only 3 GPUs are in service: GPU 1 is cordoned (cordon in"
@@ -241,8 +237,8 @@ class GpuChoiceTest {
                         + " them)",
                 refusal(choice(policy, A, B, C, D), new GpuRequest.Count(4), BOB));
         assertEquals(
-                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml) and gets"
-                        + " no new container; contact an administrator",
+                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml); contact"
+                        + " an administrator",
                 refusal(choice(policy, B), EVERY, BOB));
     }
 
@@ -254,9 +250,8 @@ class GpuChoiceTest {
                 new GpuChoice(
                         ALL, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(
-                "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud) and"
-                        + " gets no new container; take another (free: 0,2,3), or contact an"
-                        + " administrator",
+                "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud);"
+                        + " take another (free: 0,2,3), or contact an administrator",
                 refusal(choice, devices("1"), BOB));
     }
 
@@ -269,10 +264,8 @@ class GpuChoiceTest {
         GpuChoice.Busy busy =
                 assertInstanceOf(GpuChoice.Busy.class, choice.of(devices("1", "GPU-7777"), ALICE));
         assertEquals(
-                "2 GPUs requested, but alice has 1 of the 2 that each user may have at a time"
-                    + " (max_gpus_per_user in /etc/jnvdocker/config.toml): GPU 0 (GPU-5c1a1003) is"
-                    + " held by alice's container train-7 since 2024-01-02 09:12; wait with"
-                    + " --gpu-wait, or stop one of them, or request fewer",
+                "alice has 1 of the 2 GPUs that each user may have (max_gpus_per_user): container"
+                        + " train-7 holds GPU 0; wait with --gpu-wait, stop one, or request fewer",
                 ChoiceText.refusal(busy).message());
         assertEquals(List.of(train), busy.leases());
     }
@@ -280,8 +273,8 @@ class GpuChoiceTest {
     @Test
     void moreThanAnybodyMayHaveIsRefusedAtOnce() {
         assertEquals(
-                "4 GPUs requested, but each user may have 2 at a time (max_gpus_per_user in"
-                        + " /etc/jnvdocker/config.toml); request fewer",
+                "4 GPUs requested, but each user may have 2 at a time (max_gpus_per_user); request"
+                        + " fewer",
                 refusal(choice(policy(2), A, B, C, D), EVERY, BOB));
     }
 
@@ -398,9 +391,8 @@ class GpuChoiceTest {
     void cordonOfAGpuIsOneOfItsInstances() {
         for (String id : List.of("0", A.uuid(), A.pciAddress())) {
             assertEquals(
-                    "GPU 0:1 (MIG-01000000) is cordoned (cordon in /etc/jnvdocker/config.toml) and"
-                            + " gets no new container; take another (free: 1), or contact an"
-                            + " administrator",
+                    "GPU 0:1 (MIG-01000000) is cordoned (cordon in /etc/jnvdocker/config.toml);"
+                            + " take another (free: 1), or contact an administrator",
                     refusal(choice(policy(0, id), part(A, 0), part(A, 1), B), devices("0:1"), BOB));
         }
     }
@@ -480,11 +472,9 @@ class GpuChoiceTest {
                         .of(ONE, ALICE);
         assertEquals(
                 "1 GPU requested, but none is free: GPU 0 (GPU-00000000) is held by alice's"
-                        + " container c0 since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
-                        + " alice's container c1 since 2024-01-02 09:12, GPU 2 (GPU-00000002) is"
-                        + " held by alice's container c2 since 2024-01-02 09:12, GPU 3"
-                        + " (GPU-00000003) is held by alice's container c3 since 2024-01-02"
-                        + " 09:12, and others by 2 more; wait with --gpu-wait",
+                    + " container c0 since 2024-01-02 09:12, GPU 1 is held by alice's container c1,"
+                    + " GPU 2 is held by alice's container c2, GPU 3 is held by alice's container"
+                    + " c3, and others by 2 more; wait with --gpu-wait",
                 ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, outcome)).message());
     }
 

@@ -67,8 +67,8 @@ class InstanceLimitTest {
                 List.of(ONE),
                 chosen(choice(PARTS, 1, held(1, ALICE, "x", FOUR, TWO)), "device=0:2"));
         assertEquals(
-                "2 GPUs requested, but each user may have 1 at a time (max_gpus_per_user in FILE);"
-                        + " request fewer",
+                "2 GPUs requested, but each user may have 1 at a time (max_gpus_per_user); request"
+                        + " fewer",
                 refusal(choice(MIXED, 1), "device=0:2,1"));
     }
 
@@ -77,9 +77,8 @@ class InstanceLimitTest {
         assertTrue(
                 refusal(choice(MIXED, 1, held(1, ALICE, "x", FOUR, TWO)), "device=1")
                         .startsWith(
-                                "1 GPU requested, but alice has 0.86 of the 1 that each user may"
-                                        + " have at a time (max_gpus_per_user in FILE): GPUs"
-                                        + " 0:0,0:1 are held by alice's container x"));
+                                "alice has 0.86 of the 1 GPU that each user may have"
+                                        + " (max_gpus_per_user): container x holds GPUs 0:0,0:1"));
     }
 
     /** Whole GPUs come first where they are within the limit. */

@@ -85,9 +85,8 @@ class LimitedChoiceTest {
     void aUserGetsOnlyTheGpusThatAreAllowed() throws Exception {
         GpuChoice choice = choice(limits(List.of(), rules("alice", List.of("1", "2"))));
         String only =
-                "alice may have only GPUs 1,2 ("
-                        + KEY
-                        + "); request these, or contact an administrator";
+                "alice may have only GPUs 1,2 (limits.alice.x); request these, or contact an"
+                        + " administrator";
         assertEquals("1 GPU requested, but " + only, refusal(choice.of(device("0"), ALICE)));
         assertEquals("3 GPUs requested, but " + only, refusal(choice.of(count(3), ALICE)));
         assertEquals(List.of(B, C), chosen(choice.of(count(2), ALICE)));
@@ -112,9 +111,8 @@ class LimitedChoiceTest {
     void aUserWhoMayHaveNoneIsSentToAnAdministrator() throws Exception {
         GpuChoice choice = choice(limits(rules("*", 0), List.of()));
         assertEquals(
-                "1 GPU requested, but each user may have no GPU ("
-                        + KEY
-                        + "); contact an administrator",
+                "1 GPU requested, but each user may have no GPU (limits.alice.x); contact an"
+                        + " administrator",
                 refusal(choice.of(count(1), ALICE)));
         assertTrue(choice.isForbidden(TestingLeases.ticket(1, ALICE, count(1))));
     }
@@ -157,9 +155,9 @@ class LimitedChoiceTest {
         String refusal = refusal(choice.of(count(1), ALICE));
         assertTrue(
                 refusal.matches(
-                        "1 GPU requested, but alice has used the 40 GPU-hours that each member of"
-                                + " students may use in a week \\(.*\\), and may have GPUs again"
-                                + " from 2024-01-08 \\d\\d:00; wait with --gpu-wait"),
+                        "alice has used the 40 GPU-hours that each member of students has in a week"
+                            + " \\(.*\\), and gets GPUs again from 2024-01-08 \\d\\d:00; wait with"
+                            + " --gpu-wait"),
                 refusal);
         assertFalse(choice.keep(TestingLeases.ticket(1, ALICE, count(1))));
         assertFalse(choice.isForbidden(TestingLeases.ticket(1, ALICE, count(1))));

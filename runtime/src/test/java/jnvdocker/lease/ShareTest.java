@@ -167,7 +167,7 @@ class ShareTest {
     @Test
     void whatCanNeverBeSharedIsRefused() throws RefusedException {
         assertEquals(
-                "10G of 1 GPU requested, but none may be shared (shareable in FILE); request a"
+                "10G of 1 GPU requested, but none may be shared (shareable); request a"
                         + " whole GPU, or contact an administrator",
                 refusal(choice(NOTHING, List.of()), "share=10G", ALICE));
         assertEquals(
@@ -210,11 +210,9 @@ class ShareTest {
         assertTrue(
                 refusal(choice, "count=2,share=16GiB", ALICE)
                         .startsWith(
-                                "16GiB of each of 2 GPUs requested, but alice has 0.25 of the 1"
-                                        + " that each user may have at a time (max_gpus_per_user in"
-                                        + " FILE): "));
-        assertTrue(
-                refusal(choice, "1", ALICE).startsWith("1 GPU requested, but alice has 0.25 of"));
+                                "alice has 0.25 of the 1 GPU that each user may have"
+                                        + " (max_gpus_per_user): "));
+        assertTrue(refusal(choice, "1", ALICE).startsWith("alice has 0.25 of"));
     }
 
     /** Else a client that waits for the whole could wait for ever. */

@@ -266,11 +266,11 @@ public final class RuntimeCreate {
             // A task of Swarm's is started by the engine, whatever its labels.
             throw waits && source != GpuWish.Source.SWARM
                     ? its.withRemedy(
-                            "start it at jnvdocker's Docker socket "
+                            "start it at "
                                     + parts.proxy()
                                     + ", where its label "
                                     + ClaimNames.WAIT_LABEL
-                                    + " counts, or wait with 'jnvdocker run --gpu-wait'")
+                                    + " counts")
                     : its;
         }
     }

@@ -77,13 +77,8 @@ public final class StartContainer {
      * @param defaultGpus for an image that requests GPUs, if its user does not choose any
      * @param envSelects whether a variable of the user's chooses GPUs
      * @param allowPrivileged whether a container with GPUs may be privileged
-     * @param configFile the source of these settings, for messages
      */
-    public record Settings(
-            GpuRequest defaultGpus,
-            boolean envSelects,
-            boolean allowPrivileged,
-            String configFile) {}
+    public record Settings(GpuRequest defaultGpus, boolean envSelects, boolean allowPrivileged) {}
 
     /** The end of a request: the client becomes docker, or a program that runs docker. */
     @FunctionalInterface
@@ -425,9 +420,7 @@ public final class StartContainer {
         Optional<GpuRequest> request = GpuRequest.parseVisibleDevices(value);
         if (request.isPresent() && !settings.get().envSelects()) {
             throw new RefusedException(
-                    "a variable does not select GPUs here (env_selects in "
-                            + settings.get().configFile()
-                            + "), and --env sets "
+                    "a variable does not select GPUs here (env_selects), and --env sets "
                             + GpuRequest.VISIBLE_DEVICES,
                     "request GPUs with --gpus");
         }
@@ -461,8 +454,7 @@ public final class StartContainer {
             throw new RefusedException(
                     "--privileged opens GPUs that others hold",
                     "use --cap-add or --device instead, or have an administrator set"
-                            + " allow_privileged = true in "
-                            + settings.get().configFile());
+                            + " allow_privileged = true");
         }
     }
 

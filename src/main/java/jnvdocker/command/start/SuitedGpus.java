@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
 
 /** The GPUs of a host that meet what an image requires of a GPU, and why the others do not. */
 public final class SuitedGpus {
-    private static final String SKIP = "set NVIDIA_DISABLE_REQUIRE=1 to skip this check";
+    private static final String SKIP = "set NVIDIA_DISABLE_REQUIRE=1";
 
     private final List<Gpu> all;
     private final List<Gpu> suited = new ArrayList<>();

@@ -101,8 +101,7 @@ final class TypedDevices {
         if (!settings.get().allowPrivileged()) {
             throw new RefusedException(
                     typed("--device-cgroup-rule", text) + " opens GPUs that others hold",
-                    "name a major number, or have an administrator set allow_privileged = true in "
-                            + settings.get().configFile());
+                    "name a major number, or have an administrator set allow_privileged = true");
         }
         // As good as --privileged, which does not request a GPU either.
         return Set.of();

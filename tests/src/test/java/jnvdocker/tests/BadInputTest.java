@@ -147,7 +147,7 @@ class BadInputTest extends OneEngineTest {
     void imageThatAsksInWordsNobodyKnowsIsRefused() {
         assertRefused(
                 "invalid expression 'cuda>>=12': known are = != < <= > and >= (NVIDIA_REQUIRE_CUDA"
-                        + " of the image); set NVIDIA_DISABLE_REQUIRE=1 to skip this check",
+                        + " of the image); set NVIDIA_DISABLE_REQUIRE=1",
                 run("--gpus", "1", "rotten", "true"));
         assertRefused(
                 "unsupported volume: cuda_files (label com.nvidia.volumes.needed); jnvdocker knows"

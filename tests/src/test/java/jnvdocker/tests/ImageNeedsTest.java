@@ -105,7 +105,7 @@ class ImageNeedsTest extends EachEngineTest {
                 NVIDIA_REQUIRE_CUDA   cuda>=12.4               not met: cuda is 12.2
                                       driver>=470,driver<471   not met: driver is VERSION
 
-                Not met: unsatisfied condition: cuda>=12.4 (cuda is 12.2; NVIDIA_REQUIRE_CUDA of the image; 1 other alternative fails too); driver VERSION is loaded, 550 or newer would do, or use an older image, or set NVIDIA_DISABLE_REQUIRE=1 to skip this check
+                Not met: unsatisfied condition: cuda>=12.4 (cuda is 12.2; NVIDIA_REQUIRE_CUDA of the image; 1 other alternative fails too); use driver 550 or newer (VERSION is loaded), an older image, or NVIDIA_DISABLE_REQUIRE=1
                 """
                         .replace("VERSION", version),
                 result.out());

@@ -178,8 +178,8 @@ class MesosLeaseTest extends OneAgentTest {
                         .awaitRemark(
                                 "jnvdocker: waiting for GPU "
                                         + uuid(0)
-                                        + ", next in the queue: GPU 0"
-                                        + " (GPU-5c1a0000) is held by root's process sleep (pid "
+                                        + ", next in the queue; GPU 0 (GPU-5c1a0000) is held by"
+                                        + " root's process sleep (pid "
                                         + holder.pid()
                                         + ") since ");
         holder.destroyForcibly().waitFor();

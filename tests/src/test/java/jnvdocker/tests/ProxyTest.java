@@ -392,8 +392,7 @@ class ProxyTest extends OneEngineTest {
         // Without the proxy nobody waits.
         Lab.assertRefused(
                 "jnvdocker: GPU 0 .* is held by root's container train since .*; start it at"
-                        + " jnvdocker's Docker socket /.*/docker.sock, where its label"
-                        + " jnvdocker.wait counts, or wait with 'jnvdocker run --gpu-wait'",
+                        + " /.*/docker.sock, where its label jnvdocker.wait counts",
                 lab.engine().docker(waiting("run", "direct", "1s", "plain", "true")));
         lab.docker("rm", "-f", "train", "late", "direct").ok();
         String malformed =

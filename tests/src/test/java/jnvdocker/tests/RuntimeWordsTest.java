@@ -170,7 +170,7 @@ class RuntimeWordsTest {
                 .ok();
         awaitHolders(Map.of(2, "train"));
         lab.configure("env_selects = false\n");
-        String why = "a variable does not select GPUs here (env_selects in ";
+        String why = "a variable does not select GPUs here (env_selects)";
         assertRefused(
                 lab.jnvdocker("run", "--rm", "-e", "NVIDIA_VISIBLE_DEVICES=1", "plain", "true"),
                 why);
@@ -197,7 +197,7 @@ class RuntimeWordsTest {
         start("one", "--gpus=device=0", "--label=jnvdocker.owner=nobody").ok();
         assertRefused(
                 start("two", "--gpus=1", "--label=jnvdocker.owner=nobody"),
-                "nobody has 1 of the 1 that nobody may have at a time");
+                "nobody has 1 of the 1 GPU that nobody may have");
         start("three", "--gpus=device=1", "--label=devcontainer.local_folder=" + directory).ok();
         assertRefused(
                 start("four", "--gpus=1", "--label=jnvdocker.owner=no-such-user"),
@@ -298,7 +298,7 @@ class RuntimeWordsTest {
         String[] start = {"run", "-d", "--runtime=nvidia", "--stop-signal=KILL"};
         lab.docker(with(start, "--name=one", "requests", "sleep", "1000")).ok();
         assertEquals(Map.of(), lab.registry().holders());
-        String why = "one runs without a GPU: this container has no GPU: its image requests GPUs";
+        String why = "one runs without a GPU: this container has no GPU: its image's" + " request";
         String explained = lab.jnvdocker("gpu", "why", "one").ok().out();
         assertTrue(explained.contains(why), explained);
         String found = lab.jnvdocker("gpu", "doctor").out();

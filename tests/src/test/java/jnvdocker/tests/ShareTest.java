@@ -203,7 +203,7 @@ class ShareTest {
         Process waiting = lab.startAs(CAROL, "whole", "device=1", "--gpu-wait").start();
         Lab.await(() -> lab.registry().tickets() == 1 ? List.of() : List.of("nobody waits"));
         assertRefused(
-                "GPU 1: 22.4G of 42.4G, kept for .*, who has waited for GPU 1",
+                "GPU 1: 22.4G of 42.4G, kept for .*, waiting for GPU 1",
                 lab.startAs(ALICE, "x1", "share=10G"));
         lab.docker("rm", "-f", "x1");
         lab.docker("rm", "-f", "one").ok();
@@ -240,8 +240,7 @@ class ShareTest {
         lab.startAs(ALICE, "one", "share=10GiB").run().ok();
         lab.startAs(ALICE, "two", "share=10GiB").run().ok();
         lab.awaitSharers(Map.of(1, "one and two"));
-        assertRefused(
-                "1 GPU requested, but .* has 0.5 of the 1", lab.startAs(ALICE, "x1", "device=0"));
+        assertRefused(" has 0.5 of the 1 GPU that", lab.startAs(ALICE, "x1", "device=0"));
         lab.docker("rm", "-f", "x1");
     }
 
@@ -249,7 +248,7 @@ class ShareTest {
     void withoutTheSettingNoneIsShared() {
         lab.configure("");
         assertRefused(
-                "10G of 1 GPU requested, but none may be shared \\(shareable in ",
+                "10G of 1 GPU requested, but none may be shared \\(shareable\\)",
                 lab.startAs(ALICE, "x1", "share=10G"));
         lab.docker("rm", "-f", "x1");
     }

@@ -106,7 +106,7 @@ class TypedDevicesTest extends OneEngineTest {
                                                 + rule
                                                 + "' opens GPUs that others hold; name a major"
                                                 + " number, or have an administrator set"
-                                                + " allow_privileged = true in "),
+                                                + " allow_privileged = true"),
                         refused::toString);
             }
         }

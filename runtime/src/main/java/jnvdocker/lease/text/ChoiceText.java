@@ -17,7 +17,6 @@ import jnvdocker.words.Refusal;
 
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,16 +31,38 @@ public final class ChoiceText {
     /** The holders of the requested GPUs. */
     public static String reason(GpuChoice.Busy busy) {
         return switch (busy) {
-            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.ForNow excess) ->
-                    requested(requested) + ", but " + QuotaText.why(excess);
+            case GpuChoice.OverQuota(_, Quota.ForNow excess) -> QuotaText.why(excess);
             case GpuChoice.Taken(GpuRequest.Count count, _, _, _, _, _)
                     when count.filter().share().isPresent() ->
                     ShareText.reason(count, (GpuChoice.Taken) busy);
             case GpuChoice.Taken taken ->
-                    before(taken)
-                            + LeaseText.taken(
-                                    taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
+                    (switch (taken.request()) {
+                                case GpuRequest.All _ -> "all GPUs requested, but ";
+                                case GpuRequest.Count count -> requested(count) + ", but ";
+                                default -> "";
+                            })
+                            + holders(taken);
         };
+    }
+
+    /** The {@link #reason} for a client that waits, without the request, which it has read. */
+    public static String reasonToWait(GpuChoice.Busy busy) {
+        return switch (busy) {
+            case GpuChoice.Taken taken
+                    when !(taken.request() instanceof GpuRequest.Count count
+                            && count.filter().share().isPresent()) ->
+                    holders(taken);
+            default -> reason(busy);
+        };
+    }
+
+    private static String holders(GpuChoice.Taken taken) {
+        String free =
+                taken.request() instanceof GpuRequest.Count count
+                        ? onlyFree(count, taken.free()) + ": "
+                        : "";
+        return free
+                + HoldersText.taken(taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
     }
 
     /** The refusal of a request for GPUs in use, with advice for {@code jnvdocker run}. */
@@ -51,7 +72,7 @@ public final class ChoiceText {
 
     /** The refusal of a start by an engine, which does not wait for GPUs. */
     public static Refusal refusalOfStart(GpuChoice.Busy busy) {
-        String later = "start the container again later, or wait with 'jnvdocker run --gpu-wait'";
+        String later = "start it again later, or wait with 'jnvdocker run --gpu-wait'";
         return new Refusal(reason(busy), remedy(busy, later));
     }
 
@@ -77,7 +98,7 @@ public final class ChoiceText {
                                     + (request instanceof GpuRequest.Count count
                                             ? onlyFree(count, taken.free()) + ": "
                                             : "")
-                                    + LeaseText.taken(
+                                    + HoldersText.taken(
                                             taken.busy(),
                                             taken.leases(),
                                             taken.unmanaged(),
@@ -93,9 +114,7 @@ public final class ChoiceText {
                                     + QuotaText.why(excess),
                             switch (excess) {
                                 case Quota.TooMany many ->
-                                        many.allowsMore()
-                                                ? "try --gpus 1"
-                                                : wait + ", or stop one of them";
+                                        many.allowsMore() ? "try --gpus 1" : wait + ", or stop one";
                                 case Quota.NoHours _ -> wait;
                             });
             case GpuChoice.NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) ->
@@ -134,15 +153,6 @@ public final class ChoiceText {
         };
     }
 
-    private static String before(GpuChoice.Taken taken) {
-        return switch (taken.request()) {
-            case GpuRequest.All _ -> "all GPUs requested, but ";
-            case GpuRequest.Count count ->
-                    requested(count) + ", but " + onlyFree(count, taken.free()) + ": ";
-            case GpuRequest.Devices _, GpuRequest.None _, GpuRequest.With _ -> "";
-        };
-    }
-
     /** {@code only GPUs 1,3 are free}; others may be that are not requested. */
     private static String onlyFree(GpuRequest.Count requested, List<Gpu> free) {
         String which = requested.filter().isAny() ? "" : " of these";
@@ -157,8 +167,9 @@ public final class ChoiceText {
         return switch (busy) {
             case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.TooMany many) ->
                     wait
-                            + ", or stop one of them"
-                            + (many.allowsMore() ? ", or request " + less(requested) : "");
+                            + (many.allowsMore()
+                                    ? ", stop one, or request " + less(requested)
+                                    : ", or stop one");
             case GpuChoice.OverQuota(_, Quota.NoHours _) -> wait;
             case GpuChoice.Taken taken ->
                     taken.request() instanceof GpuRequest.With
@@ -221,8 +232,7 @@ public final class ChoiceText {
                     new Refusal(
                             LeaseText.name(gpu.number(), gpu.uuid())
                                     + " is "
-                                    + LeaseText.cordoned(cordon)
-                                    + " and gets no new container",
+                                    + LeaseText.cordoned(cordon),
                             (free.isEmpty()
                                             ? ""
                                             : "take another (free: " + indices(free) + "), or ")
@@ -256,7 +266,7 @@ public final class ChoiceText {
         return new Refusal(
                 with
                         + ": "
-                        + LeaseText.held(lease.claim().gpus(), List.of(lease))
+                        + HoldersText.held(lease.claim().gpus(), List.of(lease))
                         + ", and cannot be given to this one, too",
                 lease.claim().share().isPresent()
                         ? "request a share of its own, as in --gpus share=10G"
@@ -309,20 +319,17 @@ public final class ChoiceText {
             case GpuChoice.OverQuota(_, Quota.ForNow excess) ->
                     obstacle.equals(new Obstacle.OverQuota(excess));
             case GpuChoice.Taken taken ->
-                    obstacle instanceof Obstacle.Used used && hasAll(clauses(taken), clauses(used));
+                    obstacle instanceof Obstacle.Used used
+                            && HoldersText.names(clauses(taken), clauses(used));
         };
     }
 
-    private static boolean hasAll(List<String> all, List<String> some) {
-        return Collections.indexOfSubList(all, some) >= 0;
+    private static List<HoldersText.Clause> clauses(GpuChoice.Taken taken) {
+        return HoldersText.clauses(taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
     }
 
-    private static List<String> clauses(GpuChoice.Taken taken) {
-        return LeaseText.clauses(taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
-    }
-
-    private static List<String> clauses(Obstacle.Used used) {
-        return LeaseText.clauses(used.gpus(), List.of(), used.unmanaged(), Map.of());
+    private static List<HoldersText.Clause> clauses(Obstacle.Used used) {
+        return HoldersText.clauses(used.gpus(), List.of(), used.unmanaged(), Map.of());
     }
 
     /** Why a client that waits cannot be served. */
@@ -341,7 +348,7 @@ public final class ChoiceText {
                             + (gpus.size() == 1 ? "GPU " : "GPUs ")
                             + Indices.numbers(gpus.stream().map(ClaimedGpu::number));
             case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
-                    LeaseText.used(gpus, unmanaged);
+                    HoldersText.used(gpus, unmanaged);
             case Obstacle.Sick(Gpu gpu) -> GpuText.sick(gpu).what();
             case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
                     "GPU " + gpu.number() + " is " + LeaseText.cordoned(cordon);

@@ -15,22 +15,25 @@ public final class KeptText {
     private KeptText() {}
 
     /**
-     * {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}, {@code kept for bob's
-     * Mesos task train (pid 4711), which has …}, {@code kept for bob until 09:12, since container
+     * {@code kept for bob (pid 4711), waiting for 4 GPUs since 09:12}, {@code kept for bob's Mesos
+     * task train (pid 4711), waiting for …}, {@code kept for bob until 09:12, since container
      * train-7 has stopped}, or as a booking.
      */
     public static String of(Kept kept) {
+        return by(kept).toString();
+    }
+
+    static HoldersText.By by(Kept kept) {
         return switch (kept) {
-            case Ticket ticket -> of(ticket);
+            case Ticket ticket -> by(ticket);
             case AfterStop stop ->
-                    "kept for "
-                            + Quote.shown(stop.owner().name())
-                            + " until "
-                            + LeaseText.time(stop.until())
-                            + ", since container "
-                            + Quote.shown(stop.name())
-                            + " has stopped";
-            case Booking booking -> of(booking);
+                    new HoldersText.By(
+                            "kept for "
+                                    + Quote.shown(stop.owner().name())
+                                    + " until "
+                                    + LeaseText.time(stop.until()),
+                            ", since container " + Quote.shown(stop.name()) + " has stopped");
+            case Booking booking -> new HoldersText.By(of(booking), "");
         };
     }
 
@@ -45,18 +48,18 @@ public final class KeptText {
                 + LeaseText.time(booking.until());
     }
 
-    private static String of(Ticket ticket) {
-        Optional<String> task = task(ticket.origin());
-        return "kept for "
-                + Quote.shown(ticket.owner().name())
-                + task.map(name -> "'s " + name).orElse("")
-                + " (pid "
-                + ticket.client().pid()
-                + (task.isPresent() ? "), which" : "), who")
-                + " has waited for "
-                + LeaseText.requested(ticket.request())
-                + " since "
-                + LeaseText.time(ticket.since());
+    private static HoldersText.By by(Ticket ticket) {
+        return new HoldersText.By(
+                "kept for "
+                        + Quote.shown(ticket.owner().name())
+                        + task(ticket.origin()).map(name -> "'s " + name).orElse("")
+                        + " (pid "
+                        + ticket.client().pid()
+                        + ")",
+                ", waiting for "
+                        + LeaseText.requested(ticket.request())
+                        + " since "
+                        + LeaseText.time(ticket.since()));
     }
 
     /** The purpose of a scheduler that waits, rather than a user. */

@@ -5,12 +5,10 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
-import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
-import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OtherContainer;
 import jnvdocker.request.GpuRequest;
@@ -24,19 +22,14 @@ import java.time.LocalDate;
 import java.time.ZoneId;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Describes the holders of GPUs, in the words that users get to see. */
 public final class LeaseText {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm");
     private static final DateTimeFormatter DAY = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
-    private static final int NAMED = 4;
     private static final int SHORT_ID = 12;
 
     private LeaseText() {}
@@ -58,12 +51,15 @@ public final class LeaseText {
      * process python3 (pid 4711)}, {@code alice's Mesos task train}, or {@code pod team-a/train-7}.
      */
     public static String holder(Lease lease) {
+        Owner owner = lease.claim().owner();
+        return (owner.isKubernetes() ? "" : Quote.shown(owner.name()) + "'s ") + itself(lease);
+    }
+
+    /** The holder without its user: {@code container train-7}. */
+    static String itself(Lease lease) {
         Claim claim = lease.claim();
         ProcessId process = lease.holder().process();
-        String what = lease.isReservation() ? command(claim, process) : holder(claim, process);
-        return claim.owner().isKubernetes()
-                ? what
-                : Quote.shown(claim.owner().name()) + "'s " + what;
+        return lease.isReservation() ? command(claim, process) : holder(claim, process);
     }
 
     private static String holder(Claim claim, ProcessId process) {
@@ -146,68 +142,15 @@ public final class LeaseText {
         return "is " + heldBy(lease);
     }
 
-    private static String heldBy(Lease lease) {
-        return (lease.isReservation() ? "reserved by " : "held by ")
-                + holder(lease)
-                + lease.claim().share().map(share -> " (share of " + share + ")").orElse("")
-                + " since "
-                + time(lease.since());
-    }
-
-    /** One clause for each holder and its GPUs; the first few, when there are many. */
-    public static String held(List<ClaimedGpu> gpus, List<Lease> leases) {
-        return String.join(", ", some(clauses(gpus, leases)));
-    }
-
-    private static List<String> clauses(List<ClaimedGpu> gpus, List<Lease> leases) {
-        List<String> clauses = new ArrayList<>();
-        Map<List<ClaimedGpu>, List<Lease>> shares = new LinkedHashMap<>();
-        for (Lease lease : leases) {
-            List<ClaimedGpu> its = gpus.stream().filter(lease::excludes).toList();
-            if (its.isEmpty()) {
-                continue;
-            }
-            if (lease.claim().share().isPresent()) {
-                shares.computeIfAbsent(its, _ -> new ArrayList<>()).add(lease);
-            } else {
-                clauses.add(clause(its, heldBy(lease) + due(lease)));
-            }
-        }
-        shares.forEach((its, all) -> clauses.add(clause(its, sharedBy(all))));
-        return clauses;
-    }
-
-    private static String due(Lease lease) {
-        return TimeText.due(lease).map(it -> ", " + it).orElse("");
-    }
-
-    /** There may be dozens; {@code gpu why} names each. */
-    private static String sharedBy(List<Lease> shares) {
-        Lease first = shares.getFirst();
-        int others = shares.size() - 1;
-        return switch (others) {
-            case 0 -> heldBy(first) + due(first);
-            case 1 -> "shared by " + holder(first) + " and " + holder(shares.getLast());
-            default -> "shared by " + holder(first) + " and " + others + " others";
-        };
-    }
-
-    private static String clause(List<ClaimedGpu> gpus, String by) {
-        if (gpus.size() == 1) {
-            return name(gpus.getFirst().number(), gpus.getFirst().uuid()) + " is " + by;
-        }
-        return "GPUs " + Indices.numbers(gpus.stream().map(ClaimedGpu::number)) + " are " + by;
-    }
-
-    /** As many of them as are shown. */
-    static List<String> some(List<String> clauses) {
-        int more = clauses.size() - NAMED;
-        return more <= 0
-                ? clauses
-                : Stream.concat(
-                                clauses.stream().limit(NAMED),
-                                Stream.of("and others by " + more + " more"))
-                        .toList();
+    static HoldersText.By heldBy(Lease lease) {
+        return new HoldersText.By(
+                (lease.isReservation() ? "reserved by " : "held by ")
+                        + holder(lease)
+                        + lease.claim()
+                                .share()
+                                .map(share -> " (share of " + share + ")")
+                                .orElse(""),
+                " since " + time(lease.since()));
     }
 
     /** {@code is used by bob's process python3 (pid 4711), which jnvdocker did not start}. */
@@ -215,13 +158,13 @@ public final class LeaseText {
         return "is " + usedBy(use);
     }
 
-    private static String usedBy(GpuUse use) {
-        return (use.kind() == GpuUse.Kind.UNKNOWN ? "perhaps used by " : "used by ")
-                + user(use).map(name -> Quote.shown(name) + "'s ").orElse("")
-                + (containerId(use).isPresent() ? "container " : "process ")
-                + name(use)
-                + ", "
-                + relation(use);
+    static HoldersText.By usedBy(GpuUse use) {
+        return new HoldersText.By(
+                (use.kind() == GpuUse.Kind.UNKNOWN ? "perhaps used by " : "used by ")
+                        + user(use).map(name -> Quote.shown(name) + "'s ").orElse("")
+                        + (containerId(use).isPresent() ? "container " : "process ")
+                        + name(use),
+                ", " + relation(use));
     }
 
     private static String relation(GpuUse use) {
@@ -330,55 +273,11 @@ public final class LeaseText {
         };
     }
 
-    /**
-     * Like {@link #held}, with those that are used without a lease, or kept for a waiting client.
-     */
-    public static String taken(
-            List<ClaimedGpu> gpus,
-            List<Lease> leases,
-            UnmanagedUses unmanaged,
-            Map<String, Kept> kept) {
-        return String.join(", ", clauses(gpus, leases, unmanaged, kept));
-    }
-
-    /** The parts of {@link #taken}. */
-    static List<String> clauses(
-            List<ClaimedGpu> gpus,
-            List<Lease> leases,
-            UnmanagedUses unmanaged,
-            Map<String, Kept> kept) {
-        List<String> clauses = new ArrayList<>(clauses(gpus, leases));
-        Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
-        for (ClaimedGpu gpu : gpus) {
-            if (leases.stream().noneMatch(lease -> lease.excludes(gpu))) {
-                withoutLease(gpu, unmanaged, kept)
-                        .ifPresent(
-                                by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
-            }
-        }
-        others.forEach((by, its) -> clauses.add(clause(its, by)));
-        return some(clauses);
-    }
-
-    /** {@code used by bob's process python3 (pid 4711), …}, or for which user a GPU is kept. */
-    static Optional<String> withoutLease(
-            ClaimedGpu gpu, UnmanagedUses unmanaged, Map<String, Kept> kept) {
-        return unmanaged
-                .first(gpu.uuid())
-                .map(LeaseText::usedBy)
-                .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(KeptText::of));
-    }
-
     /** {@code GPU 2 (GPU-5c1a3009) has just disappeared}. */
     public static String vanished(List<ClaimedGpu> gpus) {
         return gpus.size() == 1
                 ? names(gpus) + " has just disappeared"
                 : "some of " + names(gpus) + " have just disappeared";
-    }
-
-    /** One clause for each unmanaged use and its GPUs. */
-    static String used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) {
-        return taken(gpus, List.of(), unmanaged, Map.of());
     }
 
     /** The request in words: {@code 2 GPUs}. */

@@ -12,18 +12,16 @@ import jnvdocker.words.Quote;
 
 import java.text.DecimalFormat;
 import java.text.DecimalFormatSymbols;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 
 /** Says what users may have. */
 public final class QuotaText {
     private QuotaText() {}
 
     /**
-     * Why a user may not have more: {@code each user may have 4 at a time (max_gpus_per_user in
-     * …)}, {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}.
+     * Why a user may not have more: {@code each user may have 4 at a time (max_gpus_per_user)},
+     * {@code alice has 1 of the 2 GPUs that each user may have (…): container train-8 holds GPU 0}.
      */
     public static String why(Quota.Excess excess) {
         return switch (excess) {
@@ -39,10 +37,10 @@ public final class QuotaText {
                             + spent.rule().limit().toHours()
                             + " GPU-hours that "
                             + subject(spent.rule())
-                            + " may use in a "
+                            + " has in a "
                             + (spent.day() ? "day" : "week")
                             + key(spent.rule())
-                            + ", and may have GPUs again from "
+                            + ", and gets GPUs again from "
                             + LeaseText.time(spent.until());
             case Quota.Elsewhere(Rule<List<String>> rule) ->
                     subject(rule)
@@ -70,22 +68,37 @@ public final class QuotaText {
 
     private static String tooMany(Quota.TooMany many) {
         Rule<Integer> rule = many.limit();
-        List<Lease> leases = many.leases();
-        // Those that several of the leases have count once.
-        Map<String, ClaimedGpu> gpus = new LinkedHashMap<>();
-        leases.forEach(
-                lease -> lease.claim().gpus().forEach(gpu -> gpus.putIfAbsent(gpu.uuid(), gpu)));
         return Quote.shown(many.owner().name())
                 + " has "
                 + number(many.has())
                 + " of the "
-                + rule.limit()
+                + (rule.limit() == 1 ? "1 GPU" : rule.limit() + " GPUs")
                 + " that "
                 + subject(rule)
-                + " may have at a time"
+                + " may have"
                 + key(rule)
                 + ": "
-                + LeaseText.held(List.copyOf(gpus.values()), leases);
+                + String.join(", ", HoldersText.some(holders(many)));
+    }
+
+    /** {@code container train-8 holds GPUs 0,1}; of several users together, with their names. */
+    private static List<String> holders(Quota.TooMany many) {
+        return many.leases().stream()
+                .map(lease ->
+                        (lease.claim().owner().equals(many.owner())
+                                        ? LeaseText.itself(lease)
+                                        : LeaseText.holder(lease))
+                                + " holds "
+                                + gpus(lease)
+                                + HoldersText.due(lease))
+                .toList();
+    }
+
+    private static String gpus(Lease lease) {
+        List<ClaimedGpu> gpus = lease.claim().gpus();
+        return lease.claim().share().map(share -> share + " of ").orElse("")
+                + (gpus.size() == 1 ? "GPU " : "GPUs ")
+                + Indices.numbers(gpus.stream().map(ClaimedGpu::number));
     }
 
     /** {@code 2}, or {@code 1.25}: a share or a MIG instance is a part of a GPU. */
@@ -94,9 +107,9 @@ public final class QuotaText {
                 .format(gpus);
     }
 
-    /** {@code (max_wait in /etc/jnvdocker/config.toml)}. */
+    /** {@code (max_wait)}: 'gpu limits' shows its place in the configuration. */
     static String key(Rule<?> rule) {
-        return " (" + rule.key() + ")";
+        return " (" + rule.name() + ")";
     }
 
     /** {@code each user}, {@code each member of students}, {@code alice}. */

@@ -39,7 +39,7 @@ final class ShareText {
     }
 
     private static String inBrackets(List<String> clauses) {
-        return " (" + String.join(", ", LeaseText.some(clauses)) + ")";
+        return " (" + String.join(", ", HoldersText.some(clauses)) + ")";
     }
 
     private static String left(ClaimedGpu gpu, GpuChoice.Taken taken) {
@@ -54,7 +54,8 @@ final class ShareText {
             long limit = Share.limit(shares.getFirst().memory());
             words.add(left(limit - Share.sum(shares), limit));
         }
-        LeaseText.withoutLease(gpu, taken.unmanaged(), taken.kept()).ifPresent(words::add);
+        HoldersText.withoutLease(gpu, taken.unmanaged(), taken.kept())
+                .ifPresent(by -> words.add(by.toString()));
         return String.join(", ", words);
     }
 
@@ -67,9 +68,7 @@ final class ShareText {
         if (why.limits().isEmpty()) {
             return new Refusal(
                     RequestText.gpus(why.requested())
-                            + " requested, but none may be shared ("
-                            + why.key()
-                            + ")",
+                            + " requested, but none may be shared (shareable)",
                     "request a whole GPU, or contact an administrator");
         }
         return new Refusal(

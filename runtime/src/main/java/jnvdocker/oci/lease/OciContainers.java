@@ -15,6 +15,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
@@ -231,7 +232,7 @@ public final class OciContainers {
             }
             if (pace.nanos() - until > 0) {
                 throw new RefusedException(
-                        LeaseText.held(last.claim().gpus(), List.of(last))
+                        HoldersText.held(last.claim().gpus(), List.of(last))
                                 + ", which is this very container"
                                 + (finding instanceof Life.Running(ProcessId process)
                                         ? ": a process of its last start runs (pid "

@@ -233,7 +233,12 @@ public final class DriverNames {
                 before = old.isPresent() ? LdCache.parse(old.get()) : LdCache.empty();
             } catch (IOException e) {
                 return Optional.of(
-                        obstacle("its " + LdCache.PATH + " is unusable: " + FileErrors.reason(e)));
+                        obstacle(
+                                "its "
+                                        + LdCache.PATH
+                                        + " is unusable ("
+                                        + FileErrors.reason(e)
+                                        + ")"));
             }
             byte[] now = before.with(entries(), this::isFromUs).bytes();
             if (!Arrays.equals(now, old.orElse(null))) {
@@ -287,7 +292,7 @@ public final class DriverNames {
 
     private static Refusal obstacle(String why) {
         return new Refusal(
-                "programs of this container find the driver by LD_LIBRARY_PATH alone, since " + why,
-                "repair the image, or set it in every shell: " + DRIVER + Directory.LIB64);
+                "this container finds the driver by LD_LIBRARY_PATH alone: " + why,
+                "repair the image, or keep " + DRIVER + Directory.LIB64 + " in that variable");
     }
 }

@@ -39,7 +39,6 @@ public final class GpuWishes {
      * @param defaultGpus the GPUs that it gets otherwise
      * @param allMeans the GPUs for a request of all
      * @param swarmResources names of Swarm's generic resources that are GPUs
-     * @param configFile where this was said, for messages
      */
     public record Settings(
             boolean envSelects,
@@ -47,8 +46,7 @@ public final class GpuWishes {
             GpuRequest defaultGpus,
             GpuRequest allMeans,
             boolean allowPrivileged,
-            Set<String> swarmResources,
-            String configFile) {
+            Set<String> swarmResources) {
         public Settings {
             swarmResources = Set.copyOf(swarmResources);
         }
@@ -346,10 +344,8 @@ public final class GpuWishes {
                 settings.get().imagesGetNone()
                         ? new GpuWish.Withheld(
                                 new Refusal(
-                                        "this container has no GPU: its image requests GPUs, which"
-                                                + " counts for nothing here (image_need in "
-                                                + settings.get().configFile()
-                                                + ")",
+                                        "this container has no GPU: its image's request does not"
+                                                + " count here (image_need)",
                                         words.howToRequest()))
                         : new GpuWish.Gpus(
                                 settings.get().defaultGpus(), GpuWish.Source.IMAGE, Set.of()));
@@ -372,10 +368,7 @@ public final class GpuWishes {
             throw new RefusedException(
                     "a privileged container, or one with a rule for all devices, can use every GPU"
                             + " of the host, whoever holds them",
-                    "leave "
-                            + what
-                            + ", or have an administrator set allow_privileged = true in "
-                            + settings.get().configFile());
+                    "leave " + what + ", or have an administrator set allow_privileged = true");
         }
     }
 }

@@ -92,9 +92,8 @@ final class UsersWords {
         Optional<String> value = usersVariable(name);
         if (value.filter(UsersWords::says).isPresent() && !settings.envSelects()) {
             throw new RefusedException(
-                    "a variable does not select GPUs here (env_selects in "
-                            + settings.configFile()
-                            + "), and this container's user sets "
+                    "a variable does not select GPUs here (env_selects), and this container's user"
+                            + " sets "
                             + name,
                     "request GPUs with --gpus or the label jnvdocker.gpus");
         }
@@ -192,10 +191,8 @@ final class UsersWords {
                         new Refusal(
                                 "this container has no GPU: its "
                                         + Quote.shown(words)
-                                        + " counts as its image's, "
-                                        + (image.isPresent()
-                                                ? "which has the same"
-                                                : "which is not known"),
+                                        + " counts as its image's"
+                                        + (image.isPresent() ? "" : ", which is not known"),
                                 howToRequest()));
     }
 
@@ -206,8 +203,7 @@ final class UsersWords {
                     + " --device";
         }
         return image.isPresent()
-                ? "request GPUs with --gpus, or with a label jnvdocker.gpus that its image does not"
-                        + " have"
+                ? "request GPUs with --gpus, or a label jnvdocker.gpus that its image lacks"
                 : "request GPUs with --gpus, or pull the image";
     }
 

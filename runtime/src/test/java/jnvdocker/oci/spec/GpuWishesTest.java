@@ -27,7 +27,7 @@ class GpuWishesTest {
     private static final GpuRequest ONE = new GpuRequest.Count(1);
     private static final GpuWishes.Settings LAB =
             new GpuWishes.Settings(
-                    true, false, ONE, new GpuRequest.All(), false, Set.of("NVIDIA-GPU"), "/etc/c");
+                    true, false, ONE, new GpuRequest.All(), false, Set.of("NVIDIA-GPU"));
 
     private static final String DOCKER =
             "{'ID':'c','Name':'/train','Image':'sha256:1','Config':{'Image':'cuda','Env':[ENV],"
@@ -305,10 +305,8 @@ class GpuWishesTest {
         assertTrue(
                 assertThrows(RefusedException.class, this::ofDocker)
                         .getMessage()
-                        .contains("allow_privileged = true in /etc/c"));
-        settings =
-                new GpuWishes.Settings(
-                        true, false, ONE, new GpuRequest.All(), true, Set.of(), "/etc/c");
+                        .contains("allow_privileged = true"));
+        settings = new GpuWishes.Settings(true, false, ONE, new GpuRequest.All(), true, Set.of());
         assertEquals(
                 gpus(new GpuRequest.Devices(List.of("1")), GpuWish.Source.VISIBLE_DEVICES),
                 ofDocker());
@@ -449,7 +447,7 @@ class GpuWishesTest {
         labels = "'jnvdocker.gpus':'2'";
         image = Optional.of(new ImageConfig(Map.of("jnvdocker.gpus", "2"), Map.of()));
         assertWithheld(
-                "has no GPU: its label jnvdocker.gpus=2 counts as its image's, which has the same;"
+                "has no GPU: its label jnvdocker.gpus=2 counts as its image's;"
                         + " request GPUs with --gpus",
                 ofDocker());
         image = Optional.empty();
@@ -485,9 +483,7 @@ class GpuWishesTest {
         own.put("NVIDIA_VISIBLE_DEVICES", "all");
         own.put("JNVDOCKER_GPUS", "1");
         image = Optional.of(new ImageConfig(Map.of(), own));
-        settings =
-                new GpuWishes.Settings(
-                        true, true, ONE, new GpuRequest.All(), false, Set.of(), "/etc/c");
+        settings = new GpuWishes.Settings(true, true, ONE, new GpuRequest.All(), false, Set.of());
         GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
         environment = "'NVIDIA_VISIBLE_DEVICES=all','PATH=/bin'";
         assertEquals(all, ofDocker());
@@ -496,7 +492,7 @@ class GpuWishesTest {
         environment = "'JNVDOCKER_GPUS=1','PATH=/bin','NVIDIA_VISIBLE_DEVICES=all'";
         assertEquals(gpus(ONE, GpuWish.Source.VARIABLE), ofDocker());
         environment = "'X=1','PATH=/bin','NVIDIA_VISIBLE_DEVICES=all'";
-        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
+        assertWithheld("has no GPU: its image's request does not count", ofDocker());
         image =
                 Optional.of(
                         ImageConfig.of(
@@ -504,24 +500,22 @@ class GpuWishesTest {
                                 List.of("A", "NVIDIA_VISIBLE_DEVICES=all", "A=1", "B=1", "B=2")));
         standard = "nvidia";
         environment = "'A','NVIDIA_VISIBLE_DEVICES=all','A=1','B=1','B=2'";
-        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
+        assertWithheld("has no GPU: its image's request does not count", ofDocker());
         environment = "'X=1','A','NVIDIA_VISIBLE_DEVICES=all','B=1'";
-        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
+        assertWithheld("has no GPU: its image's request does not count", ofDocker());
     }
 
     @Test
     void variableOfEitherCountsAsThatOfAUserWhoNamesTheRuntime() throws Exception {
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
-        settings =
-                new GpuWishes.Settings(
-                        true, true, ONE, new GpuRequest.All(), false, Set.of(), "/etc/c");
+        settings = new GpuWishes.Settings(true, true, ONE, new GpuRequest.All(), false, Set.of());
         visible("all");
         GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
         assertEquals(all, ofDocker());
         image = Optional.empty();
         assertEquals(all, ofDocker());
         standard = "nvidia";
-        assertWithheld("has no GPU: its image requests GPUs", ofDocker());
+        assertWithheld("has no GPU: its image's request does not count", ofDocker());
     }
 
     @Test
@@ -551,21 +545,20 @@ class GpuWishesTest {
     @Test
     void labSaysWhatAllAndAnImagesNeedMeanAndWhetherVariablesSelect() throws Exception {
         settings =
-                new GpuWishes.Settings(
-                        false, true, ONE, new GpuRequest.Count(2), false, Set.of(), "/etc/c");
+                new GpuWishes.Settings(false, true, ONE, new GpuRequest.Count(2), false, Set.of());
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
         visible("all");
         assertWithheld(
-                "has no GPU: its image requests GPUs, which counts for nothing here (image_need in"
-                        + " /etc/c); request GPUs with --gpus, or with a label jnvdocker.gpus",
+                "has no GPU: its image's request does not count here (image_need); request"
+                        + " GPUs with --gpus, or a label jnvdocker.gpus",
                 ofDocker());
         labels = "'jnvdocker.gpus':'all'";
         assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.LABEL), ofDocker());
         labels = "";
         visible("1");
         assertEquals(
-                "a variable does not select GPUs here (env_selects in /etc/c), and this container's"
-                        + " user sets NVIDIA_VISIBLE_DEVICES; request GPUs with --gpus or the label"
+                "a variable does not select GPUs here (env_selects), and this container's user sets"
+                        + " NVIDIA_VISIBLE_DEVICES; request GPUs with --gpus or the label"
                         + " jnvdocker.gpus",
                 assertThrows(RefusedException.class, this::ofDocker).getMessage());
         visible("none");

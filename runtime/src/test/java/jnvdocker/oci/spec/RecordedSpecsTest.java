@@ -191,8 +191,7 @@ class RecordedSpecsTest {
                                         new GpuRequest.All(),
                                         new GpuRequest.All(),
                                         false,
-                                        Set.of("NVIDIA-GPU"),
-                                        "/etc/c"),
+                                        Set.of("NVIDIA-GPU")),
                         "nvidia-docker",
                         Optional::empty)
                 .of(

@@ -72,7 +72,7 @@ class NeedsReportTest {
                 NVIDIA_REQUIRE_DRIVER   driver>=550                          not met: driver is 535.104.05
 
                 Not known: brand=tesla (NVIDIA_REQUIRE_CUDA of the image) was not checked: brand is unknown
-                Not met: unsatisfied condition: driver>=550 (driver is 535.104.05; NVIDIA_REQUIRE_DRIVER of the image); driver 535.104.05 is loaded, 550 or newer would do, or use an older image, or set NVIDIA_DISABLE_REQUIRE=1 to skip this check
+                Not met: unsatisfied condition: driver>=550 (driver is 535.104.05; NVIDIA_REQUIRE_DRIVER of the image); use driver 550 or newer (535.104.05 is loaded), an older image, or NVIDIA_DISABLE_REQUIRE=1
                 """,
                 report);
         assertFalse(report.isMet());

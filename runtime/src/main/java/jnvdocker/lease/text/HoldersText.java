@@ -1,0 +1,179 @@
+package jnvdocker.lease.text;
+
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Kept;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.words.Indices;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Names for whom several GPUs are not free, in one sentence. */
+public final class HoldersText {
+    private static final int NAMED = 4;
+
+    private HoldersText() {}
+
+    /**
+     * For whom GPUs are not free.
+     *
+     * @param user {@code held by alice's container train-7}
+     * @param details that are left out where others are named before it: {@code " since 09:12"}
+     */
+    record By(String user, String details) {
+        @Override
+        public String toString() {
+            return user + details;
+        }
+    }
+
+    /** GPUs that are not free for the same user. */
+    record Clause(List<ClaimedGpu> gpus, By by) {
+        private String full() {
+            ClaimedGpu first = gpus.getFirst();
+            return (gpus.size() == 1
+                            ? LeaseText.name(first.number(), first.uuid()) + " is "
+                            : numbers())
+                    + by;
+        }
+
+        private String brief() {
+            return numbers() + by.user();
+        }
+
+        private String numbers() {
+            return (gpus.size() == 1 ? "GPU " : "GPUs ")
+                    + Indices.numbers(gpus.stream().map(ClaimedGpu::number))
+                    + (gpus.size() == 1 ? " is " : " are ");
+        }
+    }
+
+    /** One clause for each holder and its GPUs; the first few, when there are many. */
+    public static String held(List<ClaimedGpu> gpus, List<Lease> leases) {
+        return text(clauses(gpus, leases));
+    }
+
+    /** Only the first is told in full: a message has two lines, and 'gpu ls' shows all. */
+    private static String text(List<Clause> clauses) {
+        List<String> texts = new ArrayList<>();
+        for (Clause clause : clauses) {
+            texts.add(texts.isEmpty() ? clause.full() : clause.brief());
+        }
+        return String.join(", ", some(texts));
+    }
+
+    private static List<Clause> clauses(List<ClaimedGpu> gpus, List<Lease> leases) {
+        List<Clause> clauses = new ArrayList<>();
+        Map<List<ClaimedGpu>, List<Lease>> shares = new LinkedHashMap<>();
+        for (Lease lease : leases) {
+            List<ClaimedGpu> its = gpus.stream().filter(lease::excludes).toList();
+            if (its.isEmpty()) {
+                continue;
+            }
+            if (lease.claim().share().isPresent()) {
+                shares.computeIfAbsent(its, _ -> new ArrayList<>()).add(lease);
+            } else {
+                clauses.add(new Clause(its, heldUntil(lease)));
+            }
+        }
+        shares.forEach((its, all) -> clauses.add(new Clause(its, sharedBy(all))));
+        return clauses;
+    }
+
+    private static By heldUntil(Lease lease) {
+        By by = LeaseText.heldBy(lease);
+        return new By(by.user(), by.details() + due(lease));
+    }
+
+    static String due(Lease lease) {
+        return TimeText.due(lease).map(it -> ", " + it).orElse("");
+    }
+
+    /** There may be dozens; {@code gpu why} names each. */
+    private static By sharedBy(List<Lease> shares) {
+        Lease first = shares.getFirst();
+        int others = shares.size() - 1;
+        return switch (others) {
+            case 0 -> heldUntil(first);
+            case 1 ->
+                    new By(
+                            "shared by "
+                                    + LeaseText.holder(first)
+                                    + " and "
+                                    + LeaseText.holder(shares.getLast()),
+                            "");
+            default ->
+                    new By(
+                            "shared by " + LeaseText.holder(first) + " and " + others + " others",
+                            "");
+        };
+    }
+
+    /** Whether a sentence about all of these says the same as one about some. */
+    static boolean names(List<Clause> all, List<Clause> some) {
+        List<Clause> shown = all.subList(0, Math.min(NAMED, all.size()));
+        return all.equals(some)
+                || some.size() <= NAMED && Collections.indexOfSubList(shown, some) >= 0;
+    }
+
+    /** As many of them as are shown. */
+    static List<String> some(List<String> clauses) {
+        int more = clauses.size() - NAMED;
+        return more <= 0
+                ? clauses
+                : Stream.concat(
+                                clauses.stream().limit(NAMED),
+                                Stream.of("and others by " + more + " more"))
+                        .toList();
+    }
+
+    /**
+     * Like {@link #held}, with those that are used without a lease, or kept for a waiting client.
+     */
+    public static String taken(
+            List<ClaimedGpu> gpus,
+            List<Lease> leases,
+            UnmanagedUses unmanaged,
+            Map<String, Kept> kept) {
+        return text(clauses(gpus, leases, unmanaged, kept));
+    }
+
+    /** The parts of {@link #taken}. */
+    static List<Clause> clauses(
+            List<ClaimedGpu> gpus,
+            List<Lease> leases,
+            UnmanagedUses unmanaged,
+            Map<String, Kept> kept) {
+        List<Clause> clauses = new ArrayList<>(clauses(gpus, leases));
+        Map<By, List<ClaimedGpu>> others = new LinkedHashMap<>();
+        for (ClaimedGpu gpu : gpus) {
+            if (leases.stream().noneMatch(lease -> lease.excludes(gpu))) {
+                withoutLease(gpu, unmanaged, kept)
+                        .ifPresent(
+                                by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
+            }
+        }
+        others.forEach((by, its) -> clauses.add(new Clause(its, by)));
+        return clauses;
+    }
+
+    /** {@code used by bob's process python3 (pid 4711), …}, or for which user a GPU is kept. */
+    static Optional<By> withoutLease(
+            ClaimedGpu gpu, UnmanagedUses unmanaged, Map<String, Kept> kept) {
+        return unmanaged
+                .first(gpu.uuid())
+                .map(LeaseText::usedBy)
+                .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(KeptText::by));
+    }
+
+    /** One clause for each unmanaged use and its GPUs. */
+    static String used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) {
+        return taken(gpus, List.of(), unmanaged, Map.of());
+    }
+}
