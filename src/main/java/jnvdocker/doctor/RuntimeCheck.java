@@ -2,6 +2,8 @@ package jnvdocker.doctor;
 
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -18,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -40,6 +43,9 @@ final class RuntimeCheck {
         try {
             List<RuntimeHealth> all = around.runtimes().health(() -> now);
             registered(all, found);
+            for (RuntimeHealth health : all) {
+                swarm(health.registration(), found);
+            }
             Optional<Path> ours = cdiFile(all, NVIDIAS);
             others.findings(now, ours, found);
             if (cdiFile(all, RuntimeInstaller.CDI_KIND).isPresent()
@@ -70,6 +76,27 @@ final class RuntimeCheck {
                             + " compose and plain docker have GPUs, too");
         }
         all.forEach(health -> describe(health, found));
+    }
+
+    /** Swarm sends tasks to a node until the number in its file is used up. */
+    private void swarm(Registration registration, Findings found)
+            throws IOException, RefusedException {
+        OptionalInt reported = around.runtimes().swarmGpus(registration);
+        int gpus;
+        try {
+            gpus = HostDriver.read(around.host()).gpus().size();
+        } catch (NoDriverException _) {
+            return; // Another check says so.
+        }
+        if (reported.orElse(0) > gpus) {
+            found.hint(
+                    registration.config()
+                            + " reports "
+                            + reported.getAsInt()
+                            + " GPUs to Swarm, and this host has "
+                            + gpus,
+                    "run 'jnvdocker runtime install --swarm' again, as before, and restart docker");
+        }
     }
 
     private static Optional<Path> cdiFile(List<RuntimeHealth> all, String kind) {

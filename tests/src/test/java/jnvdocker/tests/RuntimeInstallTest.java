@@ -188,6 +188,12 @@ class RuntimeInstallTest {
         assertEquals("[\"NVIDIA-GPU=4\"]", config.path("node-generic-resources").toString());
         assertFalse(installed.out().contains("restart jnvdocker"), installed.out());
         lab.engine().restart();
+        String file = Files.readString(runtime.config());
+        assertFalse(lab.jnvdocker("gpu", "doctor").out().contains("GPUs to Swarm"));
+        Files.writeString(runtime.config(), file.replace("NVIDIA-GPU=4", "NVIDIA-GPU=5"));
+        String doctor = lab.jnvdocker("gpu", "doctor").out();
+        assertTrue(doctor.contains(" reports 5 GPUs to Swarm, and this host has 4"), doctor);
+        Files.writeString(runtime.config(), file);
         // An administrator copies an example over the configuration.
         lab.configure("default_gpus = 1\n[runtime]\nall_means = 1\n");
         assertTrue(status().path("is_default").asBoolean());

@@ -17,6 +17,7 @@ import jnvdocker.words.RefusedException;
 
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -136,6 +137,19 @@ final class DaemonJson implements EngineSettings {
         String path = runtime.path("path").asText();
         return Quote.quoted(path.isEmpty() ? runtime.toString() : path)
                 + (runtime.has(ARGUMENTS) ? " with " + ARGUMENTS : "");
+    }
+
+    /** How many GPUs docker reports to Swarm by its file; empty where it reports no number. */
+    static OptionalInt swarmGpus(String text, Path file) throws RefusedException {
+        String begin = SwarmResources.KIND + "=";
+        for (JsonNode each : parse(text, file).path(RESOURCES)) {
+            String number =
+                    each.asText().startsWith(begin) ? each.asText().substring(begin.length()) : "";
+            if (number.matches("[0-9]{1,4}")) {
+                return OptionalInt.of(Integer.parseInt(number));
+            }
+        }
+        return OptionalInt.empty();
     }
 
     private static String kind(String resource) {

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -285,6 +286,14 @@ public final class RuntimeInstaller {
                                 place.socket(),
                                 dockers.contains(each) ? now : Optional.empty()))
                 .toList();
+    }
+
+    /** How many GPUs docker reports to Swarm by its file; empty where it reports no number. */
+    public OptionalInt swarmGpus(Registration registration) throws IOException, RefusedException {
+        Path file = registration.config();
+        return registration.engine() == EngineKind.DOCKER
+                ? DaemonJson.swarmGpus(SettingsFile.read(file), file)
+                : OptionalInt.empty();
     }
 
     /**
