@@ -258,7 +258,7 @@ public final class Uninstall {
     private Optional<Refusal> holders(List<Listed> containers) throws IOException {
         Set<String> known = containers.stream().map(Listed::id).collect(Collectors.toSet());
         List<String> holders =
-                leases.live().stream()
+                leases.inUse().stream()
                         .filter(lease ->
                                 lease.claim()
                                         .container()
