@@ -22,6 +22,9 @@ import java.util.Optional;
 final class ComingMoment {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("H:mm", Locale.ROOT);
 
+    /** The registry's numbers hold no year with nine digits, which a date may have. */
+    private static final int LAST_YEAR = 9999;
+
     private static final int WEEK = 7;
     private static final int PREFIX = 3;
 
@@ -44,12 +47,15 @@ final class ComingMoment {
         try {
             LocalTime time = LocalTime.parse(words[words.length - 1], TIME);
             if (words.length == 1) {
-                ZonedDateTime today = here.toLocalDate().atTime(time).atZone(zone);
-                return (today.isBefore(here) ? today.plusDays(1) : today).toInstant();
+                return next(here.toLocalDate(), time, 1, here).toInstant();
             }
             Optional<DayOfWeek> day = day(words[0]);
-            ZonedDateTime at = date(words[0], day, here.toLocalDate()).atTime(time).atZone(zone);
-            at = day.isPresent() && at.isBefore(here) ? at.plusDays(WEEK) : at;
+            LocalDate date = date(words[0], day, here.toLocalDate());
+            ZonedDateTime at =
+                    day.isPresent() ? next(date, time, WEEK, here) : at(date, time, here);
+            if (at.getYear() > LAST_YEAR) {
+                throw new DateTimeException("too late a year");
+            }
             if (at.isBefore(here)) {
                 throw new InvalidValueException(
                         Quote.quoted(text) + " is not to come", "write a later one");
@@ -60,6 +66,18 @@ final class ComingMoment {
                     Quote.quoted(text) + " is no time",
                     "write one as in now, 18:00, 'fri 18:00' or '2026-12-04 18:00'");
         }
+    }
+
+    /** The time of that day, or of a later one when it is past. */
+    private static ZonedDateTime next(LocalDate day, LocalTime time, int days, ZonedDateTime here) {
+        ZonedDateTime at = at(day, time, here);
+        return at.isBefore(here) ? at(day.plusDays(days), time, here) : at;
+    }
+
+    /** The time of a day: of the two in the hour that is repeated, the first that is to come. */
+    private static ZonedDateTime at(LocalDate day, LocalTime time, ZonedDateTime here) {
+        ZonedDateTime at = day.atTime(time).atZone(here.getZone());
+        return at.isBefore(here) ? at.withLaterOffsetAtOverlap() : at;
     }
 
     private static LocalDate date(String text, Optional<DayOfWeek> day, LocalDate today) {

@@ -34,6 +34,22 @@ class ComingMomentTest {
         assertEquals(moment, ComingMoment.parse(text, NOW, "Europe/Berlin"));
     }
 
+    /** Clocks are set on from 2:00 to 3:00 in March, and back from 3:00 to 2:00 in October. */
+    @ParameterizedTest
+    @CsvSource({
+        "2027-03-28T08:00:00Z, 2:30, 2027-03-29T00:30:00Z",
+        "2027-03-28T08:00:00Z, sun 2:30, 2027-04-04T00:30:00Z",
+        "2027-03-27T08:00:00Z, 2:30, 2027-03-28T01:30:00Z",
+        "2026-10-25T00:15:00Z, 2:30, 2026-10-25T00:30:00Z",
+        "2026-10-25T00:45:00Z, 2:30, 2026-10-25T01:30:00Z",
+        "2026-10-25T00:45:00Z, today 2:30, 2026-10-25T01:30:00Z",
+        "2026-10-25T01:45:00Z, 2:30, 2026-10-26T01:30:00Z",
+        "2026-10-25T01:45:00Z, sun 2:30, 2026-11-01T01:30:00Z"
+    })
+    void isTheNextOneOnDaysOnWhichClocksAreSet(Instant now, String text, Instant moment) {
+        assertEquals(moment, ComingMoment.parse(text, now, "Europe/Berlin"));
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -43,6 +59,8 @@ class ComingMomentTest {
                 "fr 18:00",
                 "fri",
                 "2026-13-01 18:00",
+                "+10000-01-01 18:00",
+                "+999999999-12-31 18:00",
                 "in 2h",
                 "18:00 fri"
             })
