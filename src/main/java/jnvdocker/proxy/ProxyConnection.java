@@ -61,7 +61,8 @@ final class ProxyConnection {
             WaitingContainer started = new WaitingContainer(ends.engine(), deadlines);
             Optional<String> waiting = head.starts().flatMap(started::find);
             if (waiting.isPresent()) {
-                byte[] request = inTime(() -> edited(head, body -> body));
+                RequestHead its = head.withContainer(waiting.get());
+                byte[] request = inTime(() -> edited(its, body -> body));
                 try (HeldStart start = new HeldStart(ends.client(), waiting.get(), in, threads)) {
                     if (start.await(() -> started.isLeft(waiting.get()))) {
                         relay(request, start.rest(), ends.engine(), threads);

@@ -52,8 +52,7 @@ record RequestHead(
 
     /** By which a container is started, by its id or name. */
     private static final Pattern START =
-            Pattern.compile(
-                    "(?:/v[^/]*)?/containers/([A-Za-z0-9][A-Za-z0-9_.-]*)/(?:start|restart)");
+            Pattern.compile("(/v[0-9.]+|)/containers/([A-Za-z0-9][A-Za-z0-9_.-]*)/(start|restart)");
 
     /** The paths on which docker turns the connection into a stream of its own. */
     private static final Pattern STREAM =
@@ -223,8 +222,22 @@ record RequestHead(
     Optional<String> starts() {
         Matcher matcher = START.matcher(path);
         return method.equals("POST") && matcher.matches()
-                ? Optional.of(matcher.group(1))
+                ? Optional.of(matcher.group(2))
                 : Optional.empty();
+    }
+
+    /**
+     * Returns the head of a start with the id of its container, which stays when that is renamed.
+     */
+    RequestHead withContainer(String id) {
+        String started = START.matcher(path).replaceFirst("$1/containers/" + id + "/$3");
+        int query = target.indexOf('?');
+        return new RequestHead(
+                method,
+                query < 0 ? started : started + target.substring(query),
+                started,
+                version,
+                headers);
     }
 
     Stream<String> values(String name) {

@@ -102,11 +102,22 @@ class RequestHeadTest {
         "/containers/../start,",
         "/containers/-a/start,",
         "/containers/a/stop,",
+        "/vx/containers/a/start,",
         "/exec/0a/start,"
     })
     void startNamesItsContainer(String target, String container) throws IOException {
         assertEquals(Optional.ofNullable(container), post(target).starts());
         assertEquals(Optional.empty(), read("GET " + target + " HTTP/1.1\r\n\r\n").starts());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/containers/train-7/start, /containers/0a/start",
+        "/v1.41//containers/./train%2d7/restart?t=5, /v1.41/containers/0a/restart?t=5",
+        "http://h/containers/a/start?x=?, /containers/0a/start?x=?"
+    })
+    void startIsGivenTheId(String target, String changed) throws IOException {
+        assertEquals(changed, post(target).withContainer("0a").target());
     }
 
     @ParameterizedTest

@@ -339,12 +339,27 @@ class ProxyTest extends OneEngineTest {
         awaitWaiting(1);
         run("rm", "removed");
         assertTrue(start.waitFor(1, TimeUnit.MINUTES), "the client still runs");
-        assertTrue(read(log).contains("No such container: removed"), read(log));
+        assertTrue(read(log).contains("No such container: "), read(log));
         awaitWaiting(0);
         lab.docker("rm", "-f", "train").ok();
         // Nothing is kept for those that are gone.
         run(waiting("run", "next", "0", "--rm", "plain", "true"));
         assertEquals("created\n", run("inspect", "-f", "{{.State.Status}}", "gone"));
+    }
+
+    /** Not one that has its name meanwhile. */
+    @Test
+    void renamedContainerIsServed() throws Exception {
+        lab.run("train", 0);
+        run(waiting("create", "old", "30m", "plain", "sleep", "1000"));
+        Process start = docker("start", "old").log(directory.resolve("old.log")).start();
+        awaitWaiting(1);
+        run("rename", "old", "new");
+        run(waiting("create", "old", "0", "plain", "sleep", "1000"));
+        lab.docker("rm", "-f", "train").ok();
+        assertServed(start, "old");
+        awaitHolders(Map.of(0, "new"));
+        assertEquals("created\n", run("inspect", "-f", "{{.State.Status}}", "old"));
     }
 
     @Test
