@@ -99,7 +99,8 @@ public final class Uninstall {
 
     /**
      * Removes every volume of ours, their mounts, and our OCI runtime. After that no claim is
-     * granted and no volume made any more; after a failure, both are possible again.
+     * granted and no volume made any more; after a failure, both are possible again, and clients
+     * that waited have kept their places.
      *
      * @throws RefusedException when it fails halfway, or when the obstacles cannot be found out,
      *     such as for an engine that does not answer
@@ -116,6 +117,7 @@ public final class Uninstall {
             if (obstacles.isEmpty()) {
                 remove(wish, containers, removed);
                 done = true;
+                leases.refuseWaiting();
             }
             return new Outcome(obstacles, removed);
         } catch (RefusedException e) {

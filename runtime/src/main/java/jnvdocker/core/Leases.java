@@ -208,9 +208,17 @@ public final class Leases {
         return registry.now();
     }
 
-    /** Refuses claims from now on. Those given before are among {@link #live}. */
+    /**
+     * Refuses claims from now on. Those given before are among {@link #live}; clients that wait go
+     * on waiting.
+     */
     public void stop() {
         reservations.stop();
+    }
+
+    /** Refuses the clients that wait, once claims have been stopped for good. */
+    public void refuseWaiting() {
+        reservations.refuseWaiting();
     }
 
     /** Grants claims again. */

@@ -189,15 +189,17 @@ public final class Grants {
         return new Patience(keeper, registry.changes(), pace, ends, until, waits);
     }
 
-    /** Refuses the requests of clients from now on, while jnvdocker is uninstalled. */
+    /**
+     * Refuses new requests from now on, while jnvdocker is uninstalled; the queue is not served.
+     */
     void stop() {
         stopped = true;
-        registry.changes().add();
     }
 
-    /** Grants the requests of clients again. */
+    /** Grants requests again. */
     void resume() {
         stopped = false;
+        registry.changes().add();
     }
 
     /** Why no client gets GPUs at present; empty if they do. */

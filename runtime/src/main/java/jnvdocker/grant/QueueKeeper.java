@@ -129,9 +129,7 @@ public final class QueueKeeper {
         }
         keeper.wake(waitedFor.stream().filter(lease -> !lease.isOfContainer()).toList());
         long changes = registry.changes().count();
-        if (changes != changesSeen
-                || pace.nanos() - scanned >= PERIOD.toNanos()
-                || grants.stopped().isPresent()) {
+        if (changes != changesSeen || pace.nanos() - scanned >= PERIOD.toNanos()) {
             changesSeen = changes;
             if (pace.nanos() - scanned >= PERIOD.toNanos()) {
                 keeper.wake(waitedFor);
@@ -143,12 +141,7 @@ public final class QueueKeeper {
 
     private void serve() throws IOException {
         List<Place> places = queue.places();
-        Optional<Refusal> stopped = grants.stopped();
-        if (stopped.isPresent()) {
-            places.forEach(place -> place.refuse(stopped.get()));
-            return;
-        }
-        if (places.stream().noneMatch(Place::isPresent)) {
+        if (grants.stopped().isPresent() || places.stream().noneMatch(Place::isPresent)) {
             return;
         }
         Supply.Terms terms;

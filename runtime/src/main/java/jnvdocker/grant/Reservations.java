@@ -418,7 +418,7 @@ public final class Reservations {
         }
     }
 
-    /** Refuses claims from now on. Those given before are among the live leases. */
+    /** Refuses claims from now on, but not those of clients that wait already. */
     public void stop() {
         grants.stop();
     }
@@ -426,6 +426,11 @@ public final class Reservations {
     /** Grants claims again. */
     public void resume() {
         grants.resume();
+    }
+
+    /** Refuses the clients that wait, once claims have been stopped for good. */
+    public void refuseWaiting() {
+        grants.stopped().ifPresent(why -> queue.places().forEach(place -> place.refuse(why)));
     }
 
     private void refuseWhenStopped() throws RefusedException {

@@ -388,11 +388,21 @@ class QueueKeeperTest {
     }
 
     @Test
-    void uninstallEndsTheWait() throws Exception {
-        hold(ALL, BOB);
-        Client alice = waiting(ONE, ALICE);
+    void uninstallEndsTheWaitOnlyWhenItIsDone() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client first = waiting(ONE, BOB);
+        Client alice = waiting(ALL, ALICE);
         parts.leases().stop();
+        release(held);
         keeper().tick();
+        assertEquals(2, parts.leases().waiting().size());
+        // It was refused.
+        parts.leases().resume();
+        keeper().tick();
+        assertEquals(1, first.claim().get().gpus().size());
+        assertFalse(alice.claim().isDone());
+        parts.leases().stop();
+        parts.leases().refuseWaiting();
         var refusal = assertThrows(ExecutionException.class, () -> alice.claim().get());
         assertTrue(refusal.getMessage().contains("is being uninstalled"), refusal::getMessage);
     }

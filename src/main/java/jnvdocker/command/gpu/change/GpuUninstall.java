@@ -69,7 +69,6 @@ public final class GpuUninstall extends OwnCommand {
     @Override
     public Integer call() throws RefusedException {
         Caller.refuseUnlessRoot(request, "uninstall jnvdocker");
-        // Before the rest, which refuses all clients that wait.
         List<Refusal> needed = others.get();
         if (!needed.isEmpty()) {
             print(needed);
