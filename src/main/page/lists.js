@@ -87,7 +87,7 @@ export async function showUsers() {
             percent(user.share),
             percent(user.idle_share),
             String(user.leases),
-            String(user.gpus_now),
+            String(Number(user.gpus_now.toFixed(2))),
             user.gpus_now > 0 ? "now" : clock(Date.parse(user.last)),
           ]),
           "users",

@@ -28,7 +28,7 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
      * @param idle the part of that in which the GPUs were seen to be idle
      * @param leases how many have a part of that time
      * @param containers how many were started in these leases
-     * @param held GPUs that are held at the end
+     * @param held how many GPUs are held at the end: a share or a MIG instance is a part of one
      * @param last when the user last had one
      */
     public record Use(
@@ -37,7 +37,7 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
             Duration idle,
             int leases,
             int containers,
-            int held,
+            double held,
             Instant last) {
 
         private Use plus(Use other) {

@@ -99,7 +99,7 @@ final class HistoryRows {
                 "SELECT uid, owner, max(last_ms) AS last, CAST(round(sum(max(0, last_ms - first_ms)"
                     + " * counts)) AS INTEGER) + sum(millis) AS millis, CAST(round(sum(idle *"
                     + " counts)) AS INTEGER) AS idle, count(DISTINCT id) AS leases, count(DISTINCT"
-                    + " container) AS containers, sum(live) AS held FROM ("
+                    + " container) AS containers, sum(live * counts) AS held FROM ("
                         + leases
                         + " UNION ALL "
                         + reserved
@@ -121,7 +121,7 @@ final class HistoryRows {
                 Duration.ofMillis(row.getLong("idle")),
                 row.getInt("leases"),
                 row.getInt("containers"),
-                row.getInt("held"),
+                row.getDouble("held"),
                 Instant.ofEpochMilli(row.getLong("last")));
     }
 

@@ -123,10 +123,12 @@ class GpuTimeTest extends OneRegistryTest {
         Lease alices = share(0, ALICE, "10GiB");
         share(0, BOB, "20GiB");
         at(4);
-        assertEquals(List.of(use(BOB, 2, 1, 1, 1, 4), use(ALICE, 1, 1, 1, 1, 4)), since(0).users());
+        assertEquals(
+                List.of(use(BOB, 2, 1, 1, 0.5, 4), use(ALICE, 1, 1, 1, 0.25, 4)), since(0).users());
         registry.end(alices, "seen");
         at(8);
-        assertEquals(List.of(use(BOB, 4, 1, 1, 1, 8), use(ALICE, 1, 1, 1, 0, 4)), since(0).users());
+        assertEquals(
+                List.of(use(BOB, 4, 1, 1, 0.5, 8), use(ALICE, 1, 1, 1, 0, 4)), since(0).users());
     }
 
     /** Ended leases, live ones, and reservations that came to nothing. */
@@ -564,7 +566,7 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     private static GpuTime.Use use(
-            Owner owner, int hours, int leases, int containers, int held, int last) {
+            Owner owner, int hours, int leases, int containers, double held, int last) {
         return new GpuTime.Use(
                 owner,
                 Duration.ofHours(hours),

@@ -5,6 +5,7 @@ import jnvdocker.command.gpu.view.LeaseJson;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.QuotaText;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
@@ -121,7 +122,7 @@ public record HistoryReport(
                 Column.of("IDLE", it -> percent(share(it.idle(), it.time()))),
                 Column.of("LEASES", GpuTime.Use::leases),
                 Column.of("CONTAINERS", GpuTime.Use::containers),
-                Column.of("NOW", GpuTime.Use::held),
+                Column.of("NOW", it -> QuotaText.number(it.held())),
                 Column.of("LAST", it -> it.held() > 0 ? "now" : LeaseText.time(it.last())));
     }
 
@@ -219,7 +220,7 @@ public record HistoryReport(
             Double idleShare,
             int leases,
             int containers,
-            int gpusNow,
+            double gpusNow,
             String last) {}
 
     /**
@@ -250,7 +251,7 @@ public record HistoryReport(
                 share(use.idle(), use.time()).map(HistoryReport::rounded).orElse(null),
                 use.leases(),
                 use.containers(),
-                use.held(),
+                rounded(use.held()),
                 use.last().toString());
     }
 

@@ -76,7 +76,7 @@ public record HostsHistory(GpuTime time, Optional<Instant> keptSince, List<Missi
                 hours(user, "idle_hours"),
                 user.path("leases").asInt(),
                 user.path("containers").asInt(),
-                user.path("gpus_now").asInt(),
+                user.path("gpus_now").asDouble(),
                 Instant.parse(HostAnswer.name(user, "last").orElse("")));
     }
 

@@ -39,7 +39,7 @@ class HistoryReportTest {
                                     432,
                                     12,
                                     9,
-                                    2,
+                                    2.25,
                                     7),
                             use(
                                     new Owner(1002, "b\u001b[2J"),
@@ -57,7 +57,7 @@ class HistoryReportTest {
             int idleHours,
             int leases,
             int containers,
-            int held,
+            double held,
             int lastDay) {
         return new GpuTime.Use(
                 owner,
@@ -82,10 +82,10 @@ class HistoryReportTest {
     void whoHasHadMostComesFirst() {
         assertEquals(
                 """
-                USER         GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   NOW   LAST
-                alice        1,234.00    99%     35%    12       9            2     now
-                b\\u{1b}[2J   10.28       <1%     0%     3        1            0     2024-01-03 09:12
-                somebody     0.01        <1%     0%     1        0            0     2024-01-02 09:12
+                USER         GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   NOW    LAST
+                alice        1,234.00    99%     35%    12       9            2.25   now
+                b\\u{1b}[2J   10.28       <1%     0%     3        1            0      2024-01-03 09:12
+                somebody     0.01        <1%     0%     1        0            0      2024-01-02 09:12
                 1,244.29 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d)\
                 """,
                 String.join("\n", report(null).lines(Screen.NONE)));
@@ -119,8 +119,8 @@ class HistoryReportTest {
         assertEquals(report("alice").lines(Screen.NONE), report("1001").lines(Screen.NONE));
         assertEquals(
                 List.of(
-                        "USER    GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   NOW   LAST",
-                        "alice   1,234.00    99%     35%    12       9            2     now",
+                        "USER    GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   NOW    LAST",
+                        "alice   1,234.00    99%     35%    12       9            2.25   now",
                         "1,234.00 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d)"),
                 report("alice").lines(Screen.NONE));
         assertEquals(Optional.of(Set.of(new Owner(1001, "alice"))), report("alice").owners());
@@ -182,7 +182,7 @@ class HistoryReportTest {
         assertEquals(432, json.path("idle_hours").asDouble());
         assertEquals(
                 "{\"user\":\"alice\",\"uid\":1001,\"gpu_hours\":1234.0,\"share\":0.991731,"
-                    + "\"idle_hours\":432.0,\"idle_share\":0.350081,\"leases\":12,\"containers\":9,\"gpus_now\":2,\"last\":\""
+                    + "\"idle_hours\":432.0,\"idle_share\":0.350081,\"leases\":12,\"containers\":9,\"gpus_now\":2.25,\"last\":\""
                         + TIME.until()
                         + "\"}",
                 json.path("users").path(0).toString());
