@@ -1,6 +1,5 @@
 package jnvdocker.metrics;
 
-import jnvdocker.decision.DecisionCounts;
 import jnvdocker.host.Part;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.Claim;
@@ -39,7 +38,7 @@ final class GpuSamples {
     private static List<String> names(Lease lease) {
         Claim claim = lease.claim();
         return List.of(
-                DecisionCounts.user(claim.owner()),
+                UserTimes.name(claim.owner()),
                 container(claim),
                 image(claim.origin()).orElse(""),
                 claim.id());

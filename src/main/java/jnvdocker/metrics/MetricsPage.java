@@ -8,7 +8,6 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebPages;
@@ -35,7 +34,7 @@ public final class MetricsPage implements WebPages {
     private final GpuView view;
     private final Leases leases;
     private final BooleanSupplier namesOverTcp;
-    private final UserTimes times = new UserTimes();
+    private final UserTimes times = new UserTimes(Instant.now());
     private final Recent named = new Recent();
     private final Recent nameless = new Recent();
 
@@ -87,12 +86,9 @@ public final class MetricsPage implements WebPages {
         return text;
     }
 
-    /** Reads ended leases first: one that ends meanwhile is missed rather than counted twice. */
     private void addDecisions(Samples samples) throws IOException {
-        DecisionCounts counts = leases.counts();
-        DecisionCounts.Counts now = counts.now();
-        List<Lease> live = leases.live();
-        samples.add(Metric.LEASES, live.size());
+        DecisionCounts.Counts now = leases.counts().now();
+        samples.add(Metric.LEASES, leases.live().size());
         samples.add(Metric.GRANTED, (double) now.granted());
         samples.add(Metric.RECOVERED, (double) now.recovered());
         samples.add(Metric.RELEASED, (double) now.released());
@@ -102,7 +98,7 @@ public final class MetricsPage implements WebPages {
                     List.of(reason.name().toLowerCase(Locale.ROOT)),
                     now.refused().getOrDefault(reason, 0L));
         }
-        Map<String, Duration> byUser = times.of(counts, now.times(), live);
+        Map<String, Duration> byUser = times.add(leases.gpuTime(times.read(), Optional.empty()));
         if (samples.isNamed()) {
             byUser.forEach((user, time) ->
                     samples.add(Metric.GPU_SECONDS, List.of(user), time.toNanos() * NANO));

@@ -1,50 +1,56 @@
 package jnvdocker.metrics;
 
-import jnvdocker.decision.DecisionCounts;
-import jnvdocker.lease.Lease;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Owner;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * For how long users have had GPUs since the daemon started. A user's published time never
- * decreases, even if a lease ends between the reads of ended and of live leases, or if the clock is
- * set: Prometheus would take a decrease for a restart.
+ * For how long users have had GPUs since the daemon started, as {@code gpu history} counts it: the
+ * sum of the times between each two reads. It never decreases, whatever of the history is deleted
+ * meanwhile: Prometheus would take a decrease for a restart.
  */
 final class UserTimes {
-    private final Map<String, Duration> reported = new HashMap<>();
+    /** The time of more users than that is counted together. */
+    private static final int MOST_USERS = 1000;
 
-    /** The users with ended or live leases, as of the last call. */
-    private Set<String> found = Set.of();
+    private static final String OTHERS = "(others)";
+
+    private final Map<String, Duration> times = new TreeMap<>();
+    private Instant read;
 
     /**
-     * Returns the times by user.
-     *
-     * @param ended of leases that had ended
-     * @param live those that lived then, or later
+     * @param start when counting begins
      */
-    Map<String, Duration> of(DecisionCounts counts, Map<String, Duration> ended, List<Lease> live) {
-        Map<String, Duration> times = new TreeMap<>(ended);
-        Instant now = Instant.now();
-        for (Lease lease : live) {
-            String user = DecisionCounts.user(lease.claim().owner());
-            times.merge(user, counts.time(lease, now), Duration::plus);
-        }
-        Set<String> before = found;
-        found = Set.copyOf(times.keySet());
-        // One whose only lease has ended between the two reads is in neither, and in the next.
-        before.forEach(user -> times.putIfAbsent(user, Duration.ZERO));
-        times.replaceAll((user, time) -> reported.merge(user, time, UserTimes::more));
-        reported.keySet().retainAll(times.keySet());
-        return times;
+    UserTimes(Instant start) {
+        read = start;
     }
 
-    private static Duration more(Duration one, Duration other) {
-        return one.compareTo(other) > 0 ? one : other;
+    /** Returns the moment up to which time has been added. */
+    Instant read() {
+        return read;
+    }
+
+    /**
+     * Adds the time since the last read.
+     *
+     * @return the times by user
+     */
+    Map<String, Duration> add(GpuTime more) {
+        for (GpuTime.Use use : more.users()) {
+            String user = name(use.owner());
+            boolean known = times.size() < MOST_USERS || times.containsKey(user);
+            times.merge(known ? user : OTHERS, use.time(), Duration::plus);
+        }
+        read = more.until();
+        return Map.copyOf(times);
+    }
+
+    /** Returns the name that a user's time is counted under. */
+    static String name(Owner owner) {
+        return owner.isUnknown() ? Owner.UNKNOWN.name() : owner.name();
     }
 }

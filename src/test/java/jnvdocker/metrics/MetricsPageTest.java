@@ -19,6 +19,7 @@ import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Connections;
+import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.LeasePolicy;
@@ -56,10 +57,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The text that Prometheus reads, with leases of a registry on disk. */
 class MetricsPageTest {
@@ -384,21 +387,40 @@ class MetricsPageTest {
     }
 
     @Test
-    void answerIsGivenAgainForAMomentAndTimeOfUsersOnlyGrows() throws Exception {
+    void answerIsGivenAgainForAMoment() throws Exception {
         MetricsPage page = new MetricsPage(view(Map::of, _ -> List.of()), () -> false);
         List<String> before = lines(page, true);
-        Claim claim = claim("device=0");
+        claim("device=0");
         assertEquals(before, lines(page, true));
         assertFalse(lines(page, false).contains("jnvdocker_leases 0.0"));
-        UserTimes times = new UserTimes();
-        List<Duration> seen = new ArrayList<>();
-        var counts = parts.leases().counts();
-        seen.add(times.of(counts, Map.of(), parts.leases().live()).get("alice"));
-        parts.leases().cancel(claim);
-        seen.add(times.of(counts, Map.of(), List.of()).get("alice"));
-        seen.add(times.of(counts, counts.now().times(), List.of()).get("alice"));
-        seen.add(times.of(counts, Map.of("alice", Duration.ZERO), List.of()).get("alice"));
-        assertEquals(seen.stream().sorted().toList(), seen);
+    }
+
+    @Test
+    void timeOfUsersIsAddedUpFromReadToRead() {
+        Instant start = Instant.parse("2026-11-01T09:00:00Z");
+        UserTimes times = new UserTimes(start);
+        assertEquals(start, times.read());
+        times.add(time(start, 10, ALICE));
+        assertEquals(start.plusSeconds(10), times.read());
+        Owner unknown = new Owner(Owner.UNKNOWN.uid(), "alice?");
+        Map<String, Duration> all = times.add(time(times.read(), 5, ALICE, unknown));
+        assertEquals(Set.of("alice", UserTimes.name(unknown)), all.keySet());
+        assertEquals(Duration.ofSeconds(15), all.get("alice"));
+        // The history may have been deleted.
+        assertEquals(all, times.add(time(times.read(), 5)));
+        assertEquals(start.plusSeconds(20), times.read());
+    }
+
+    /** Each of these users has held a GPU all the time. */
+    private static GpuTime time(Instant from, int seconds, Owner... users) {
+        Instant until = from.plusSeconds(seconds);
+        Duration time = Duration.ofSeconds(seconds);
+        return new GpuTime(
+                from,
+                until,
+                Stream.of(users)
+                        .map(user -> new GpuTime.Use(user, time, Duration.ZERO, 1, 1, 1, until))
+                        .toList());
     }
 
     private static Reading full() {

@@ -97,7 +97,7 @@ public final class DecisionLog implements LeaseEvents {
 
     @Override
     public void released(Lease lease, Instant at, String evidence) {
-        counts.released(lease, at);
+        counts.released();
         listeners.forEach(listener -> listener.released(lease, at, evidence));
         Duration held = Duration.between(lease.since(), at);
         Map<String, String> fields = fields(lease);
