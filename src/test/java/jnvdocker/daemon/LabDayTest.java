@@ -8,6 +8,7 @@ import jnvdocker.command.gpu.history.GpuLimits;
 import jnvdocker.command.gpu.show.GpuLs;
 import jnvdocker.command.gpu.show.GpuQueue;
 import jnvdocker.command.gpu.view.GpuView;
+import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.LabDay;
 import jnvdocker.core.LabPlan;
@@ -72,22 +73,7 @@ class LabDayTest {
         int second = LocalTime.ofInstant(now, ZoneOffset.UTC).toSecondOfDay();
         int six = LocalTime.of(18, 0).toSecondOfDay();
         TimeZone.setDefault(TimeZone.getTimeZone(ZoneOffset.ofTotalSeconds(six - second)));
-        Path driver =
-                Files.createDirectories(directory.resolve("root/proc/driver/nvidia/gpus"))
-                        .getParent();
-        Files.writeString(
-                driver.resolve("version"),
-                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
-                        + " UTC 2023\n");
-        for (int i = 0; i < GPUS; i++) {
-            Path gpu = Files.createDirectory(driver.resolve("gpus/0000:0%d:00.0".formatted(i)));
-            Files.writeString(
-                    gpu.resolve("information"),
-                    ("Model: NVIDIA A100-SXM4-40GB\nDevice Minor: %d\nGPU UUID:"
-                                    + " GPU-5c1a%d00%d-1d2c-4e5f-8a9b-01234567890%d\n")
-                            .formatted(i, i, i, i));
-        }
-        host = Host.at(directory.resolve("root"));
+        host = Samples.host(directory.resolve("root"), GPUS);
         Files.createDirectory(directory.resolve("state"));
     }
 

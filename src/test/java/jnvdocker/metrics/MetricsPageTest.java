@@ -5,13 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.command.gpu.view.GpuView;
+import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.core.LeaseParts;
-import jnvdocker.decision.DecisionLog;
-import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.core.NoEngine;
+import jnvdocker.core.TestingParts;
 import jnvdocker.grant.LeaseRequest;
-import jnvdocker.holder.Pace;
-import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
@@ -25,17 +23,13 @@ import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
-import jnvdocker.registry.HostClock;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.supply.AllowanceReader;
-import jnvdocker.use.GpuUse;
-import jnvdocker.use.GpuUses;
-import jnvdocker.use.MemoryUsers;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebRequest;
 import jnvdocker.words.RefusedException;
@@ -59,7 +53,6 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -67,7 +60,6 @@ import java.util.stream.Stream;
 /** The text that Prometheus reads, with leases of a registry on disk. */
 class MetricsPageTest {
     private static final Owner ALICE = new Owner(1001, "alice");
-    private static final String UUID = "GPU-5c1a000%d-0000-0000-0000-000000000000";
     private static final int GPUS = 3;
 
     @TempDir Path directory;
@@ -77,61 +69,20 @@ class MetricsPageTest {
     private final List<IdleHolder> idle = new ArrayList<>();
     private boolean namesOverTcp;
     private Host host;
-    private DockerEngine engine;
     private LeaseParts parts;
-
-    /** Nobody uses a GPU without a lease. */
-    private record NoUses() implements GpuUses {
-        @Override
-        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
-            return List.of();
-        }
-
-        @Override
-        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
-            return List.of();
-        }
-    }
 
     @BeforeEach
     void open() throws IOException {
-        Path driver =
-                Files.createDirectories(directory.resolve("root/proc/driver/nvidia/gpus"))
-                        .getParent();
-        Files.writeString(
-                driver.resolve("version"),
-                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
-                        + " UTC 2023\n");
-        for (int i = 0; i < GPUS; i++) {
-            Path gpu = Files.createDirectory(driver.resolve("gpus/0000:0%d:00.0".formatted(i)));
-            Files.writeString(
-                    gpu.resolve("information"),
-                    "Model: NVIDIA A100\nGPU UUID: %s\nDevice Minor: %d\n"
-                            .formatted(UUID.formatted(i), i));
-        }
-        host = Host.at(directory.resolve("root"));
-        engine = new DockerEngine(directory.resolve("no-engine.sock"));
+        host = Samples.host(directory.resolve("root"), GPUS);
         parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                Files.createDirectory(directory.resolve("state")),
-                                "boot",
-                                "nvidia-docker",
-                                Processes.ofThisMachine(),
-                                engine,
-                                () -> HostDriver.read(host).gpus(),
-                                new NoUses(),
-                                GpuTroubles.NONE,
-                                MemoryUsers.UNKNOWN,
-                                MetricsPageTest::policy,
-                                () ->
-                                        new GpuTraits(
-                                                Connections.UNKNOWN,
-                                                Map.of(UUID.formatted(0), 40L << 30)),
-                                HostClock.OF_THIS_MACHINE,
-                                Pace.REAL,
-                                AllowanceReader.Groups.OF_THIS_HOST,
-                                new DecisionLog(Optional.empty())));
+                TestingParts.open(
+                        Files.createDirectory(directory.resolve("state")),
+                        new NoEngine(),
+                        () -> HostDriver.read(host).gpus(),
+                        TestingLeases.NO_USES,
+                        policy(),
+                        new GpuTraits(
+                                Connections.UNKNOWN, Map.of(Samples.gpu(0).uuid(), 40L << 30)));
     }
 
     /** Each user may have two GPUs, and GPU 0 may be shared. */
@@ -153,7 +104,6 @@ class MetricsPageTest {
     @AfterEach
     void close() throws Exception {
         parts.close();
-        engine.close();
     }
 
     private Claim claim(String request) throws IOException, RefusedException {
@@ -237,7 +187,7 @@ class MetricsPageTest {
                 "jnvdocker_driver_info{version=\"535.104.05\"} 1");
         String held =
                 "{claim=\"%s\",container=\"\",gpu=\"1\",image=\"cuda:\\\"12\\\"\\n\",state=\"RESERVED\",user=\"alice\",uuid=\"%s\"} 1.0"
-                        .formatted(claim.id(), UUID.formatted(1));
+                        .formatted(claim.id(), Samples.gpu(1).uuid());
         assertHas(lines, "jnvdocker_gpu_state" + held);
         assertEquals(1, samples(lines, "jnvdocker_gpu_lease_start_time_seconds").size());
         assertEquals(1, samples(lines, "jnvdocker_gpu_free_since_time_seconds").size());
@@ -269,7 +219,7 @@ class MetricsPageTest {
         List<String> lines = lines(true);
         String rest =
                 "gpu=\"1\",image=\"cuda:\\\"12\\\"\\n\",user=\"alice\",uuid=\"%s\"} "
-                        .formatted(UUID.formatted(1));
+                        .formatted(Samples.gpu(1).uuid());
         String labels = "{claim=\"" + claim.id() + "\",container=\"\"," + rest;
         String clock = "{claim=\"%s\",clock=\"sm\",container=\"\",".formatted(claim.id()) + rest;
         assertHas(
@@ -430,8 +380,8 @@ class MetricsPageTest {
         GpuFacts.PcieLink link = new GpuFacts.PcieLink(OptionalInt.of(4), OptionalInt.of(16));
         GpuFacts facts =
                 new GpuFacts(
-                        UUID.formatted(1),
-                        "NVIDIA A100",
+                        Samples.gpu(1).uuid(),
+                        Samples.gpu(1).model(),
                         Optional.empty(),
                         Optional.empty(),
                         Optional.empty(),

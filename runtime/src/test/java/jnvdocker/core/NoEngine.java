@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** The engine of a host on which none runs. */
-final class NoEngine implements ContainerEngine {
+public final class NoEngine implements ContainerEngine {
     private static IOException away() {
         return new IOException("the engine does not run");
     }

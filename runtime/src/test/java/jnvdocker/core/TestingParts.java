@@ -1,11 +1,16 @@
 package jnvdocker.core;
 
 import jnvdocker.decision.DecisionLog;
+import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.HostClock;
 import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
@@ -15,10 +20,39 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** The parts that give out GPUs, on a machine that a test makes, without an engine. */
-final class TestingParts {
+/** The parts that give out GPUs, as tests wire them. */
+public final class TestingParts {
     private TestingParts() {}
 
+    /** On this machine and by its clock, with GPUs without faults. */
+    public static LeaseParts open(
+            Path state,
+            ContainerEngine engine,
+            PresentGpus gpus,
+            GpuUses uses,
+            LeasePolicy policy,
+            GpuTraits traits)
+            throws IOException {
+        return LeaseParts.open(
+                new LeaseParts.World(
+                        state,
+                        "boot",
+                        "nvidia-docker",
+                        Processes.ofThisMachine(),
+                        engine,
+                        gpus,
+                        uses,
+                        GpuTroubles.NONE,
+                        MemoryUsers.UNKNOWN,
+                        () -> policy,
+                        () -> traits,
+                        HostClock.OF_THIS_MACHINE,
+                        Pace.REAL,
+                        AllowanceReader.Groups.OF_THIS_HOST,
+                        new DecisionLog(Optional.empty())));
+    }
+
+    /** On a machine that a test makes, without an engine. */
     static LeaseParts open(Path state, SimulatedMachine machine, GpuUses uses, Gpu... gpus)
             throws IOException {
         return open(state, machine, uses, GpuTroubles.NONE, MemoryUsers.UNKNOWN, gpus);

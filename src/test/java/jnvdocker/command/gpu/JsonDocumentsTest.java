@@ -23,7 +23,7 @@ import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.core.Leases;
-import jnvdocker.decision.DecisionLog;
+import jnvdocker.core.TestingParts;
 import jnvdocker.decision.RefusalReason;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.DaemonFacts;
@@ -31,10 +31,8 @@ import jnvdocker.doctor.Doctor;
 import jnvdocker.doctor.TestingKubernetes;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
-import jnvdocker.holder.Pace;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
-import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
@@ -44,9 +42,9 @@ import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
@@ -61,16 +59,13 @@ import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.Deadlines;
 import jnvdocker.protocol.FrameMemory;
-import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.rest.OpenApi;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
-import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
-import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.GpuHost;
 import jnvdocker.volume.ServedVolumes;
@@ -96,7 +91,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -140,58 +134,31 @@ class JsonDocumentsTest {
 
     @BeforeEach
     void open() throws Exception {
-        host = Host.at(makeHost());
+        host = makeHost();
         engine = new DockerEngine(directory.resolve("no-engine.sock"));
         List<Gpu> gpus = gpus();
         GpuUse.User user = new GpuUse.User(self, "python3", 0, Optional.empty());
         GpuUse use =
                 new GpuUse(gpus.get(USED), GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user));
         parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                Files.createDirectory(directory.resolve("state")),
-                                "boot",
-                                "nvidia-docker",
-                                Processes.ofThisMachine(),
-                                engine,
-                                this::gpus,
-                                new Uses(List.of(use)),
-                                GpuTroubles.NONE,
-                                MemoryUsers.UNKNOWN,
-                                () ->
-                                        new LeasePolicy(
-                                                OptionalInt.empty(),
-                                                Optional.empty(),
-                                                List.of(),
-                                                false,
-                                                "config.toml"),
-                                () -> GpuTraits.UNKNOWN,
-                                HostClock.OF_THIS_MACHINE,
-                                Pace.REAL,
-                                AllowanceReader.Groups.OF_THIS_HOST,
-                                new DecisionLog(Optional.empty())));
+                TestingParts.open(
+                        Files.createDirectory(directory.resolve("state")),
+                        engine,
+                        this::gpus,
+                        new Uses(List.of(use)),
+                        TestingLeases.POLICY,
+                        GpuTraits.UNKNOWN);
         queue = parts.queueKeeper().start();
         hold(gpus);
         waitForAll();
     }
 
     /** The UUID of GPU 5 is unknown. */
-    private Path makeHost() throws IOException {
-        Path driver =
-                Files.createDirectories(directory.resolve("root/proc/driver/nvidia/gpus"))
-                        .getParent();
-        Files.writeString(
-                driver.resolve("version"),
-                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
-                        + " UTC 2023\n");
-        for (int i = 0; i < GPUS; i++) {
-            String uuid = i == SICK ? "" : Samples.gpu(i).uuid();
-            Path gpu = Files.createDirectory(driver.resolve("gpus/0000:0%d:00.0".formatted(i)));
-            Files.writeString(
-                    gpu.resolve("information"),
-                    "Model: NVIDIA A100\nGPU UUID: %s\nDevice Minor: %d\n".formatted(uuid, i));
-        }
-        return directory.resolve("root");
+    private Host makeHost() throws IOException {
+        Host made = Samples.host(directory.resolve("root"), GPUS);
+        Path sick = made.resolve("/proc/driver/nvidia/gpus/0000:0" + SICK + ":00.0/information");
+        Files.writeString(sick, Files.readString(sick).replace(Samples.gpu(SICK).uuid(), ""));
+        return made;
     }
 
     private List<Gpu> gpus() throws IOException {

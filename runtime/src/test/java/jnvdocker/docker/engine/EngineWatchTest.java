@@ -4,17 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.LeaseParts;
-import jnvdocker.decision.DecisionLog;
-import jnvdocker.holder.Pace;
-import jnvdocker.host.GpuTroubles;
+import jnvdocker.core.TestingParts;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
-import jnvdocker.process.Processes;
-import jnvdocker.registry.HostClock;
-import jnvdocker.supply.AllowanceReader;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,7 +25,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 
 /** The requests to an engine, and the registry's changes, after events of its containers. */
@@ -54,23 +48,13 @@ class EngineWatchTest {
                 .answers(LABELLED, 200, "[]");
         engine = new DockerEngine(socket);
         parts =
-                LeaseParts.open(
-                        new LeaseParts.World(
-                                Files.createDirectory(directory.resolve("state")),
-                                "boot",
-                                "nvidia-docker",
-                                Processes.ofThisMachine(),
-                                engine,
-                                () -> List.of(TestingLeases.A),
-                                TestingLeases.NO_USES,
-                                GpuTroubles.NONE,
-                                _ -> Set.of(),
-                                () -> TestingLeases.POLICY,
-                                () -> GpuTraits.UNKNOWN,
-                                HostClock.OF_THIS_MACHINE,
-                                Pace.REAL,
-                                AllowanceReader.Groups.OF_THIS_HOST,
-                                new DecisionLog(Optional.empty())));
+                TestingParts.open(
+                        Files.createDirectory(directory.resolve("state")),
+                        engine,
+                        () -> List.of(TestingLeases.A),
+                        TestingLeases.NO_USES,
+                        TestingLeases.POLICY,
+                        GpuTraits.UNKNOWN);
     }
 
     @AfterEach

@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu.view;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
@@ -13,6 +14,9 @@ import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.RunningContainer;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +37,27 @@ public final class Samples {
     public static Gpu gpu(int index) {
         String uuid = "GPU-5c1a%d00%d-1d2c-4e5f-8a9b-01234567890%d".formatted(index, index, index);
         return new Gpu(index, uuid, index, "0000:0" + index + ":00.0", "NVIDIA A100-SXM4-40GB");
+    }
+
+    /**
+     * Makes a host whose driver shows the first of these GPUs.
+     *
+     * @param root a directory, which is made
+     */
+    public static Host host(Path root, int gpus) throws IOException {
+        Path driver = root.resolve("proc/driver/nvidia");
+        for (int i = 0; i < gpus; i++) {
+            Path gpu = Files.createDirectories(driver.resolve("gpus/" + gpu(i).pciAddress()));
+            Files.writeString(
+                    gpu.resolve("information"),
+                    "Model: %s\nGPU UUID: %s\nDevice Minor: %d\n"
+                            .formatted(gpu(i).model(), gpu(i).uuid(), i));
+        }
+        Files.writeString(
+                driver.resolve("version"),
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
+                        + " UTC 2023\n");
+        return Host.at(root);
     }
 
     /** Alice's lease, of a running container. */
