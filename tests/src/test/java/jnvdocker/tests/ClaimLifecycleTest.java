@@ -24,13 +24,12 @@ import java.util.Map;
  * Whichever docker command is applied to a container with GPUs, the registry names their holder,
  * and no other container gets them.
  */
-@EachEngineTest.OneAtATime
-class ClaimLifecycleTest extends EachEngineTest {
+class ClaimLifecycleTest extends WantedEngineTest {
     /** Docker's own output names the holder of the GPU and the remedy. */
     private static void assertStartRefused(String container, int gpu, String holder) {
         Command.Result result = docker("start", container);
         assertEquals(1, result.exitCode(), result::toString);
-        assertMatches(
+        Lab.assertMatches(
                 "(?s)Error.*GPU "
                         + gpu
                         + " \\(GPU-5c1a\\w{4}\\) is held by \\S+'s container "
@@ -49,7 +48,7 @@ class ClaimLifecycleTest extends EachEngineTest {
         String line = lab.jnvdocker("gpu", "ls").ok().out().lines().toList().get(3);
         assertTrue(line.endsWith("   restarted 2 times"), line);
         String why = lab.jnvdocker("gpu", "why", "2").ok().out();
-        assertMatches(
+        Lab.assertMatches(
                 "(?s).*The container has had GPUs since .*, and was restarted 2 times\\..*", why);
     }
 
@@ -70,7 +69,7 @@ class ClaimLifecycleTest extends EachEngineTest {
                 List<Command.Result> attempts = rival.stop();
                 assertFalse(attempts.isEmpty());
                 attempts.forEach(attempt ->
-                        assertMatches("(?s).*is held by .* container train.*", attempt.err()));
+                        Lab.assertMatches("(?s).*is held by .* container train.*", attempt.err()));
             }
         }
         lab.awaitHolders(Map.of(0, "train"));
@@ -103,7 +102,7 @@ class ClaimLifecycleTest extends EachEngineTest {
             for (Rival rival : List.of(newcomer, starter)) {
                 rival.stop()
                         .forEach(attempt ->
-                                assertMatches(
+                                Lab.assertMatches(
                                         "(?s).*is held by .* container train.*", attempt.err()));
             }
         }
@@ -139,7 +138,7 @@ class ClaimLifecycleTest extends EachEngineTest {
         // Immediately, as soon as docker reports that it is done: no retry is needed.
         lab.run("next", 3);
         lab.awaitHolders(Map.of(3, "next"));
-        assertMatches(
+        Lab.assertMatches(
                 "its first process \\(pid \\d+\\) is gone", lab.registry().ends("train").get(0));
     }
 
@@ -172,7 +171,7 @@ class ClaimLifecycleTest extends EachEngineTest {
         lab.run("next", 0);
         Command.Result refused = docker("cp", "train:/etc/passwd", file);
         assertEquals(1, refused.exitCode(), refused::toString);
-        assertMatches(
+        Lab.assertMatches(
                 "(?s)Error.*GPU 0 .* is held by .*container next"
                         + SINCE
                         + ".*: jnvdocker gpu remake train\n.*",
@@ -290,7 +289,7 @@ class ClaimLifecycleTest extends EachEngineTest {
 
     private static void assertSharingRefused(Command.Result result, String with) {
         assertNotEquals(0, result.exitCode());
-        assertMatches(
+        Lab.assertMatches(
                 "(?s).*GPU 0 \\(GPU-5c1a0000\\) is held by \\S+'s container train"
                         + SINCE
                         + ", and this container shares its claim with container "
@@ -348,7 +347,7 @@ class ClaimLifecycleTest extends EachEngineTest {
         assertEquals(moment, client.inputReader().readLine());
         assertEquals(Map.of(0, "reservation"), lab.registry().holders());
         Command.Result refused = lab.gpuContainer("run", "nobody", 0).run();
-        assertMatches(
+        Lab.assertMatches(
                 "jnvdocker: GPU 0 .* is reserved by \\S+'s docker run \\(pid "
                         + client.pid()
                         + "\\).*\n",
@@ -392,7 +391,7 @@ class ClaimLifecycleTest extends EachEngineTest {
             lab.host().write(path(1), one.replaceAll("(Device Minor:\\s*)1", "$10"));
             Command.Result refused = docker("start", "train");
             assertEquals(1, refused.exitCode(), refused::toString);
-            assertMatches(
+            Lab.assertMatches(
                     "(?s).*GPU 0 \\(GPU-5c1a0000\\) has become /dev/nvidia1, and this container was"
                         + " given /dev/nvidia0, which is another GPU now; make it again: jnvdocker"
                         + " gpu remake train --gpus device=GPU-5c1a0000\n"
@@ -401,7 +400,7 @@ class ClaimLifecycleTest extends EachEngineTest {
             Command.of("rm", "-r", lab.host().directory().resolve(path(0)).getParent()).run().ok();
             Command.Result gone = docker("start", "train");
             assertEquals(1, gone.exitCode(), gone::toString);
-            assertMatches(
+            Lab.assertMatches(
                     "(?s).*GPU 0 \\(GPU-5c1a0000\\) is no longer on this host.*make the"
                             + " container again.*",
                     gone.err());

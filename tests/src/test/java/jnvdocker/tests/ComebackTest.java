@@ -23,8 +23,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
 /** Containers that have ended and start again, by their user's command or by their policy. */
-@EachEngineTest.OneAtATime
-class ComebackTest extends EachEngineTest {
+class ComebackTest extends WantedEngineTest {
     private static final String ALWAYS = "--restart=always";
 
     /** How long an engine is stuck in the middle of a restart. */
@@ -75,7 +74,7 @@ class ComebackTest extends EachEngineTest {
                 assertEquals(Map.of(0, "train"), lab.registry().holders());
                 rivals.forEach(rival ->
                         assertFalse(rival.isDone(), () -> "has not waited: " + rival.join()));
-                assertMatches(
+                Lab.assertMatches(
                         "(?s).*HELD .* train .* ended, unless docker starts it again.*",
                         lab.jnvdocker("gpu", "ls").ok().out());
             } finally {
@@ -86,7 +85,7 @@ class ComebackTest extends EachEngineTest {
             }
             restart.join().ok();
             rivals.forEach(rival ->
-                    assertMatches(
+                    Lab.assertMatches(
                             "(?s).*GPU 0 .* is held by .* container train.*", rival.join().err()));
         }
         lab.awaitHolders(Map.of(0, "train"));
@@ -110,15 +109,15 @@ class ComebackTest extends EachEngineTest {
             awaitHolder("?");
             lab.engine().start();
             for (String name : List.of("stopped", "train", "updated")) {
-                assertMatches(
+                Lab.assertMatches(
                         "(?s)exited .*GPU \\d \\(GPU-5c1a\\w{4}\\) is held by .*",
                         lab.inspect(name, "{{.State.Status}} {{.State.Error}}"));
             }
-            assertMatches(
+            Lab.assertMatches(
                     "(?s).*Container train was refused this GPU when docker started .*",
                     lab.jnvdocker("gpu", "why", "2").ok().out());
             Command.Result doctor = lab.jnvdocker("gpu", "doctor");
-            assertMatches(
+            Lab.assertMatches(
                     "(?s).*container train is down since docker was started .*GPU 2 .* is held by"
                             + " .*docker update --restart=no train.*",
                     doctor.out());

@@ -26,8 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.StreamSupport;
 
 /** Each kind of fault is found with its remedy, and is gone once it is fixed. */
-@EachEngineTest.OneAtATime
-class DoctorTest extends EachEngineTest {
+class DoctorTest extends WantedEngineTest {
     private static final String LIBRARIES = "usr/lib/x86_64-linux-gnu/";
 
     private static Command.Result doctor() {
@@ -85,7 +84,8 @@ class DoctorTest extends EachEngineTest {
         assertEquals(1, result.exitCode(), result::toString);
         assertEquals("", result.err());
         for (String finding : findings) {
-            assertMatches("(?s).*\n" + check + " +wrong +\\Q" + finding + "\\E\n.*", result.out());
+            Lab.assertMatches(
+                    "(?s).*\n" + check + " +wrong +\\Q" + finding + "\\E\n.*", result.out());
         }
         assertTrue(result.out().contains("\n" + findings.length + " wrong"), result::toString);
     }
@@ -113,7 +113,7 @@ class DoctorTest extends EachEngineTest {
     void healthyHostIsShownWithAllThatWasChecked() {
         lab.run("train", 0);
         List<String> lines = doctor().ok().out().lines().toList();
-        assertMatches("CHECK +STATE +WHAT", lines.getFirst());
+        Lab.assertMatches("CHECK +STATE +WHAT", lines.getFirst());
         String persistence = lines.get(4).split(" +")[1];
         assertEquals(
                 List.of(
@@ -139,7 +139,7 @@ class DoctorTest extends EachEngineTest {
                 lines.subList(1, lines.size() - 1).stream()
                         .map(line -> String.join(" ", List.of(line.split(" +")).subList(0, 2)))
                         .toList());
-        assertMatches("nothing is wrong(, 1 unknown)?", lines.getLast());
+        Lab.assertMatches("nothing is wrong(, 1 unknown)?", lines.getLast());
         assertTrue(lines.get(1).contains("driver " + lab.host().version() + " is loaded, "));
         assertTrue(lines.get(2).endsWith("4 GPUs: 3 free, 1 held"), lines.get(2));
         assertTrue(lines.get(5).contains("Docker " + lab.engine().version() + " "), lines.get(5));
@@ -204,7 +204,7 @@ class DoctorTest extends EachEngineTest {
         try {
             Command.Result result = doctor();
             assertEquals(1, result.exitCode(), result::toString);
-            assertMatches(
+            Lab.assertMatches(
                     "(?s).*\ndriver +wrong +no NVIDIA driver is loaded: .*; install the driver, or"
                             + " load it with 'modprobe nvidia'\ngpus +unknown .*\n1 wrong, .*",
                     result.out());
@@ -244,7 +244,7 @@ class DoctorTest extends EachEngineTest {
         try {
             List<String> found = found("gpus");
             assertEquals(1, found.size(), found::toString);
-            assertMatches(
+            Lab.assertMatches(
                     "wrong: GPU 3 \\(GPU-5c1a3009\\) is held by root's container train"
                             + SINCE
                             + ", and the driver does not show it; search dmesg for Xid: .*",
@@ -402,7 +402,7 @@ class DoctorTest extends EachEngineTest {
         try {
             List<String> found = found("plugin");
             assertEquals(1, found.size(), found::toString);
-            assertMatches(
+            Lab.assertMatches(
                     "wrong: the engine does not get nvidia_driver_\\S+ from plugin other \\(.*\\);"
                             + " see that \\S+/other.sock is in its directory of plugins, and"
                             + " restart jnvdocker: .*",
@@ -705,7 +705,7 @@ class DoctorTest extends EachEngineTest {
         lab.jnvdocker("gpu", "volume").ok();
         List<String> found = found("volume");
         assertEquals(1, found.size(), found::toString);
-        assertMatches(
+        Lab.assertMatches(
                 "hint: left out of the volume: /\\S+libnvidia-extra.so.\\S+ \\(not a library .*\\);"
                         + " see jnvdocker gpu volume, .*",
                 found.getFirst());
@@ -722,7 +722,7 @@ class DoctorTest extends EachEngineTest {
         lab.startDaemon();
         List<String> found = found("registry");
         assertEquals(1, found.size(), found::toString);
-        assertMatches(
+        Lab.assertMatches(
                 "hint: the registry was damaged, and rebuilt from what the containers say; the"
                         + " history before that is in \\S+/registry.db.damaged-\\S+Z; check that"
                         + " disk's health, and rm \\S+Z\\*",

@@ -23,8 +23,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Whichever of engine, daemon and machine goes away and comes back, the registry is true again. */
-@EachEngineTest.OneAtATime
-class EngineRestartTest extends EachEngineTest {
+class EngineRestartTest extends WantedEngineTest {
     private static final String BOOT_ID = "proc/sys/kernel/random/boot_id";
 
     private enum End {
@@ -232,7 +231,7 @@ class EngineRestartTest extends EachEngineTest {
         Duration with = start();
         System.out.printf(
                 "%s: the engine starts in %d ms, with 12 stopped containers with GPUs in %d ms%n",
-                release, without.toMillis(), with.toMillis());
+                RELEASE, without.toMillis(), with.toMillis());
         String log = lab.engine().log().substring(before);
         assertFalse(log.contains("retrying in"), log);
         assertTrue(with.compareTo(Duration.ofSeconds(60)) < 0, with::toString);

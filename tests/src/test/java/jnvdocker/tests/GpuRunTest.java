@@ -112,7 +112,7 @@ class GpuRunTest extends OneEngineTest {
         awaitStates("fhff");
         Command.Result refused = lab.jnvdocker("run", "--rm", "--gpus", "device=1", "plain");
         assertEquals(125, refused.exitCode());
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "jnvdocker: GPU 1 \\(GPU-5c1a1003\\) is held by \\S+'s process sleep \\(pid "
                         + process.pid()
                         + "\\) since \\d\\d:\\d\\d; wait with --gpu-wait, or take another \\(free:"
@@ -120,7 +120,7 @@ class GpuRunTest extends OneEngineTest {
                 refused.err());
         String why = lab.jnvdocker("gpu", "why", "1").ok().out();
         assertTrue(why.contains("A process of the host, started with 'jnvdocker gpu run'"), why);
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "(?s).* have ended: kill \\$\\(cat (/sys/fs/cgroup/\\S+)/cgroup.procs\\)\n.*", why);
         assertEquals("sleep", gpus().path(1).path("command").asText());
         assertTrue(gpus().path(1).path("image").isNull());

@@ -44,7 +44,7 @@ class HoldTimeTest extends OneEngineTest {
 
     private static void assertRefused(String pattern, Command.Result result) {
         assertEquals(125, result.exitCode(), result::toString);
-        EachEngineTest.assertMatches("jnvdocker: " + pattern + "\n", result.err());
+        Lab.assertMatches("jnvdocker: " + pattern + "\n", result.err());
     }
 
     @Test
@@ -60,7 +60,7 @@ class HoldTimeTest extends OneEngineTest {
         assertRefused(
                 "GPU 0 \\(GPU-5c1a0000\\) is held by .*, " + until + "; wait with --gpu-wait.*",
                 lab.as(BOB, "run", "--gpus", "device=0", "plain", "true").run());
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "GPU 0 \\(GPU-5c1a0000\\) of uid 61001's container train: " + until + "\n",
                 lab.as(ALICE, "gpu", "extend", "train", "3h").run().ok().out());
         assertEquals(Optional.of(Duration.ofHours(5)), lab.timeOf("train"));
@@ -147,7 +147,7 @@ class HoldTimeTest extends OneEngineTest {
         String other = "run --rm --gpus device=1 plain true";
         lab.as(BOB, "create", "--gpus=device=1", "--name=later", "plain", "true").run().ok();
         String made = lab.as(ALICE, "gpu", "book", "device=1", "--for", "1h").run().ok().out();
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "booking \\d+: GPU 1 for uid 61001 from " + WHEN + " until " + WHEN + "\n", made);
         String number = number(made);
         String booked = "booked for uid 61001 until " + WHEN;
@@ -191,7 +191,7 @@ class HoldTimeTest extends OneEngineTest {
         List<Object> book = new ArrayList<>(List.of("gpu", "book", "device=1,2", "--for", "8h"));
         book.addAll(List.of("--from", "tomorrow 23:59", "--for-user", "61001"));
         String made = lab.jnvdocker(book.toArray()).ok().out();
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "booking \\d+: GPUs 1,2 for uid 61001 from "
                         + WHEN
                         + " until "
@@ -217,7 +217,7 @@ class HoldTimeTest extends OneEngineTest {
                 lab.as(BOB, "gpu", "book", "device=2", "--from", "tomorrow 23:58", "--for", "2m")
                         .run());
         String list = lab.jnvdocker("gpu", "book").ok().out();
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "NUMBER +USER +GPUS +FROM +UNTIL\n" + number + " +uid 61001 +1,2 .*\n", list);
         JsonSchemas.check("gpu-book", lab.jnvdocker("gpu", "book", "--json").ok().out());
         lab.docker("rm", "-f", "next", "old").ok();

@@ -7,26 +7,28 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 
 /**
  * {@code jnvdocker gpu needs}, for images in the engine and their archives by {@code docker save}.
  */
-class ImageNeedsTest extends EachEngineTest {
+class ImageNeedsTest extends WantedEngineTest {
     private static final int ALICE = 23456;
 
     private Path directory;
@@ -36,24 +38,26 @@ class ImageNeedsTest extends EachEngineTest {
         directory = Directories.make("needs");
     }
 
-    @BeforeParameterizedClassInvocation
+    @BeforeAll
     static void makeImages() {
-        lab.engine()
-                .image(
-                        "cuda:12.4",
-                        "--small",
-                        "--env",
-                        "NVIDIA_VISIBLE_DEVICES=all",
-                        "--env",
-                        "NVIDIA_REQUIRE_CUDA=cuda>=12.4 driver>=470,driver<471");
-        lab.engine()
-                .image(
-                        "cuda:11.0",
-                        "--small",
-                        "--label",
-                        "com.nvidia.volumes.needed=nvidia_driver",
-                        "--label",
-                        "com.nvidia.cuda.version=11.0");
+        makeImages(lab.engine());
+    }
+
+    private static void makeImages(TestEngine engine) {
+        engine.image(
+                "cuda:12.4",
+                "--small",
+                "--env",
+                "NVIDIA_VISIBLE_DEVICES=all",
+                "--env",
+                "NVIDIA_REQUIRE_CUDA=cuda>=12.4 driver>=470,driver<471");
+        engine.image(
+                "cuda:11.0",
+                "--small",
+                "--label",
+                "com.nvidia.volumes.needed=nvidia_driver",
+                "--label",
+                "com.nvidia.cuda.version=11.0");
     }
 
     @AfterEach
@@ -78,10 +82,14 @@ class ImageNeedsTest extends EachEngineTest {
     }
 
     private Path save(String name, String... images) {
+        return save(lab, name, images);
+    }
+
+    private Path save(Lab from, String name, String... images) {
         Path file = directory.resolve(name);
         List<Object> words = new ArrayList<>(List.of("save", "-o", file));
         words.addAll(Arrays.asList(images));
-        docker(words.toArray()).ok();
+        from.docker(words.toArray()).ok();
         return file;
     }
 
@@ -137,7 +145,7 @@ class ImageNeedsTest extends EachEngineTest {
                 Command.Result result = needs(file);
                 assertEquals(requested.exitCode(), result.exitCode(), result::toString);
                 assertEquals("", result.err());
-                assertMatches(
+                Lab.assertMatches(
                         "Image:         " + image + " \\(linux/\\w+\\) in " + file + "\n[^~]*",
                         result.out());
                 assertEquals(afterFirstLine(requested.out()), afterFirstLine(result.out()));
@@ -146,12 +154,29 @@ class ImageNeedsTest extends EachEngineTest {
         }
     }
 
+    /** The releases describe and save an image differently. */
+    @Test
+    void engineOfTheOtherReleaseAndItsArchivesSayTheSame() {
+        TestEngine.Release release = EnumSet.complementOf(EnumSet.of(RELEASE)).iterator().next();
+        try (Lab other = new Lab(release)) {
+            makeImages(other.engine());
+            for (String image : List.of("cuda:12.4", "cuda:11.0", "plain")) {
+                Command.Result requested = needs(image);
+                Command.Result others = needs(other.daemon(), image).run();
+                assertEquals(requested, others);
+                Command.Result saved = needs(save(other, "image.tar", image));
+                assertEquals(requested.exitCode(), saved.exitCode(), saved::toString);
+                assertEquals(afterFirstLine(requested.out()), afterFirstLine(saved.out()));
+            }
+        }
+    }
+
     /** A newer Docker's archive is an OCI layout too; here only the layout is left in it. */
     @Test
     void layoutAloneSaysTheSame() {
         Path file = save("layout.tar", "cuda:12.4", "cuda:11.0");
         if (!Command.of("tar", "-tf", file).run().ok().out().contains("oci-layout")) {
-            assertEquals(TestEngine.Release.DEBIAN_STABLE, release);
+            assertEquals(TestEngine.Release.DEBIAN_STABLE, RELEASE);
             return;
         }
         Path unpacked = directory.resolve("unpacked");
@@ -171,7 +196,7 @@ class ImageNeedsTest extends EachEngineTest {
         Path file = save("both.tar", "cuda:12.4", "cuda:11.0");
         Command.Result several = needs(file);
         assertEquals(125, several.exitCode(), several::toString);
-        assertMatches(
+        Lab.assertMatches(
                 "jnvdocker: "
                         + file
                         + ": has several images: cuda:1\\S+, cuda:1\\S+; name one of them with"

@@ -70,7 +70,7 @@ class PolicyTest extends OneEngineTest {
 
     private static void assertRefused(String pattern, Command.Result result) {
         assertEquals(125, result.exitCode(), result::toString);
-        EachEngineTest.assertMatches("jnvdocker: " + pattern + "\n", result.err());
+        Lab.assertMatches("jnvdocker: " + pattern + "\n", result.err());
     }
 
     private static List<String> states() {
@@ -207,7 +207,7 @@ class PolicyTest extends OneEngineTest {
         assertRefused("4 GPUs requested, but each user may have 3 .*", run(BOB, "4"));
         hold(ALICE, "train", "1");
         lab.awaitHolders(Map.of(1, "train"));
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "LIMIT +MAX +USED +UNTIL +RULE\n"
                         + "gpus +1 +1 +- +limits.61001.gpus in .*:2\n"
                         + "max_wait +1h +- +- +limits.\\*.max_wait in .*:4\n"
@@ -318,7 +318,7 @@ class PolicyTest extends OneEngineTest {
         Process high = awaitFirst(BOB, "high", "next in the queue");
         Lab.await(() -> says(directory.resolve("low"), "number 2 in the queue"));
         String queue = lab.jnvdocker("gpu", "queue").ok().out();
-        EachEngineTest.assertMatches(
+        Lab.assertMatches(
                 "PLACE .*\n1 +uid " + BOB + " .* priority 1\n2 +uid " + ALICE + " .*\n", queue);
         lab.docker("rm", "-f", "train").ok();
         lab.awaitHolders(Map.of(0, "high"));
@@ -392,7 +392,7 @@ class PolicyTest extends OneEngineTest {
             lab.daemon().config(wrong);
             Command.Result reload = lab.jnvdocker("gpu", "reload");
             assertEquals(125, reload.exitCode(), reload::toString);
-            EachEngineTest.assertMatches(
+            Lab.assertMatches(
                     "jnvdocker: the previous settings stay in force:"
                             + " .*(nonsense|no-such-group).*\n",
                     reload.err());

@@ -7,9 +7,9 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.ImageRegistry;
 
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,8 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Images by each of their names, and their source: the same as with docker. */
-@EachEngineTest.OneAtATime
-class PullTest extends EachEngineTest {
+class PullTest extends WantedEngineTest {
     private static final String NODES = "ls /dev/nvidia[0-9]* 2> /dev/null; true";
 
     private static ImageRegistry registry;
@@ -29,7 +28,7 @@ class PullTest extends EachEngineTest {
     private static String digest;
     private static String id;
 
-    @BeforeParameterizedClassInvocation
+    @BeforeAll
     static void push() {
         registry = new ImageRegistry();
         plain = registry.name() + "/lab/plain";
@@ -44,7 +43,7 @@ class PullTest extends EachEngineTest {
         id = lab.inspect("cuda", "{{.Id}}");
     }
 
-    @AfterParameterizedClassInvocation
+    @AfterAll
     static void stop() {
         registry.close();
     }

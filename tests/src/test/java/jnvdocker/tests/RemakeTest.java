@@ -27,8 +27,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /** {@code gpu remake}: a stopped container is made again on other GPUs, or stays as it was. */
-@EachEngineTest.OneAtATime
-class RemakeTest extends EachEngineTest {
+class RemakeTest extends WantedEngineTest {
     private static final String NAME = "Train_7.b-";
 
     private Path directory;
@@ -174,7 +173,7 @@ class RemakeTest extends EachEngineTest {
         lab.awaitHolders(Map.of());
         lab.run("holder", 0);
         String refusal = docker("start", NAME).err();
-        assertMatches(
+        Lab.assertMatches(
                 "(?s)Error.*: GPU 0 \\(GPU-5c1a0000\\) is held by \\S+'s container holder"
                         + SINCE
                         + "; start this container again when it is free, or make it again on other"
@@ -184,7 +183,7 @@ class RemakeTest extends EachEngineTest {
                 refusal);
         JsonNode before = inspect(NAME);
         Command.Result made = lab.jnvdocker("gpu", "remake", NAME).ok();
-        assertMatches("made container " + NAME + " again \\([0-9a-f]{12}\\)\n", made.out());
+        Lab.assertMatches("made container " + NAME + " again \\([0-9a-f]{12}\\)\n", made.out());
         JsonNode after = inspect(NAME);
         assertEquals(text(settings(before)), text(settings(after)));
         lab.awaitTruth();
@@ -301,7 +300,7 @@ class RemakeTest extends EachEngineTest {
         lab.run("holder", 3);
         Command.Result taken = lab.jnvdocker("gpu", "remake", "old", "--gpus=all");
         assertEquals(125, taken.exitCode());
-        assertMatches("jnvdocker: all GPUs requested, but GPU 3 .* holder.*\n", taken.err());
+        Lab.assertMatches("jnvdocker: all GPUs requested, but GPU 3 .* holder.*\n", taken.err());
         lab.daemon()
                 .jnvdocker("gpu", "remake", "old", "--gpus=all", "--gpu-wait")
                 .run(_ -> {

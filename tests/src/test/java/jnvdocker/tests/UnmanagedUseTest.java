@@ -13,9 +13,9 @@ import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -29,8 +29,7 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /** GPUs that are used without a lease are detected, and not given out. */
-@EachEngineTest.OneAtATime
-class UnmanagedUseTest extends EachEngineTest {
+class UnmanagedUseTest extends WantedEngineTest {
     private static final long FOUND_WITHIN_NANOS = 5_000_000_000L;
 
     private static final String CDI =
@@ -44,8 +43,8 @@ class UnmanagedUseTest extends EachEngineTest {
     private final List<Process> started = new ArrayList<>();
 
     /** Makes NVIDIA's hook and runtime known to the engine; here they add nothing. */
-    @BeforeParameterizedClassInvocation
-    static void installNvidia(TestEngine.Release release) throws IOException {
+    @BeforeAll
+    static void installNvidia() throws IOException {
         Path hook = programs.resolve("nvidia-container-runtime-hook");
         Files.writeString(hook, "#!/bin/sh\nexit 0\n");
         Command.of("chmod", "755", programs, hook).run().ok();
@@ -55,7 +54,7 @@ class UnmanagedUseTest extends EachEngineTest {
         lab.engine().path(programs);
         String runc = Command.of("sh", "-c", "command -v runc").run().ok().out().strip();
         List<String> options = new ArrayList<>(List.of("--add-runtime", "nvidia=" + runc));
-        if (release == TestEngine.Release.NEWEST) {
+        if (RELEASE == TestEngine.Release.NEWEST) {
             Files.writeString(programs.resolve("nvidia.json"), CDI.formatted(host("dev/nvidia1")));
             options.addAll(List.of("--cdi-spec-dir", programs.toString()));
         }
@@ -256,8 +255,8 @@ class UnmanagedUseTest extends EachEngineTest {
     }
 
     /** Privileged containers of the older engine need more rights than a test machine may have. */
-    private boolean hasPrivilegedContainers() {
-        return release == TestEngine.Release.NEWEST;
+    private static boolean hasPrivilegedContainers() {
+        return RELEASE == TestEngine.Release.NEWEST;
     }
 
     @Test
@@ -289,7 +288,7 @@ class UnmanagedUseTest extends EachEngineTest {
 
     @Test
     void containerWithACdiDeviceCountsWhileItIsIdle() {
-        if (release == TestEngine.Release.NEWEST) {
+        if (RELEASE == TestEngine.Release.NEWEST) {
             plain("plain-1", "--device nvidia.com/gpu=1").ok();
             awaitStates("fuff");
             assertEquals("given by docker: a CDI device", gpus().path(1).path("note").asText());

@@ -196,6 +196,11 @@ public final class Lab implements AutoCloseable {
         assertTrue(refused.err().matches("(?s).*" + why + ".*"), refused::toString);
     }
 
+    /** Asserts that the whole text matches the expression. */
+    public static void assertMatches(String pattern, String text) {
+        assertTrue(text.matches(pattern), () -> text + "--- is not like\n" + pattern);
+    }
+
     /** Waits until the registry is true. */
     public void awaitTruth() {
         await(this::untruths);
