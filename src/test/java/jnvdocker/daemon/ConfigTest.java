@@ -238,18 +238,6 @@ class ConfigTest {
                 parse("default_gpus = 'device=0,1'").defaultGpus());
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"", "some", "device=", "all,none", "with=train-7"})
-    void otherDefaultGpusAreRefusedWithTheSpelling(String gpus) {
-        assertEquals(
-                FILE
-                        + ":2: default_gpus = '"
-                        + gpus
-                        + "' is not a valid value: write all, none, a number, device=<ids> or"
-                        + " count=2,memory=40G",
-                refusal("# policy\ndefault_gpus = '" + gpus + "'"));
-    }
-
     @Test
     void historyIsKeptForATimeOrForever() throws StartException {
         assertEquals(Optional.of(Duration.ofDays(1)), parse("keep_history = '1d'").keepHistory());
@@ -260,28 +248,35 @@ class ConfigTest {
         assertEquals(Optional.empty(), parse("keep_history = 'forever'").keepHistory());
     }
 
+    /** Each of the values is refused, with the line, the spelling and what would be right. */
     @ParameterizedTest
-    @ValueSource(strings = {"'365'", "365", "''", "'a year'", "-1"})
-    void whatIsNoTimeForTheHistoryIsRefusedWithTheSpelling(String value) {
-        assertEquals(
-                FILE
-                        + ":2: keep_history = '"
-                        + value.replace("'", "")
-                        + "' is not a duration; write one as in 90s, 30m or 1d12h, or write"
-                        + " forever",
-                refusal("# policy\nkeep_history = " + value));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"23h59m59s", "90s", "0d", "36501d"})
-    void historyIsBounded(String value) {
-        assertEquals(
-                FILE
-                        + ":2: keep_history = '"
-                        + value
-                        + "' is not between 1d and 36500d; write another duration, or write"
-                        + " forever",
-                refusal("# policy\nkeep_history = '" + value + "'"));
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            textBlock =
+                    """
+                    default_gpus = 'VALUE' | ; some; device=; all,none; with=train-7 | default_gpus = 'VALUE' is not a valid value: write all, none, a number, device=<ids> or count=2,memory=40G
+                    keep_history = 'VALUE' | 365; ; a year | keep_history = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, or write forever
+                    keep_history = VALUE | 365; -1 | keep_history = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, or write forever
+                    keep_history = 'VALUE' | 23h59m59s; 90s; 0d; 36501d | keep_history = 'VALUE' is not between 1d and 36500d; write another duration, or write forever
+                    max_gpus_per_user = VALUE | 0; -1; -2147483648 | max_gpus_per_user = VALUE is not how many GPUs a user may have at a time: write 1 or more, or leave the key out
+                    max_gpus_per_user = VALUE | 2.5; 'many'; [1]; 99999999999; true | the value of 'max_gpus_per_user' is of the wrong kind; write a whole number
+                    max_wait = 'VALUE' | ; 12; forever; 12 h | max_wait = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, or leave the key out
+                    max_wait = 'VALUE' | 0m; 59s; 36501d | max_wait = 'VALUE' is not between 1m and 36500d; write another duration, or leave the key out
+                    cordon = ['0', 'VALUE'] | all; none; GPU 1; ../0; -1; A100; 3b:00 | cordon = 'VALUE' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu ls' shows it
+                    mesos_gpus = ['VALUE'] | all; none; MIG/1; /dev/nvidia0 | mesos_gpus = 'VALUE' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu ls' shows it
+                    mesos_wait = 'VALUE' | ; 30; -1s; forever | mesos_wait = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, and keep well below the agent's --executor_registration_timeout
+                    mesos_wait = 'VALUE' | 46s; 1m; 2h; 1d | mesos_wait = 'VALUE' is not between 0s and 45s; write another duration, and keep well below the agent's --executor_registration_timeout
+                    kubernetes.resource = 'VALUE' | gpu | kubernetes.resource = 'VALUE' is not the name of an extended resource; write a domain and a name, as nvidia.com/gpu
+                    kubernetes.kubelet_dir = 'VALUE' | kubelet | kubernetes.kubelet_dir = 'VALUE' is not an absolute path: write that of the kubelet's directory
+                    idle_warn = 'VALUE' | 4m; 0s; 36501d | idle_warn = 'VALUE' is not between 5m and 36500d; write another duration, or leave the key out
+                    """)
+    void otherValuesAreRefusedWithTheSpelling(String line, String values, String refusal) {
+        for (String value : values.split("; ?")) {
+            assertEquals(
+                    FILE + ":2: " + refusal.replace("VALUE", value),
+                    refusal("# policy\n" + line.replace("VALUE", value)));
+        }
     }
 
     private static Duration longestWait(Config config) {
@@ -296,131 +291,6 @@ class ConfigTest {
     void aLongestWaitIsAnyLengthOfTime() throws StartException {
         assertEquals(Duration.ofSeconds(90), longestWait(parse("max_wait = '90s'")));
         assertEquals(Duration.ofHours(36), longestWait(parse("max_wait = '1d12h'")));
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
-    void noQuotaIsLessThanOne(int value) {
-        assertEquals(
-                FILE
-                        + ":2: max_gpus_per_user = "
-                        + value
-                        + " is not how many GPUs a user may have at a time: write 1 or more, or"
-                        + " leave the key out",
-                refusal("# policy\nmax_gpus_per_user = " + value));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"2.5", "'many'", "[1]", "99999999999", "true"})
-    void aQuotaIsAWholeNumber(String value) {
-        assertEquals(
-                FILE
-                        + ":2: the value of 'max_gpus_per_user' is of the wrong kind; write a whole"
-                        + " number",
-                refusal("# policy\nmax_gpus_per_user = " + value));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"''", "'12'", "'forever'", "'12 h'"})
-    void anotherLongestWaitIsRefusedWithTheSpelling(String value) {
-        assertEquals(
-                FILE
-                        + ":2: max_wait = "
-                        + value
-                        + " is not a duration; write one as in 90s, 30m or 1d12h, or leave the key"
-                        + " out",
-                refusal("# policy\nmax_wait = " + value));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"0m", "59s", "36501d"})
-    void longestWaitIsBounded(String value) {
-        assertEquals(
-                FILE
-                        + ":2: max_wait = '"
-                        + value
-                        + "' is not between 1m and 36500d; write another duration, or leave the key"
-                        + " out",
-                refusal("# policy\nmax_wait = '" + value + "'"));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"all", "none", "GPU 1", "../0", "-1", "A100", "3b:00"})
-    void whatIsNoGpuIsNotCordoned(String id) {
-        assertEquals(
-                FILE
-                        + ":2: cordon = '"
-                        + id
-                        + "' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu"
-                        + " ls' shows it",
-                refusal("# policy\ncordon = ['0', '" + id + "']"));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"all", "none", "MIG/1", "/dev/nvidia0"})
-    void whatIsNoGpuIsNotForMesos(String id) {
-        assertEquals(
-                FILE
-                        + ":2: mesos_gpus = '"
-                        + id
-                        + "' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu"
-                        + " ls' shows it",
-                refusal("# policy\nmesos_gpus = ['" + id + "']"));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"''", "'30'", "'-1s'", "'forever'"})
-    void anotherWaitForMesosIsRefusedWithTheSpelling(String value) {
-        assertEquals(
-                FILE
-                        + ":2: mesos_wait = "
-                        + value
-                        + " is not a duration; write one as in 90s, 30m or 1d12h, and keep well"
-                        + " below the agent's --executor_registration_timeout",
-                refusal("# policy\nmesos_wait = " + value));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"46s", "1m", "2h", "1d"})
-    void waitForMesosIsBounded(String value) {
-        assertEquals(
-                FILE
-                        + ":2: mesos_wait = '"
-                        + value
-                        + "' is not between 0s and 45s; write another duration, and keep well below"
-                        + " the agent's --executor_registration_timeout",
-                refusal("# policy\nmesos_wait = '" + value + "'"));
-    }
-
-    @Test
-    void resourceOfPodsIsOneThatKubernetesTakes() {
-        assertEquals(
-                FILE
-                        + ":2: kubernetes.resource = 'gpu' is not the name of an extended resource;"
-                        + " write a domain and a name, as nvidia.com/gpu",
-                refusal("[kubernetes]\nresource = 'gpu'"));
-    }
-
-    @Test
-    void kubeletsDirectoryIsAnAbsolutePath() {
-        assertEquals(
-                FILE
-                        + ":2: kubernetes.kubelet_dir = 'kubelet' is not an absolute path: write"
-                        + " that of the kubelet's directory",
-                refusal("[kubernetes]\nkubelet_dir = 'kubelet'"));
-    }
-
-    /** A pause between two pieces of work is no reason for a warning. */
-    @ParameterizedTest
-    @ValueSource(strings = {"4m", "0s", "36501d"})
-    void idleWarningIsBounded(String value) {
-        assertEquals(
-                FILE
-                        + ":2: idle_warn = '"
-                        + value
-                        + "' is not between 5m and 36500d; write another duration, or leave the key"
-                        + " out",
-                refusal("# policy\nidle_warn = '" + value + "'"));
     }
 
     @Test

@@ -61,6 +61,22 @@ class KubernetesCheckTest {
                 Optional.empty());
     }
 
+    /** One whose pods get no CDI devices. */
+    private TestingKubernetes nodesAlone(
+            Optional<Refusal> fault, int gpusOfPods, boolean byClaims) {
+        return new TestingKubernetes(
+                true,
+                directory,
+                List.of(),
+                List.of(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                fault,
+                gpusOfPods,
+                byClaims);
+    }
+
     private List<String> findings(KubernetesFacts facts) throws IOException {
         Findings found = new Findings();
         new KubernetesCheck(Host.at(directory), facts, DAEMON).findings(found);
@@ -69,18 +85,7 @@ class KubernetesCheckTest {
 
     @Test
     void podsMayGetNodesAlone() throws IOException {
-        TestingKubernetes facts =
-                new TestingKubernetes(
-                        true,
-                        directory,
-                        List.of(),
-                        List.of(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        0,
-                        false);
+        TestingKubernetes facts = nodesAlone(Optional.empty(), 0, false);
         assertEquals(
                 "OK: pods get device nodes and no CDI devices (cdi = false)",
                 findings(facts).getLast());
@@ -89,14 +94,7 @@ class KubernetesCheckTest {
     @Test
     void kubeletWhosePodsDoNotStartIsNamed() throws IOException {
         TestingKubernetes facts =
-                new TestingKubernetes(
-                        true,
-                        directory,
-                        List.of(),
-                        List.of(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.empty(),
+                nodesAlone(
                         Optional.of(new Refusal("it makes no cgroups", "have it make them")),
                         0,
                         false);
@@ -151,18 +149,7 @@ class KubernetesCheckTest {
     @Test
     void checkpointThatIsGoneWhilePodsHoldGpusIsWrong() throws IOException {
         try (ServerSocketChannel _ = kubelet()) {
-            TestingKubernetes facts =
-                    new TestingKubernetes(
-                            true,
-                            directory,
-                            List.of(),
-                            List.of(),
-                            Optional.empty(),
-                            Optional.empty(),
-                            Optional.empty(),
-                            Optional.empty(),
-                            1,
-                            false);
+            TestingKubernetes facts = nodesAlone(Optional.empty(), 1, false);
             assertEquals(
                     "WRONG: the kubelet's checkpoint is gone while pods hold 1 GPU: a kubelet that"
                             + " starts again does not know that; start a pod with a GPU, at which"
@@ -223,18 +210,7 @@ class KubernetesCheckTest {
     /** A kubelet gives a pod with a claim nothing else. */
     @Test
     void claimsWithoutCdiDevicesAreWrong() throws IOException {
-        TestingKubernetes facts =
-                new TestingKubernetes(
-                        true,
-                        directory,
-                        List.of(),
-                        List.of(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        1,
-                        true);
+        TestingKubernetes facts = nodesAlone(Optional.empty(), 1, true);
         assertEquals(
                 List.of(
                         UNTRIED,

@@ -15,14 +15,10 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -31,21 +27,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** The scan of the host when a creation is requested, and the choice of GPUs by it. */
-class FirstScanTest {
+class FirstScanTest extends SimulatedWorldTest {
     private static final Gpu GONE = new Gpu(0, "GPU-00000000-gone", 7, "0000:00:00.0", "T");
-
-    @TempDir Path state;
-    private SimulatedWorld world;
-
-    @BeforeEach
-    void open() throws IOException {
-        world = new SimulatedWorld(state);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        world.close();
-    }
 
     private OciContainers oci() {
         return world.daemon.parts().oci();

@@ -13,10 +13,8 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.words.RefusedException;
 
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,26 +22,17 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** A claim's files cannot be written. */
-class FullDiskTest {
+class FullDiskTest extends SimulatedWorldTest {
     private static final String CLAIM = "000000000001";
     private static final String VOLUME = ClaimNames.volume(CLAIM);
 
-    @TempDir Path state;
-    private SimulatedWorld world;
-
     @BeforeEach
     void open() throws IOException {
-        world = new SimulatedWorld(state);
         LeaseRegistry registry = world.daemon.parts().registry();
         Claim claim =
                 TestingLeases.claim(
                         CLAIM, TestingLeases.ALICE, world.gpus().subList(0, 1).toArray(Gpu[]::new));
         registry.claims().restore(claim, true);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        world.close();
     }
 
     private Path lease() {

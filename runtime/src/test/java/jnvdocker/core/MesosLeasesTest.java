@@ -21,7 +21,6 @@ import jnvdocker.process.AllowedDevices;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,24 +34,16 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /** The leases of Mesos containers, whose agent never reports an end. */
-class MesosLeasesTest {
+class MesosLeasesTest extends SimulatedWorldTest {
     private static final String FREEZER = "/sys/fs/cgroup/freezer/mesos/a";
 
-    @TempDir Path state;
     @TempDir Path devices;
-    private SimulatedWorld world;
     private ProcessId helper;
 
     @BeforeEach
     void open() throws IOException {
-        world = new SimulatedWorld(state);
         helper = world.machine.spawn();
         Files.createFile(devices.resolve("devices.deny"));
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        world.close();
     }
 
     private Leases leases() {

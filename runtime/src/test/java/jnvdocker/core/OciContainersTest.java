@@ -25,8 +25,6 @@ import jnvdocker.use.MemoryUsers;
 import jnvdocker.use.RunningContainer;
 import jnvdocker.words.RefusedException;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,22 +41,9 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** The leases of containers that our OCI runtime creates. */
-class OciContainersTest {
+class OciContainersTest extends SimulatedWorldTest {
     private static final String ROOT = "/run/docker/runtime-runc/moby";
     private static final Duration GRACE = Duration.ofMillis(250);
-
-    @TempDir Path state;
-    private SimulatedWorld world;
-
-    @BeforeEach
-    void open() throws IOException {
-        world = new SimulatedWorld(state);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        world.close();
-    }
 
     private LeaseParts parts() {
         return world.daemon.parts();

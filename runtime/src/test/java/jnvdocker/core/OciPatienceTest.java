@@ -15,35 +15,17 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
 /** For how long an engine waits at most that has our OCI runtime create a container. */
-class OciPatienceTest {
+class OciPatienceTest extends SimulatedWorldTest {
     private static final String ROOT = "/run/docker/runtime-runc/moby";
 
     /** What the simulated machine lets pass beside the waits. */
     private static final Duration WORK = Duration.ofMillis(100);
-
-    @TempDir Path state;
-    private SimulatedWorld world;
-
-    @BeforeEach
-    void open() throws IOException {
-        world = new SimulatedWorld(state);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        world.close();
-    }
 
     private LeaseParts parts() {
         return world.daemon.parts();

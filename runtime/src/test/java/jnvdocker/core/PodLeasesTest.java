@@ -36,15 +36,12 @@ import jnvdocker.use.RunningContainer;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -56,7 +53,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /** The leases of pods, by a kubelet's requests, its lists and the running processes. */
-class PodLeasesTest {
+class PodLeasesTest extends SimulatedWorldTest {
     private static final String UID = "928cd30c-f6b5-4009-8df9-e7341ebd34a1";
     private static final String CGROUP =
             "/sys/fs/cgroup/devices/kubepods/besteffort/pod" + UID + "/0e16cb5176f4";
@@ -65,19 +62,11 @@ class PodLeasesTest {
             new Origin.Pod("7ab50e71-2f7c-4c3d-9ed8-1f50f7a7b8c1", "team-a", "new");
     private static final Duration MARGIN = Duration.ofSeconds(6);
 
-    @TempDir Path state;
-    private SimulatedWorld world;
     private ProcessId kubelet;
 
     @BeforeEach
     void open() throws IOException {
-        world = new SimulatedWorld(state);
         kubelet = world.machine.spawn();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        world.close();
     }
 
     private PodLeases pods() {

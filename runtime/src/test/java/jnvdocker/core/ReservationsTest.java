@@ -11,30 +11,14 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
 /** A client that sends its request again, since its daemon was killed before it had the answer. */
-class ReservationsTest {
-    @TempDir Path state;
-    private SimulatedWorld world;
-
-    @BeforeEach
-    void open() throws IOException {
-        world = new SimulatedWorld(state);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        world.close();
-    }
+class ReservationsTest extends SimulatedWorldTest {
 
     private Claim claim(ProcessId client, String image, boolean waits) throws Exception {
         Optional<Waiting> waiting =

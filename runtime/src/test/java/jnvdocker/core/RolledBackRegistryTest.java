@@ -17,36 +17,19 @@ import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
 
 /** A registry that is older than the running containers, in the boot that they were started in. */
-class RolledBackRegistryTest {
+class RolledBackRegistryTest extends SimulatedWorldTest {
     private static final RunOptions ON_GPU_1 =
             new RunOptions(new GpuRequest.Devices(List.of("1")), false, true, false, false);
-
-    @TempDir Path directory;
-    private SimulatedWorld world;
-
-    @BeforeEach
-    void begin() throws IOException {
-        world = new SimulatedWorld(Files.createDirectory(directory.resolve("state")));
-    }
-
-    @AfterEach
-    void end() throws IOException {
-        world.close();
-    }
 
     @Test
     void containerThatRunsKeepsItsGpuAndAnOlderClaimIsRefused() throws IOException {
