@@ -3,20 +3,12 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.grpc.Status;
-
-import jnvdocker.kubelet.Calls;
-import jnvdocker.kubelet.DeviceIds;
-import jnvdocker.kubelet.GrpcException;
-import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Moments;
-import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.StartingGate;
 import jnvdocker.tests.world.TestEngine;
-import jnvdocker.tests.world.TestKubelet;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -27,7 +19,6 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -50,26 +41,16 @@ class ConcurrencyTest {
     private static final int ROUNDS = Moments.areAllWanted() ? 100 : 10;
 
     private static Lab lab;
-    private static Path kubeletDir;
-    private static TestKubelet kubelet;
 
     @BeforeAll
-    static void open() throws IOException {
+    static void open() {
         lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
-        kubeletDir = Directories.make("kubelet");
-        kubelet = TestKubelet.start(kubeletDir);
-        lab.daemon().stop();
-        lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + kubeletDir + "\"\n");
-        lab.daemon().with("JNVDOCKER_DEBUG", 1);
-        lab.startDaemon();
         lab.engine().image("glibc");
     }
 
     @AfterAll
-    static void close() throws IOException {
+    static void close() {
         lab.close();
-        kubelet.close();
-        Directories.remove(kubeletDir);
     }
 
     @AfterEach
@@ -156,91 +137,15 @@ class ConcurrencyTest {
                 });
     }
 
-    @Test
-    void oneOfSixteenGetsTheLastGpu() throws Exception {
-        holdAllButOne();
-        for (int round = 1; round <= ROUNDS; round++) {
-            contest(round);
-        }
-    }
-
     private static void holdAllButOne() {
         lab.jnvdocker("run", "-d", "--gpus", GPUS - 1, "--name=others", "plain", "sleep", "1000")
                 .ok();
     }
 
-    /** A client that is given a GPU, and keeps it because its docker hangs. */
-    private static Command reservation() {
-        return lab.daemon()
-                .jnvdocker("run", "--gpus=1", "plain", "true")
-                .with("NV_DOCKER", Project.fixture("bin/hanging-docker") + " before-create");
-    }
-
-    private static void contest(int round) throws Exception {
-        List<Process> clients = StartingGate.start(RIVALS, ConcurrencyTest::reservation);
-        assertEquals(1, winners(clients), "round " + round);
-    }
-
-    /** How many of them have a GPU, which none has when this returns. */
-    private static int winners(List<Process> clients) throws Exception {
-        try {
-            int winners = 0;
-            for (Process client : clients) {
-                if ("before-create".equals(client.inputReader().readLine())) {
-                    winners++;
-                } else {
-                    assertRefused(new String(client.getErrorStream().readAllBytes()));
-                    assertEquals(REFUSED, client.waitFor());
-                }
-            }
-            assertEquals(List.of(), lab.registry().heldTwice());
-            return winners;
-        } finally {
-            for (Process client : clients) {
-                client.destroyForcibly().waitFor();
-            }
-        }
-    }
-
-    /** A kubelet that does not know yet that the GPU is taken requests it in the same instant. */
-    @Test
-    void aPodOrOneOfSixteenGetsTheLastGpu() throws Exception {
-        holdAllButOne();
-        Lab.await(() ->
-                kubelet.healthy(TestKubelet.GPU).size() == 1
-                        ? List.of()
-                        : List.of("healthy are " + kubelet.healthy(TestKubelet.GPU)));
-        String gpu = kubelet.healthy(TestKubelet.GPU).iterator().next();
-        boolean pod = false;
-        // What is reserved for a pod stays so, as long as the kubelet has not reported it.
-        for (int round = 1; round <= 10 && !pod; round++) {
-            List<Process> clients = StartingGate.start(RIVALS, ConcurrencyTest::reservation);
-            boolean accepted = isAccepted(gpu);
-            int winners = winners(clients);
-            // Behind a client's reservation the pod is next in line, and has nothing yet.
-            assertTrue(winners == 1 || winners == 0 && accepted, "round " + round);
-            pod = winners == 0;
-        }
-    }
-
-    private static boolean isAccepted(String gpu) throws IOException {
-        try (GrpcSockets grpc = new GrpcSockets()) {
-            grpc.request(
-                    kubelet.socket().resolveSibling("jnvdocker-nvidia.com-gpu.sock"),
-                    Calls.ALLOCATE,
-                    new DeviceIds(List.of(List.of(gpu))).bytes(),
-                    Duration.ofSeconds(10));
-            return true;
-        } catch (GrpcException e) {
-            assertEquals(Status.Code.FAILED_PRECONDITION, e.code());
-            return false;
-        }
-    }
-
     @Test
     void oneOfSixteenStartsAContainerOnTheLastGpu() throws Exception {
         holdAllButOne();
-        for (int round = 1; round <= 10; round++) {
+        for (int round = 1; round <= ROUNDS; round++) {
             List<String> containers = new ArrayList<>();
             for (Process process : StartingGate.start(RIVALS, ConcurrencyTest::container)) {
                 String container = process.inputReader().readLine();

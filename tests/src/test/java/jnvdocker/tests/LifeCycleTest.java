@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.EachHolder;
@@ -20,6 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -144,7 +147,9 @@ class LifeCycleTest {
     @EnumSource
     void gpuIsItsHoldersUntilThatHasEnded(Event event) throws IOException {
         event.prepare();
+        Instant begun = Instant.now().minusSeconds(1);
         holders.start();
+        Instant started = Instant.now();
         event.begin();
         event.end();
         // Immediately, before anything has been reported: an unknown holder is one, too.
@@ -153,11 +158,19 @@ class LifeCycleTest {
             assertEquals(125, refused.exitCode(), () -> kind + ": " + refused);
         }
         holders.awaitLeases(EachHolder.all());
+        Instant age = age();
+        assertTrue(age.isAfter(begun) && age.isBefore(started), age::toString);
         event.begin();
         holders.killAll();
         event.end();
         holders.awaitLeases(Map.of());
         holders.program(0, 1, 2, 3, 4, 5, 6).run().ok();
+    }
+
+    /** That of the container, whose lease may be younger: the daemon has made it from what runs. */
+    private static Instant age() {
+        JsonNode lease = holders.lab().lease(Kind.RUN.toString());
+        return Instant.parse(lease.path("container_since").asText());
     }
 
     /** Nothing of the holders has outlived the host, and only the registry tells of them. */
