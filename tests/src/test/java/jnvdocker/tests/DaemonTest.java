@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Directories;
-import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
@@ -317,20 +315,6 @@ class DaemonTest extends OneHostTest {
                 result.err().contains("did not start; its log says why: " + daemon.log()),
                 result::toString);
         assertTrue(Files.readString(daemon.log()).contains("unknown key 'nonsense'"));
-    }
-
-    @Test
-    void hostWithoutADriverIsSaidToHaveNone() throws IOException {
-        try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535);
-                TestDaemon idle = new TestDaemon(bare)) {
-            Directories.remove(bare.directory().resolve("proc"));
-            Directories.remove(bare.directory().resolve("sys"));
-            Command.Result result = idle.jnvdocker("gpu", "ls").run();
-            assertEquals(125, result.exitCode());
-            assertTrue(
-                    result.err().contains("jnvdocker: no NVIDIA driver is loaded"),
-                    result::toString);
-        }
     }
 
     @Test

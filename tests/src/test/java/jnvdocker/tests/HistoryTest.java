@@ -114,28 +114,6 @@ class HistoryTest extends OneEngineTest {
                 table.startsWith("USER") && table.contains(" GPU-hours since "), table::toString);
     }
 
-    @Test
-    void usersAreAddedUpWithinTheWindow() {
-        lab.daemon().stop();
-        past("aaaaaaaaaaaa", "alice", GPU_1, Duration.ofHours(10), Duration.ofHours(40));
-        past("bbbbbbbbbbbb", "bob", GONE, Duration.ofHours(5), Duration.ofHours(10));
-        lab.startDaemon();
-        JsonNode all = json();
-        assertEquals(50.0, all.path("gpu_hours").asDouble());
-        assertEquals(List.of("alice", "bob"), all.path("users").findValuesAsText("user"));
-        assertEquals(0.8, all.path("users").path(0).path("share").asDouble());
-        JsonNode day = json("--since", "24h");
-        assertEquals(24.0, day.path("gpu_hours").asDouble(), 0.05);
-        assertEquals(14.0, day.path("users").path(0).path("gpu_hours").asDouble(), 0.05);
-        assertEquals(List.of(), json("--since", "4h").path("users").findValuesAsText("user"));
-        JsonNode bob = json("--user", "bob");
-        assertEquals(10.0, bob.path("gpu_hours").asDouble());
-        assertEquals(0.2, bob.path("users").path(0).path("share").asDouble());
-        assertEquals(
-                "carol has held no GPU since",
-                lab.jnvdocker("gpu", "history", "--user", "carol").ok().out().substring(0, 27));
-    }
-
     /** This includes a GPU that the host no longer has. */
     @Test
     void oneGpuIsShownWithItsLeases() {
@@ -216,16 +194,5 @@ class HistoryTest extends OneEngineTest {
         // Its claim is still valid.
         lab.docker("start", "train-7").ok();
         lab.awaitHolders(Map.of(1, "train-7"));
-    }
-
-    @Test
-    void aHistoryThatIsKeptForeverIsWhole() {
-        lab.daemon().stop();
-        past("aaaaaaaaaaaa", "alice", GPU_1, Duration.ofDays(4_000), Duration.ofHours(1));
-        lab.daemon().config("keep_history = 'forever'");
-        lab.startDaemon();
-        JsonNode all = json("--since", "2000-01-01");
-        assertEquals(1.0, all.path("gpu_hours").asDouble());
-        assertTrue(all.path("kept_since").isNull());
     }
 }

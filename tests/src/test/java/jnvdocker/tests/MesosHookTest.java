@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.MesosContainer;
 import jnvdocker.tests.world.MesosTask;
 
@@ -133,19 +132,6 @@ class MesosHookTest extends OneAgentTest {
         assertTrue(daemon.pid().isEmpty());
     }
 
-    @Test
-    void driverIsReadOnlyAndNotOnTheHost() {
-        String touch = "touch /usr/local/nvidia/x /usr/local/nvidia/bin/nvidia-smi 2>&1; ";
-        MesosContainer container =
-                lasting(task(touch + "echo up; sleep 1000").gpus(1).needsDriver());
-        List<String> lines = container.out().lines().toList();
-        assertEquals("touch: /usr/local/nvidia/x: Read-only file system", lines.get(0));
-        assertTrue(lines.get(1).endsWith("nvidia-smi: Read-only file system"), lines::toString);
-        String mounts = read(Path.of("/proc/self/mountinfo"));
-        assertTrue(mounts.contains(agent.cgroupsRoot() + "/rootfs/"), mounts);
-        assertFalse(mounts.contains("/usr/local/nvidia"), mounts);
-    }
-
     @ParameterizedTest
     @CsvSource({
         // PATH and LD_LIBRARY_PATH of the image, of the task, and as expected
@@ -209,43 +195,6 @@ class MesosHookTest extends OneAgentTest {
         assertEquals(1, lines.stream().filter(it -> it.matches("[0-3] ENXIO")).count());
         assertEquals(3, lines.stream().filter(it -> it.matches("[0-3] EPERM")).count());
         assertEquals(List.of("255 ENXIO", "", "0"), lines.subList(4, lines.size()));
-    }
-
-    @Test
-    void linkInTheImageLeadsIntoTheImage() throws IOException {
-        Path image = agent.imageLike("linked");
-        Path hosts = Files.createDirectories(agent.directory().resolve("opt"));
-        Path images = image.resolve(hosts.toString().substring(1));
-        Files.createDirectories(images.getParent());
-        Files.move(image.resolve("usr/local"), images);
-        Files.createSymbolicLink(image.resolve("usr/local"), hosts);
-        List<String> lines =
-                lines(
-                        task("ls -d /usr/local/nvidia/lib64 " + hosts + "/nvidia/bin")
-                                .gpus(1)
-                                .needsDriver()
-                                .image(image));
-        assertEquals(2, lines.size(), lines::toString);
-        assertFalse(Files.exists(hosts.resolve("nvidia")));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"", "../../../../../../../../../.."})
-    void linkToNowhereIsRefused(String up) throws IOException {
-        Path image = agent.imageLike("dangling" + up.length());
-        Path hosts = Files.createDirectories(agent.directory().resolve("escape"));
-        Directories.remove(image.resolve("usr/local"));
-        Files.createSymbolicLink(image.resolve("usr/local"), Path.of(up + hosts));
-        Command.Result result = agent.run(task("true").gpus(1).needsDriver().image(image));
-        assertRefused(
-                "cannot mount at /usr/local/nvidia: the image's local is a link to '"
-                        + up
-                        + hosts
-                        + "', which does not exist; use another image, or have this one changed",
-                result);
-        try (Stream<Path> files = Files.list(hosts)) {
-            assertEquals(List.of(), files.toList());
-        }
     }
 
     @Test

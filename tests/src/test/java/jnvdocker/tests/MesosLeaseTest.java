@@ -273,16 +273,6 @@ class MesosLeaseTest extends OneAgentTest {
     }
 
     @Test
-    void whoWaitsAndIsKilledKeepsNobodyWaiting() throws Exception {
-        hold("device=0");
-        awaitStates("hfff");
-        MesosContainer task = agent.launch(on(0)).awaitRemark("jnvdocker: waiting for GPU ");
-        task.kill();
-        Lab.await(() ->
-                registry().tickets() == 0 ? List.of() : List.of("there is a ticket of the dead"));
-    }
-
-    @Test
     void daemonThatComesBackServesWhoWaitsForIt() {
         daemon.stop();
         MesosContainer task = agent.launch(on(0).command("tryopen /dev/nvidia0"));
@@ -290,21 +280,5 @@ class MesosLeaseTest extends OneAgentTest {
         Command.Result result = task.await();
         assertEquals("ENXIO\n", result.out(), result::toString);
         assertFalse(result.err().contains("jnvdocker: "), result::toString);
-    }
-
-    @Test
-    void daemonThatIsKilledAsItAnswersHasGivenNothingAway() {
-        for (int i = 0; i < 5; i++) {
-            MesosContainer task =
-                    agent.launch(on(0).named("again").command("tryopen /dev/nvidia0"));
-            daemon.kill();
-            startDaemon();
-            Command.Result result = task.await();
-            assertTrue(
-                    result.out().equals("ENXIO\n")
-                            || result.err().contains("jnvdockerd went away before"),
-                    result::toString);
-            awaitStates("ffff");
-        }
     }
 }

@@ -66,27 +66,11 @@ class MesosRefusalTest extends OneAgentTest {
     }
 
     @Test
-    void unknownGpuIsRefused() {
-        assertRefused(
-                "invalid device: GPU-00000000-1d2c-4e5f-8a9b-012345678901; this host has 0-3"
-                        + " ('jnvdocker gpu ls' shows their UUIDs)",
-                MesosTask.of(GPUS).uuids("GPU-00000000-1d2c-4e5f-8a9b-012345678901"));
-    }
-
-    @Test
     void partOfAGpuIsRefused() {
         assertRefused(
                 "the 'gpus' resource must be an unsigned integer, but is 0.5; request whole"
                         + " GPUs",
                 task(0.5));
-    }
-
-    @Test
-    void moreGpusThanTheHostHasAreRefused() {
-        assertRefused(
-                "5 GPUs requested, but this host has 4; request fewer ('jnvdocker gpu ls' shows"
-                        + " them)",
-                task(5));
     }
 
     @ParameterizedTest
@@ -200,17 +184,6 @@ class MesosRefusalTest extends OneAgentTest {
         assertRefused("3 GPUs requested, " + rule, task(3));
         assertRefused("GPU 0 requested, " + rule, of(0));
         assertRefusedWith("5 GPUs requested, but this host has", task(5));
-    }
-
-    /** A waiting task keeps no GPU that it may not have. */
-    @Test
-    void taskThatWaitsKeepsNothingThatItCanNotHave() {
-        configure("mesos_gpus = ['1']\n");
-        start(daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "sleep", "1000"));
-        awaitStates("fhff");
-        agent.launch(task(1)).awaitRemark("jnvdocker: waiting for 1 GPU");
-        jnvdocker("gpu", "run", "--gpus", "1", "true").ok();
-        jnvdocker("gpu", "run", "--gpus", "device=2", "true").ok();
     }
 
     @Test

@@ -295,64 +295,6 @@ class PolicyTest extends OneEngineTest {
     }
 
     @Test
-    void whoWaitsForTheirOwnQuotaKeepsNobodyElseWaiting() throws Exception {
-        configure("max_gpus_per_user = 2\n");
-        hold(ALICE, "train", "\"device=0,1\"");
-        Path said = directory.resolve("said");
-        Process waiting =
-                as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
-                        .log(said)
-                        .start();
-        Lab.await(() -> says(said, "waiting for 1 GPU, next in the queue; uid 61001 has 2 of"));
-        run(BOB, "2").ok();
-        assertTrue(waiting.isAlive());
-        lab.docker("rm", "-f", "train").ok();
-        assertEquals(0, waiting.waitFor(), said::toString);
-    }
-
-    @Test
-    void requestOfAHigherPriorityIsServedFirstThoughItCameLater() throws Exception {
-        configure("[limits]\n" + BOB + " = { priority = 1 }\n");
-        hold(GAMES, "train", "device=0");
-        Process low = awaitFirst(ALICE, "low", "next in the queue");
-        Process high = awaitFirst(BOB, "high", "next in the queue");
-        Lab.await(() -> says(directory.resolve("low"), "number 2 in the queue"));
-        String queue = lab.jnvdocker("gpu", "queue").ok().out();
-        Lab.assertMatches(
-                "PLACE .*\n1 +uid " + BOB + " .* priority 1\n2 +uid " + ALICE + " .*\n", queue);
-        lab.docker("rm", "-f", "train").ok();
-        lab.awaitHolders(Map.of(0, "high"));
-        assertTrue(low.isAlive());
-        lab.docker("rm", "-f", "high").ok();
-        lab.awaitHolders(Map.of(0, "low"));
-        lab.docker("rm", "-f", "low").ok();
-        high.waitFor();
-        low.waitFor();
-    }
-
-    /** A client that waits for GPU 0 with a container of that name. */
-    private static Process awaitFirst(int user, String name, String place) {
-        Path said = directory.resolve(name);
-        Process waiting =
-                as(
-                                user,
-                                "run",
-                                "--rm",
-                                "--name",
-                                name,
-                                "--gpus",
-                                "device=0",
-                                "--gpu-wait",
-                                "plain",
-                                "sleep",
-                                "1000")
-                        .log(said)
-                        .start();
-        Lab.await(() -> says(said, place));
-        return waiting;
-    }
-
-    @Test
     void nobodyWaitsLongerThanTheLabAllows() throws IOException {
         configure("max_wait = '1m'\n");
         hold(ALICE, "train", "device=1");

@@ -94,35 +94,6 @@ class RealHostLayoutsTest {
         assertEquals(usual, contents(build("bare-lib64")));
     }
 
-    @Test
-    void noLoaderCacheForADirectoryThatOnlyItCouldName() throws IOException {
-        Files.delete(root.directory().resolve("etc/ld.so.cache"));
-        move(MULTIARCH, "opt/driver/lib", "*");
-
-        assertEquals(
-                "the user-space part of driver "
-                        + driver
-                        + " is not installed: no libcuda.so."
-                        + driver
-                        + " in /lib, /usr/lib, /usr/lib/x86_64-linux-gnu, /usr/lib/xorg/modules,"
-                        + " /usr/lib/xorg/modules/drivers, /usr/lib/xorg/modules/extensions,"
-                        + " and no loader cache to name other directories; install it and run"
-                        + " ldconfig, or name its directory in driver_directories of the"
-                        + " configuration",
-                refusal());
-    }
-
-    @Test
-    void loaderCacheThatLostItsEnd() throws IOException {
-        Path cache = root.directory().resolve("etc/ld.so.cache");
-        byte[] bytes = Files.readAllBytes(cache);
-        Files.write(cache, Arrays.copyOf(bytes, bytes.length / 2));
-
-        String text = refusal();
-        assertTrue(text.startsWith("the loader cache " + cache + " is damaged: "), text);
-        assertTrue(text.endsWith("; run ldconfig to write it again"), text);
-    }
-
     /** The remaining part may contain all of the library's headers. */
     @ParameterizedTest
     @ValueSource(ints = {1, 50, 90, 98})

@@ -85,6 +85,7 @@ class RegistryDiskTest extends OneEngineTest {
             lab.awaitHolders(Map.of(0, "train", 1, "other"));
             Path filler = Directories.fill(state);
 
+            assertReported(125, lab.gpuContainer("run", "next", 2).run());
             lab.docker("restart", "-t", "0", "train").ok();
             lab.docker("rm", "-f", "other");
             lab.daemon().kill();
@@ -134,18 +135,5 @@ class RegistryDiskTest extends OneEngineTest {
             lab.awaitHolders(Map.of(0, "second"));
             lab.daemon().stop(); // it cannot count calls once the kill point's files are gone
         }
-    }
-
-    @ParameterizedTest
-    @EnumSource(names = {"FULL", "READ_ONLY"})
-    void daemonThatCannotWriteDoesNotStart(KillPoint.DiskError error) {
-        lab.run("train", 0);
-        lab.daemon().stop();
-        try (KillPoint disk = KillPoint.failingFrom(1, error)) {
-            Command.Result result = lab.daemon().jnvdockerd().with(disk.environment()).run();
-            assertReported(125, "cannot open the registry", result);
-        }
-        lab.startDaemon();
-        lab.awaitHolders(Map.of(0, "train"));
     }
 }

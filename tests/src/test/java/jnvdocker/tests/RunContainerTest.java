@@ -162,20 +162,6 @@ class RunContainerTest {
     }
 
     @Test
-    void gpuIsNamedByUuidPrefixAndByPciAddress() {
-        for (String id : List.of("GPU-5c1a1003", "0000:0f:00.0", "00000000:0F:00.0", "0f:00.0")) {
-            assertEquals(
-                    "/dev/nvidia1\n",
-                    jnvdocker("cuda", "sh", "-c", "ls /dev/nvidia[0-9]*")
-                            .with("NV_GPU", id)
-                            .run()
-                            .ok()
-                            .out(),
-                    id);
-        }
-    }
-
-    @Test
     void gpuThatIsNamedInTwoOptionsIsGivenOnce() {
         // Only created, since this machine has no such node.
         String id =
@@ -282,22 +268,6 @@ class RunContainerTest {
     }
 
     @Test
-    void requirementOfTheImageIsChecked() {
-        engine.image(
-                "required",
-                "--env",
-                "NVIDIA_VISIBLE_DEVICES=all",
-                "--env",
-                "NVIDIA_REQUIRE_CUDA=cuda>=99.1");
-        Command.Result result = run("required", "true");
-        assertEquals(125, result.exitCode());
-        assertTrue(
-                result.err()
-                        .startsWith("jnvdocker: unsatisfied condition: cuda>=99.1 (cuda is 12."),
-                result::toString);
-    }
-
-    @Test
     void searchPathsAreCompletedOnlyWhereTheImageLacksThem() {
         engine.image(
                 "paths",
@@ -337,16 +307,6 @@ class RunContainerTest {
         daemon.jnvdocker("create", "--privileged", "--gpus=none", "plain", "true").run().ok();
         String none = "--env=NVIDIA_VISIBLE_DEVICES=none";
         daemon.jnvdocker("create", "--privileged", none, "cuda", "true").run().ok();
-    }
-
-    @Test
-    void unknownGpuIsRefusedByName() {
-        Command.Result result = jnvdocker("cuda", "true").with("NV_GPU", "9").run();
-        assertEquals(125, result.exitCode());
-        assertEquals(
-                "jnvdocker: invalid device: 9; this host has 0-3 ('jnvdocker gpu ls' shows"
-                        + " their UUIDs)\n",
-                result.err());
     }
 
     @Test
@@ -438,41 +398,6 @@ class RunContainerTest {
         Command.of("kill", "-TERM", process.pid()).run().ok();
         assertEquals("caught", process.inputReader().readLine());
         assertEquals(7, process.waitFor());
-    }
-
-    @Test
-    void engineThatIsAwayIsNamedAndFoundAgain() {
-        try (TestEngine brief = new TestEngine();
-                TestDaemon other = new TestDaemon(brief, host)) {
-            brief.image("plain");
-            other.jnvdocker("run", "--rm", "plain", "true").run().ok();
-            brief.restart();
-            other.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true").run().ok();
-            brief.stop();
-            Command.Result result = other.jnvdocker("run", "plain").run();
-            assertEquals(125, result.exitCode());
-            assertTrue(
-                    result.err()
-                            .startsWith(
-                                    "jnvdocker: the Docker engine at "
-                                            + brief.socket()
-                                            + " does not answer"),
-                    result::toString);
-        }
-    }
-
-    @Test
-    void missingImageIsPulledByTheUsersDockerAndItsWordsAreShown() {
-        Command.Result result = run("localhost:1/no/such:image", "true");
-        assertEquals(125, result.exitCode());
-        assertTrue(
-                result.err()
-                        .startsWith("Unable to find image 'localhost:1/no/such:image' locally\n"),
-                result::toString);
-        assertTrue(result.err().contains("Error response from daemon"), result::toString);
-        Command.Result never = run("--pull=never", "no-such-image");
-        assertEquals(125, never.exitCode());
-        assertTrue(never.err().contains("No such image"), never::toString);
     }
 
     @Test

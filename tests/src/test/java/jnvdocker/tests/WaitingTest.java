@@ -17,7 +17,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,7 +25,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -150,19 +148,6 @@ class WaitingTest {
                 result.err().contains("jnvdocker: gave up after 1s: GPU 3 (GPU-5c1a3009) is held"),
                 result::toString);
         assertNobodyWaits();
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"soon", "-5m", "5", "1h30", "99999999999s", "1m 2s", "2s1m"})
-    void otherLengthsAreRefused(String length) {
-        Command.Result result =
-                lab.jnvdocker("run", "--rm", "--gpus", "1", "--gpu-wait=" + length, "plain");
-        assertEquals(125, result.exitCode(), result::toString);
-        assertEquals(
-                "jnvdocker: --gpu-wait: '"
-                        + length
-                        + "' is not a duration; write one as in 90s, 30m or 1d12h\n",
-                result.err());
     }
 
     /** The request for eight GPUs is overtaken by no other client, waiting or not. */
@@ -343,31 +328,6 @@ class WaitingTest {
         lab.daemon().kill();
         lab.docker("rm", "-f", "train").ok();
         assertEquals(0, client.code(), client::err);
-    }
-
-    /**
-     * Starts 64 clients at once with various numbers of GPUs: all succeed, and no two ever hold one
-     * GPU.
-     */
-    @Test
-    void manyAreServedAndNeverTwoByOneGpu() throws Exception {
-        List<Client> clients = new ArrayList<>();
-        int[] mix = {1, 1, 2, 1, 4, 1, 2, 8};
-        for (int i = 0; i < 64; i++) {
-            clients.add(waiting("c" + i, "" + mix[i % mix.length]));
-        }
-        long deadline = System.nanoTime() + 240_000_000_000L;
-        while (clients.stream().anyMatch(client -> client.process().isAlive())
-                && System.nanoTime() < deadline) {
-            assertEquals(List.of(), lab.registry().heldTwice());
-            Thread.sleep(50);
-        }
-        for (Client client : clients) {
-            assertFalse(client.process().isAlive(), client::err);
-            assertEquals(0, client.code(), client::err);
-        }
-        assertNobodyWaits();
-        lab.awaitHolders(Map.of());
     }
 
     /** At most 256 may wait; the daemon has memory for those that come all the same. */
