@@ -248,10 +248,11 @@ public final class RuntimeCreate {
             throws RefusedException, IOException {
         // A label that is no wait is refused before anything is given.
         boolean waits = creation.isOfGpus() && call.waiting().isPresent();
+        // Of this start: one that is served leaves none to the next.
+        Optional<RefusedException> ofWait = refusedWaits.take(call.container().id());
         try {
             return containers.take(creation, scan);
         } catch (UnavailableException e) {
-            Optional<RefusedException> ofWait = refusedWaits.take(call.container().id());
             if (ofWait.isPresent()) {
                 throw ofWait.get();
             }

@@ -74,18 +74,7 @@ public final class RuntimeWait {
         RuntimeCalls.refuseOthersThanEngines(request);
         String id = words.get(1);
         try {
-            AtomicLong taken = new AtomicLong();
-            Optional<Start> start =
-                    start(
-                            id,
-                            request,
-                            client,
-                            bytes -> {
-                                client.take(bytes);
-                                taken.addAndGet(bytes);
-                            });
-            // It may wait for days.
-            client.give(taken.get());
+            Optional<Start> start = start(id, request, client);
             if (start.isPresent()) {
                 reserve(id, start.get(), client);
             } else {
@@ -94,16 +83,35 @@ public final class RuntimeWait {
         } catch (RefusedException e) {
             refused.put(id, e);
             throw e;
+        }
+    }
+
+    /** Empty when nothing is to be waited for. */
+    private Optional<Start> start(String id, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        AtomicLong taken = new AtomicLong();
+        try {
+            return start(
+                    id,
+                    request,
+                    client,
+                    bytes -> {
+                        client.take(bytes);
+                        taken.addAndGet(bytes);
+                    });
         } catch (IOException e) {
+            // Not those of the wait, most of which say that its client is gone.
             refused.put(id, new RefusedException(Refusal.of(FileErrors.describe(e))));
             throw e;
+        } finally {
+            // It may wait for days.
+            client.give(taken.get());
         }
     }
 
     /** The start of a container, and all that is kept of the texts about it while it waits. */
     private record Start(String name, LeaseRequest request) {}
 
-    /** Empty when nothing is to be waited for. */
     private Optional<Start> start(
             String id, ClientRequest request, ClientConnection client, ContainerTexts.Memory memory)
             throws IOException, RefusedException {

@@ -333,6 +333,9 @@ class ProxyTest extends OneEngineTest {
         Process gone = waitingClient("gone", "plain", "true");
         gone.destroyForcibly();
         awaitWaiting(0);
+        // The end of that client is no reason for the next start.
+        String refused = lab.docker("start", "gone").err();
+        assertTrue(refused.contains("jnvdocker: GPU 0 (GPU-5c1a0000) is held by root"), refused);
         run(waiting("create", "removed", "30m", "plain", "true"));
         Path log = directory.resolve("removed.log");
         Process start = docker("start", "removed").log(log).start();
