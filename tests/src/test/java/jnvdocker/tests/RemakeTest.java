@@ -103,6 +103,19 @@ class RemakeTest extends WantedEngineTest {
         return all.toString();
     }
 
+    /** Else it would have as many GPUs as another's container, and its time. */
+    @Test
+    void claimOfAnImagesLabelIsNotItsOwn() {
+        lab.run("theirs", 0);
+        String label = "LABEL jnvdocker.claim=" + lab.lease("theirs").path("claim").asText();
+        docker("commit", "--change", label, "theirs", "labelled").ok();
+        docker("create", "--name=plain", "labelled", "true").ok();
+        Lab.assertRefused(
+                "container plain has had no GPUs of ours",
+                lab.daemon().jnvdocker("gpu", "remake", "plain"));
+        docker("rmi", "-f", "labelled").ok();
+    }
+
     /** The refusal of a start is one sentence, whose command does the rest. */
     @Test
     void containerIsMadeAgainWithAllItHas() throws IOException {

@@ -123,7 +123,7 @@ public final class GpuRemake implements Callable<Integer>, Successor {
                         ContainerOptions.networks(old));
         List<String> create = new ArrayList<>(globals());
         create.addAll(List.of("create", "--name=" + name));
-        Optional<Claim> claim = leases.claim(claimOf(old));
+        Optional<Claim> claim = claimOf(old);
         create.add("--gpus=" + (gpus == null ? asBefore(claim, name) : gpus));
         Optional<Duration> time = claim.isPresent() ? leases.time(claim.get()) : Optional.empty();
         time.ifPresent(it -> create.add("--gpu-time=" + Span.spelled(it)));
@@ -155,8 +155,14 @@ public final class GpuRemake implements Callable<Integer>, Successor {
         }
     }
 
-    private static String claimOf(JsonNode old) {
-        return old.path("Config").path("Labels").path(ClaimNames.CLAIM_LABEL).asText();
+    /** The label alone may be its image's, with another's claim. */
+    private Optional<Claim> claimOf(JsonNode old) throws IOException {
+        String label = old.path("Config").path("Labels").path(ClaimNames.CLAIM_LABEL).asText();
+        List<String> volumes = old.path("Mounts").findValuesAsText("Name");
+        return leases.claim(label)
+                .filter(claim ->
+                        claim.isOfContainer(old.path("Id").asText())
+                                || volumes.contains(ClaimNames.volume(label)));
     }
 
     private static GpuRequest asBefore(Optional<Claim> claim, String name) throws RefusedException {
