@@ -22,6 +22,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The Debian package and the RPM, on a machine that systemd has booted, beside Debian's Docker. */
 @Tag("docker")
@@ -149,6 +151,16 @@ class PackageTest {
         // The name of the machine that built it would make each build another one.
         assertEquals(
                 "localhost", shell("rpm -qp --qf '%{BUILDHOST}' " + PACKAGES + "built.rpm").out());
+    }
+
+    @Test
+    void bothPackagesNameTheLeastVersionOfTheCLibrary() {
+        String deb =
+                Command.of("dpkg-deb", "-f", Project.built(".deb"), "Depends").run().ok().out();
+        Matcher least = Pattern.compile("libc6 \\(>= (2\\.[0-9]+)\\)").matcher(deb.strip());
+        assertTrue(least.matches(), deb);
+        String rpm = Command.of("rpm", "-qp", "--requires", Project.built(".rpm")).run().ok().out();
+        assertTrue(rpm.lines().toList().contains("glibc >= " + least.group(1)), rpm);
     }
 
     @Test
