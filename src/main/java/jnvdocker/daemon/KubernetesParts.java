@@ -178,11 +178,6 @@ final class KubernetesParts implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
-        try {
-            thread.join(END);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        PermanentThread.end(thread, END);
     }
 }

@@ -222,12 +222,7 @@ public final class DraDriver implements AutoCloseable {
     @Override
     public void close() {
         slices.close();
-        thread.interrupt();
-        try {
-            thread.join(END);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        PermanentThread.end(thread, END);
         registrar.ifPresent(GrpcServer::close);
         plugin.ifPresent(GrpcServer::close);
         api.close();

@@ -260,11 +260,6 @@ final class SlicePublisher implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
-        try {
-            thread.join(END);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        PermanentThread.end(thread, END);
     }
 }

@@ -182,11 +182,6 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
-        try {
-            thread.join(PATIENCE);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        PermanentThread.end(thread, PATIENCE);
     }
 }

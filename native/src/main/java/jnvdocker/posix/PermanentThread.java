@@ -44,6 +44,21 @@ public final class PermanentThread implements Runnable {
         return Thread.ofVirtual().name(name).unstarted(new PermanentThread(loop, FIRST_PAUSE));
     }
 
+    /**
+     * Interrupts a thread, and waits for its end; an interrupt of the caller is kept for later.
+     *
+     * @return whether it has ended
+     */
+    public static boolean end(Thread thread, Duration patience) {
+        thread.interrupt();
+        try {
+            return thread.join(patience);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
     @Override
     public void run() {
         Duration pause = firstPause;

@@ -385,13 +385,8 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** Writes down what is known. */
     @Override
     public void close() throws IOException {
-        thread.interrupt();
-        try {
-            if (thread.join(PATIENCE)) {
-                write(now());
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        if (PermanentThread.end(thread, PATIENCE)) {
+            write(now());
         }
     }
 }

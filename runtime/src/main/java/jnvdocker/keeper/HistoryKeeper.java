@@ -109,11 +109,6 @@ public final class HistoryKeeper implements AutoCloseable {
     /** Returns when nothing is being deleted any more, so that the registry may be closed. */
     @Override
     public void close() {
-        thread.interrupt();
-        try {
-            thread.join(PATIENCE);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        PermanentThread.end(thread, PATIENCE);
     }
 }

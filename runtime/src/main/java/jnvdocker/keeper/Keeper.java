@@ -182,12 +182,7 @@ public final class Keeper implements AutoCloseable {
     public void close() {
         Thread own = thread;
         if (own != null) {
-            own.interrupt();
-            try {
-                own.join(PERIOD);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
+            PermanentThread.end(own, PERIOD);
         }
     }
 

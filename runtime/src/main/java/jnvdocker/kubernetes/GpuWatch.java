@@ -35,6 +35,9 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     /** The longest pause between scans, since no event reports a use without a lease. */
     private static final Duration PERIOD = Duration.ofSeconds(3);
 
+    /** The wait for a thread that ends; one that hangs in the driver or on a disk is abandoned. */
+    static final Duration PATIENCE = Duration.ofSeconds(1);
+
     private final Source source;
     private final Changes changes;
     private final List<Consumer<Leases.Board>> listeners = new CopyOnWriteArrayList<>();
@@ -210,6 +213,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
 
     @Override
     public void close() {
-        Threads.end(threads);
+        threads.forEach(Thread::interrupt);
+        threads.forEach(it -> PermanentThread.end(it, PATIENCE));
     }
 }

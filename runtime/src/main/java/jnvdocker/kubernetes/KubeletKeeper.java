@@ -10,7 +10,6 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -111,6 +110,6 @@ final class KubeletKeeper implements AutoCloseable {
 
     @Override
     public void close() {
-        Threads.end(List.of(thread));
+        PermanentThread.end(thread, GpuWatch.PATIENCE);
     }
 }

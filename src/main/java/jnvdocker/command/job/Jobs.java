@@ -373,11 +373,6 @@ public final class Jobs implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
-        try {
-            thread.join(PATIENCE);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        PermanentThread.end(thread, PATIENCE);
     }
 }
