@@ -26,10 +26,6 @@ public record WebRequest(
         query = Map.copyOf(query);
     }
 
-    public WebRequest(String path, Map<String, List<String>> query, boolean trusted) {
-        this(path, query, trusted, OptionalInt.empty(), Optional.empty());
-    }
-
     /** Returns the first value of a parameter. */
     public Optional<String> parameter(String name) {
         return query.getOrDefault(name, List.of()).stream().findFirst();

@@ -14,6 +14,7 @@ import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Subject;
+import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
@@ -44,7 +45,7 @@ class ConfigTest {
             new Config(
                     new GpuRequest.All(),
                     false,
-                    new LeasePolicy(
+                    TestingLeases.policy(
                             OptionalInt.empty(),
                             Optional.empty(),
                             List.of(),
@@ -75,7 +76,8 @@ class ConfigTest {
                             false,
                             Path.of("/var/lib/kubelet"),
                             true,
-                            List.of()));
+                            List.of(),
+                            Optional.empty()));
 
     @TempDir Path directory;
 

@@ -315,7 +315,8 @@ class OtherWaysTest {
                         Instant.EPOCH,
                         Optional.of(new Claim.ContainerRef("id-of-" + container, container)));
         Holder holder = Holder.of(new ProcessId(4711, 100), Optional.empty(), Optional.empty());
-        return new Lease(id, claim, holder, "boot", Instant.EPOCH, 1, Optional.empty());
+        return new Lease(
+                id, claim, holder, "boot", Instant.EPOCH, Optional.empty(), 1, Optional.empty());
     }
 
     private static List<String> paths(List<Lease> live, Predicate<String> created) {

@@ -88,7 +88,7 @@ class MetricsPageTest {
     /** Each user may have two GPUs, and GPU 0 may be shared. */
     private static LeasePolicy policy() {
         LeasePolicy usual =
-                new LeasePolicy(
+                TestingLeases.policy(
                         OptionalInt.of(2), Optional.empty(), List.of(), false, "config.toml");
         return new LeasePolicy(
                 usual.limits(),
@@ -111,6 +111,7 @@ class MetricsPageTest {
                 .take(
                         new LeaseRequest(
                                         GpuRequest.parseOption(request),
+                                        Set.of(),
                                         ALICE,
                                         self,
                                         new Origin.EngineContainer(
@@ -135,7 +136,15 @@ class MetricsPageTest {
     }
 
     private static List<String> lines(MetricsPage page, boolean trusted) throws IOException {
-        WebAnswer answer = page.answer(new WebRequest("/metrics", Map.of(), trusted)).orElseThrow();
+        WebAnswer answer =
+                page.answer(
+                                new WebRequest(
+                                        "/metrics",
+                                        Map.of(),
+                                        trusted,
+                                        OptionalInt.empty(),
+                                        Optional.empty()))
+                        .orElseThrow();
         assertTrue(
                 answer instanceof WebAnswer.Page(int status, String type, String _)
                         && status == 200

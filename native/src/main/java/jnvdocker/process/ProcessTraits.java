@@ -16,10 +16,4 @@ public record ProcessTraits(
         String program,
         int uid,
         Optional<String> container,
-        Optional<OtherContainer> other) {
-
-    /** A process that is in no container of another engine. */
-    public ProcessTraits(String name, String program, int uid, Optional<String> container) {
-        this(name, program, uid, container, Optional.empty());
-    }
-}
+        Optional<OtherContainer> other) {}

@@ -244,7 +244,8 @@ class ProcessesTest {
         assertEquals(Optional.empty(), processes.traits(id).orElseThrow().container());
         Files.writeString(group.resolve("cgroup.procs"), String.valueOf(process.pid()));
         assertEquals(
-                new ProcessTraits("sleep", "sleep", 23456, Optional.of(container)),
+                new ProcessTraits(
+                        "sleep", "sleep", 23456, Optional.of(container), Optional.empty()),
                 processes.traits(id).orElseThrow());
     }
 

@@ -74,18 +74,6 @@ public record LeaseRequest(
      */
     public record Over(Lease lease, String evidence) {}
 
-    /** A request that does not say how long the GPUs are wanted. */
-    public LeaseRequest(
-            GpuRequest request,
-            Set<String> candidates,
-            Owner owner,
-            ProcessId client,
-            Origin origin,
-            Optional<Waiting> waiting,
-            Optional<Creation> creation) {
-        this(request, candidates, owner, client, origin, waiting, creation, Optional.empty());
-    }
-
     /** A request for which an engine may be queried. */
     public LeaseRequest(
             GpuRequest request,
@@ -94,17 +82,15 @@ public record LeaseRequest(
             ProcessId client,
             Origin origin,
             Optional<Waiting> waiting) {
-        this(request, candidates, owner, client, origin, waiting, Optional.empty());
-    }
-
-    /** A request that may be given any GPU. */
-    public LeaseRequest(
-            GpuRequest request,
-            Owner owner,
-            ProcessId client,
-            Origin origin,
-            Optional<Waiting> waiting) {
-        this(request, Set.of(), owner, client, origin, waiting);
+        this(
+                request,
+                candidates,
+                owner,
+                client,
+                origin,
+                waiting,
+                Optional.empty(),
+                Optional.empty());
     }
 
     /** The owner of the GPUs. */

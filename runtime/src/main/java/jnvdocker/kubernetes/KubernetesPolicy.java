@@ -66,17 +66,6 @@ public record KubernetesPolicy(
         gpus = List.copyOf(gpus);
     }
 
-    /** GPUs for pods by a device plugin. */
-    public KubernetesPolicy(
-            boolean enabled,
-            String resource,
-            boolean perModel,
-            Path kubeletDirectory,
-            boolean cdi,
-            List<String> gpus) {
-        this(enabled, resource, perModel, kubeletDirectory, cdi, gpus, Optional.empty());
-    }
-
     /**
      * Returns the name of a resource, if Kubernetes takes it.
      *

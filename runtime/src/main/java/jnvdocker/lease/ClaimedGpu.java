@@ -23,11 +23,6 @@ public record ClaimedGpu(
             Comparator.comparingInt(ClaimedGpu::index)
                     .thenComparingInt(gpu -> gpu.part().map(Part::number).orElse(-1));
 
-    /** A whole GPU. */
-    public ClaimedGpu(String uuid, int index, int minor) {
-        this(uuid, index, minor, Optional.empty(), Optional.empty());
-    }
-
     /**
      * One that was written down.
      *

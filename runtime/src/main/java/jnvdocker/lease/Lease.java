@@ -22,18 +22,6 @@ public record Lease(
         Optional<Duration> time,
         int mounts,
         Optional<End> end) {
-    /** A lease that may last as long as its holder. */
-    public Lease(
-            long id,
-            Claim claim,
-            Holder holder,
-            String boot,
-            Instant since,
-            int mounts,
-            Optional<End> end) {
-        this(id, claim, holder, boot, since, Optional.empty(), mounts, end);
-    }
-
     /**
      * @param evidence that the holder was gone: {@code init 4711 is gone}
      */

@@ -6,7 +6,6 @@ import jnvdocker.request.GpuResolver;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 
 /**
  * The rules of the configuration. A refusal because of one names the key and the file.
@@ -35,38 +34,6 @@ public record LeasePolicy(
     public LeasePolicy {
         cordon = List.copyOf(cordon);
         shareable = List.copyOf(shareable);
-    }
-
-    /** A policy with the usual number of waits, and the same limits for every user. */
-    public LeasePolicy(
-            OptionalInt maxGpusPerUser,
-            Optional<Duration> maxWait,
-            List<String> cordon,
-            boolean allowUnmanaged,
-            String file) {
-        this(
-                new Limits(
-                        everybody(
-                                maxGpusPerUser.stream().boxed().findAny(),
-                                key("max_gpus_per_user", file)),
-                        List.of(),
-                        List.of(),
-                        List.of(),
-                        everybody(maxWait, key("max_wait", file)),
-                        List.of(),
-                        List.of(),
-                        List.of()),
-                WAITS_PER_USER,
-                cordon,
-                List.of(),
-                allowUnmanaged,
-                Optional.empty(),
-                BookingRule.NONE,
-                file);
-    }
-
-    private static <T> List<Rule<T>> everybody(Optional<T> value, String key) {
-        return value.map(it -> new Rule<>(Subject.EVERYBODY, it, key)).stream().toList();
     }
 
     /**

@@ -38,18 +38,6 @@ public record Ticket(
         candidates = Set.copyOf(candidates);
     }
 
-    /** One without a priority that does not say how long it wants the GPUs. */
-    public Ticket(
-            long id,
-            ProcessId client,
-            Owner owner,
-            GpuRequest request,
-            Instant since,
-            Origin origin,
-            Set<String> candidates) {
-        this(id, client, owner, request, since, origin, candidates, Optional.empty(), 0);
-    }
-
     /** The same place with another priority. */
     public Ticket with(int rank) {
         return new Ticket(id, client, owner, request, since, origin, candidates, time, rank);

@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -44,6 +45,8 @@ class FirstScanTest extends SimulatedWorldTest {
                                 Optional.empty(),
                                 Owner.UNKNOWN,
                                 new GpuRequest.Count(gpus),
+                                Set.of(),
+                                Optional.empty(),
                                 Optional.empty()),
                         scan)
                 .keep()

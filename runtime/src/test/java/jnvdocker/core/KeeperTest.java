@@ -33,6 +33,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 
 /** The one thread that ends leases, and a host that misbehaves. */
@@ -146,6 +147,8 @@ class KeeperTest {
                                 Optional.empty(),
                                 ALICE,
                                 request,
+                                Set.of(),
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep()
                 .orElseThrow();

@@ -231,6 +231,7 @@ public final class LabDay
     private LeaseRequest request(LabPlan.Session planned, ProcessId client, boolean waits) {
         return new LeaseRequest(
                         planned.request(),
+                        Set.of(),
                         planned.owner(),
                         client,
                         new Origin.EngineContainer(engine.id, Optional.of(planned.image())),

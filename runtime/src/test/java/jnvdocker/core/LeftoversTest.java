@@ -96,6 +96,8 @@ class LeftoversTest {
                                         Optional.of("/docker/c1"),
                                         owner,
                                         new GpuRequest.Devices(List.of("0")),
+                                        Set.of(),
+                                        Optional.empty(),
                                         Optional.empty()))
                         .keep()
                         .orElseThrow();
@@ -128,6 +130,7 @@ class LeftoversTest {
                 .take(
                         new LeaseRequest(
                                 new GpuRequest.Devices(List.of("0")),
+                                Set.of(),
                                 BOB,
                                 machine.spawn(),
                                 TestingLeases.CUDA,

@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 
 /** The leases of Mesos containers, whose agent never reports an end. */
@@ -54,6 +55,7 @@ class MesosLeasesTest extends SimulatedWorldTest {
         return leases().take(
                         new LeaseRequest(
                                 new GpuRequest.Count(1),
+                                Set.of(),
                                 TestingLeases.ALICE,
                                 helper,
                                 new Origin.MesosTask("train"),

@@ -38,6 +38,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** The leases of containers that our OCI runtime creates. */
@@ -66,6 +67,8 @@ class OciContainersTest extends SimulatedWorldTest {
                 Optional.empty(),
                 Owner.UNKNOWN,
                 request,
+                Set.of(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -257,6 +260,7 @@ class OciContainersTest extends SimulatedWorldTest {
                 .take(
                         new LeaseRequest(
                                 request,
+                                Set.of(),
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.OciContainer("", Optional.of("cuda")),
@@ -286,7 +290,9 @@ class OciContainersTest extends SimulatedWorldTest {
                                         Optional.empty(),
                                         TestingLeases.ALICE,
                                         all,
-                                        Optional.of(reserved.id())))
+                                        Set.of(),
+                                        Optional.of(reserved.id()),
+                                        Optional.empty()))
                         .keep()
                         .orElseThrow();
         assertEquals(world.gpus().size(), first.claim().gpus().size());
@@ -364,6 +370,8 @@ class OciContainersTest extends SimulatedWorldTest {
                         Optional.empty(),
                         Owner.UNKNOWN,
                         new GpuRequest.Count(1),
+                        Set.of(),
+                        Optional.empty(),
                         Optional.empty());
         parts().oci().take(other).keep().orElseThrow();
         assertEquals(2, live().size());
@@ -449,7 +457,9 @@ class OciContainersTest extends SimulatedWorldTest {
                                         Optional.empty(),
                                         made.owner(),
                                         made.request(),
-                                        Optional.of(claim.id())))
+                                        Set.of(),
+                                        Optional.of(claim.id()),
+                                        Optional.empty()))
                         .keep()
                         .orElseThrow();
         assertEquals(claim.gpus().stream().map(ClaimedGpu::uuid).toList(), uuids(lease));

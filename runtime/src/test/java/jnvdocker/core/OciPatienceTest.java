@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 
 /** For how long an engine waits at most that has our OCI runtime create a container. */
 class OciPatienceTest extends SimulatedWorldTest {
@@ -42,6 +43,8 @@ class OciPatienceTest extends SimulatedWorldTest {
                                 Optional.empty(),
                                 Owner.UNKNOWN,
                                 request,
+                                Set.of(),
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep();
     }
@@ -54,6 +57,7 @@ class OciPatienceTest extends SimulatedWorldTest {
                         .take(
                                 new LeaseRequest(
                                         new GpuRequest.Count(gpus),
+                                        Set.of(),
                                         TestingLeases.ALICE,
                                         engine,
                                         new Origin.EngineContainer(

@@ -116,6 +116,7 @@ class PodLeasesTest extends SimulatedWorldTest {
         return leases().take(
                         new LeaseRequest(
                                 new GpuRequest.Devices(List.of(gpu.uuid())),
+                                Set.of(),
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.HostProcess("train"),
@@ -580,6 +581,7 @@ class PodLeasesTest extends SimulatedWorldTest {
         leases().take(
                         new LeaseRequest(
                                 new GpuRequest.Count(1),
+                                Set.of(),
                                 Owner.UNKNOWN,
                                 world.machine.spawn(),
                                 new Origin.HostProcess("train"),

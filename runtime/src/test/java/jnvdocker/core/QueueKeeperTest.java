@@ -152,7 +152,8 @@ class QueueKeeperTest {
 
     private LeaseRequest request(
             GpuRequest request, Owner owner, ProcessId process, Optional<Waiting> waiting) {
-        return new LeaseRequest(request, owner, process, new Origin.HostProcess("train"), waiting);
+        return new LeaseRequest(
+                request, Set.of(), owner, process, new Origin.HostProcess("train"), waiting);
     }
 
     private Claim hold(GpuRequest request, Owner owner) throws Exception {
@@ -482,7 +483,8 @@ class QueueKeeperTest {
                                                 Optional.empty(),
                                                 had,
                                                 Optional.empty(),
-                                                Pace.REAL.nanos()))))
+                                                Pace.REAL.nanos())),
+                                Optional.empty()))
                 .keep()
                 .orElseThrow();
     }

@@ -22,7 +22,9 @@ class RemakeAdviceTest {
                 "000000000abc",
                 new Origin.EngineContainer("ENGINE", Optional.of("nvidia/cuda")),
                 new Owner(1000, "alice"),
-                List.of(new ClaimedGpu("GPU-a", 0, 0), new ClaimedGpu("GPU-b", 1, 1)),
+                List.of(
+                        new ClaimedGpu("GPU-a", 0, 0, Optional.empty(), Optional.empty()),
+                        new ClaimedGpu("GPU-b", 1, 1, Optional.empty(), Optional.empty())),
                 Instant.EPOCH,
                 name.map(it -> new Claim.ContainerRef("3f2a9c01d4e5", it)));
     }

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** A client that sends its request again, since its daemon was killed before it had the answer. */
 class ReservationsTest extends SimulatedWorldTest {
@@ -26,6 +27,7 @@ class ReservationsTest extends SimulatedWorldTest {
         LeaseRequest request =
                 new LeaseRequest(
                         new GpuRequest.Count(1),
+                        Set.of(),
                         TestingLeases.ALICE,
                         client,
                         new Origin.EngineContainer(world.engine().id, Optional.of(image)),

@@ -37,6 +37,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** A GPU with a fault is not given out, on any path; its holder keeps it. */
@@ -71,7 +72,7 @@ class SickGpuLeasesTest {
     private Claim claim(GpuRequest request, Owner owner, Origin origin, ProcessId client)
             throws Exception {
         return parts.leases()
-                .take(new LeaseRequest(request, owner, client, origin, Optional.empty()))
+                .take(new LeaseRequest(request, Set.of(), owner, client, origin, Optional.empty()))
                 .keep()
                 .orElseThrow();
     }
@@ -116,6 +117,8 @@ class SickGpuLeasesTest {
                 Optional.empty(),
                 BOB,
                 request,
+                Set.of(),
+                Optional.empty(),
                 Optional.empty());
     }
 

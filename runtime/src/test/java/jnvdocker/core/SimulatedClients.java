@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The calls of {@code jnvdocker run} and {@code create} in a simulated world, each from its claim
@@ -150,6 +151,7 @@ final class SimulatedClients {
     LeaseRequest request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
         return new LeaseRequest(
                         options.request(),
+                        Set.of(),
                         owner(process),
                         process,
                         new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),

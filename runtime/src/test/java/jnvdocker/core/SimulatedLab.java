@@ -391,7 +391,7 @@ final class SimulatedLab {
         quota = wish.quota() == 0 ? OptionalInt.empty() : OptionalInt.of(wish.quota());
         ownQuota = wish.own() == 0 ? OptionalInt.empty() : OptionalInt.of(wish.own());
         policy =
-                new LeasePolicy(
+                TestingLeases.policy(
                         quota,
                         wish.limitsWait() ? Optional.of(MAX_WAIT) : Optional.empty(),
                         wish.cordon() < all.size() ? List.of(all.get(wish.cordon())) : List.of(),

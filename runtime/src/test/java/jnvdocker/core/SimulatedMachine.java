@@ -403,7 +403,13 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public Optional<ProcessTraits> traits(ProcessId process) {
         return lives(process)
-                ? Optional.of(new ProcessTraits("python3", "python3", SOMEBODY, container(process)))
+                ? Optional.of(
+                        new ProcessTraits(
+                                "python3",
+                                "python3",
+                                SOMEBODY,
+                                container(process),
+                                Optional.empty()))
                 : Optional.empty();
     }
 

@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -135,10 +136,13 @@ final class SimulatedRuntime {
                         Optional.empty(),
                         owner,
                         request,
+                        Set.of(),
+                        Optional.empty(),
                         Optional.empty());
         LeaseRequest requested =
                 new LeaseRequest(
                         request,
+                        Set.of(),
                         owner,
                         process,
                         new Origin.OciContainer(ROOT, Optional.of("cuda")),

@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -95,6 +96,7 @@ class SlowChoiceTest {
                                 .take(
                                         new LeaseRequest(
                                                 new GpuRequest.Count(1),
+                                                Set.of(),
                                                 ALICE,
                                                 client,
                                                 TestingLeases.CUDA,

@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** When docker mounts a claim, its GPUs may have come into use by others. */
 class UsesBeforeMountTest {
@@ -67,6 +68,7 @@ class UsesBeforeMountTest {
         LeaseRequest request =
                 new LeaseRequest(
                         new GpuRequest.Count(1),
+                        Set.of(),
                         ALICE,
                         machine.spawn(),
                         TestingLeases.CUDA,

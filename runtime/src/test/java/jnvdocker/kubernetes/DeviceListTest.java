@@ -33,7 +33,8 @@ class DeviceListTest {
                     false,
                     KubernetesPolicy.KUBELET_DIRECTORY,
                     true,
-                    List.of());
+                    List.of(),
+                    Optional.empty());
 
     private KubernetesPolicy policy = POLICY;
 
@@ -151,7 +152,8 @@ class DeviceListTest {
                         true,
                         POLICY.kubeletDirectory(),
                         true,
-                        List.of());
+                        List.of(),
+                        Optional.empty());
         Gpu t4 = new Gpu(1, B.uuid(), 1, B.pciAddress(), "Tesla T4");
         assertEquals("nvidia.com/tesla-t4", policy.resourceOf(t4));
         var list =

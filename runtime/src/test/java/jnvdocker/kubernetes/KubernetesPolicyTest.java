@@ -13,6 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.List;
+import java.util.Optional;
 
 /** The names that manifests use. */
 class KubernetesPolicyTest {
@@ -23,7 +24,8 @@ class KubernetesPolicyTest {
                     true,
                     KubernetesPolicy.KUBELET_DIRECTORY,
                     true,
-                    List.of());
+                    List.of(),
+                    Optional.empty());
 
     @ParameterizedTest
     @ValueSource(

@@ -125,7 +125,8 @@ class PodPartsTest {
                 perModel,
                 directory.resolve("kubelet"),
                 true,
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 
     @AfterEach
@@ -172,6 +173,7 @@ class PodPartsTest {
                         .take(
                                 new LeaseRequest(
                                         new GpuRequest.Devices(List.of("0")),
+                                        Set.of(),
                                         TestingLeases.ALICE,
                                         self,
                                         new Origin.HostProcess("train"),

@@ -74,7 +74,15 @@ final class TestingBoard {
                         Stream.of(gpus).map(ClaimedGpu::of).toList(),
                         TestingLeases.THEN,
                         Optional.empty());
-        return new Lease(id, claim, holder, "boot", TestingLeases.THEN, 0, Optional.empty());
+        return new Lease(
+                id,
+                claim,
+                holder,
+                "boot",
+                TestingLeases.THEN,
+                Optional.empty(),
+                0,
+                Optional.empty());
     }
 
     TestingBoard held(Lease lease) {

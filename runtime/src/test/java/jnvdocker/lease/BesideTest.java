@@ -122,6 +122,7 @@ class BesideTest {
                         Holder.of(new ProcessId(1, 1), ""),
                         "boot",
                         THEN,
+                        Optional.empty(),
                         0,
                         Optional.empty());
         assertInstanceOf(GpuChoice.NotBeside.class, of("train-7", ALICE, POLICY, lease));
@@ -145,7 +146,7 @@ class BesideTest {
     @Test
     void limitsCountAGpuOnce() throws RefusedException {
         LeasePolicy two =
-                new LeasePolicy(
+                TestingLeases.policy(
                         OptionalInt.of(2),
                         Optional.empty(),
                         List.of(),

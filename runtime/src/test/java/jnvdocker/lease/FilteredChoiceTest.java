@@ -147,7 +147,9 @@ class FilteredChoiceTest {
                         request("2,memory=80G"),
                         Instant.EPOCH,
                         TestingLeases.CUDA,
-                        Set.of());
+                        Set.of(),
+                        Optional.empty(),
+                        0);
         GpuChoice choice = choice(TRAITS, List.of(TestingLeases.held(1, ALICE, "train", LARGE)));
         assertTrue(choice.keep(ticket));
         assertEquals(Optional.of(ticket), choice.keptFor(LARGER));
@@ -165,7 +167,9 @@ class FilteredChoiceTest {
                         request("3,memory=80G"),
                         Instant.EPOCH,
                         TestingLeases.CUDA,
-                        Set.of());
+                        Set.of(),
+                        Optional.empty(),
+                        0);
         assertEquals(
                 "this host has only 2 GPUs with at least 80 GB of memory",
                 ChoiceText.obstacles(choice(TRAITS, List.of()).obstacles(more)));
@@ -196,7 +200,9 @@ class FilteredChoiceTest {
                         request("2"),
                         Instant.EPOCH,
                         TestingLeases.CUDA,
-                        Set.of());
+                        Set.of(),
+                        Optional.empty(),
+                        0);
         choice.keep(ticket);
         assertEquals(List.of(gpus.get(2), gpus.get(3)), chosen(choice, "2"));
     }

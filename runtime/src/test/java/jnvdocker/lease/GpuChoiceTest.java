@@ -401,7 +401,7 @@ class GpuChoiceTest {
      * @param max GPUs a user may have; 0 for any number
      */
     private static LeasePolicy policy(int max, String... cordon) {
-        return new LeasePolicy(
+        return TestingLeases.policy(
                 max == 0 ? OptionalInt.empty() : OptionalInt.of(max),
                 Optional.empty(),
                 List.of(cordon),
@@ -488,6 +488,7 @@ class GpuChoiceTest {
                         held(1, BOB, "", A).holder(),
                         "boot",
                         TestingLeases.THEN,
+                        Optional.empty(),
                         1,
                         Optional.empty());
         assertEquals(

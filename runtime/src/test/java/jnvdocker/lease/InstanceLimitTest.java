@@ -43,7 +43,8 @@ class InstanceLimitTest {
                 TestingLeases.holdings(List.of(leases), Map.of()),
                 UnmanagedUses.NONE,
                 List.of(),
-                new LeasePolicy(OptionalInt.of(limit), Optional.empty(), List.of(), false, "FILE"));
+                TestingLeases.policy(
+                        OptionalInt.of(limit), Optional.empty(), List.of(), false, "FILE"));
     }
 
     private static List<Gpu> chosen(GpuChoice choice, String option) throws RefusedException {

@@ -84,7 +84,14 @@ class ShareTest {
                         claim.created(),
                         claim.container());
         return new Lease(
-                id, shared, whole.holder(), whole.boot(), whole.since(), 1, Optional.empty());
+                id,
+                shared,
+                whole.holder(),
+                whole.boot(),
+                whole.since(),
+                Optional.empty(),
+                1,
+                Optional.empty());
     }
 
     private static GpuRequest request(String option) throws RefusedException {

@@ -124,18 +124,26 @@ public final class TestingLeases {
                         claim.created(),
                         Optional.of(new Claim.ContainerRef("c".repeat(64), container)));
         Holder holder = Holder.of(DOCKERD, Optional.empty(), Optional.empty());
-        return new Lease(id, named, holder, "boot", THEN, 1, Optional.empty());
+        return new Lease(id, named, holder, "boot", THEN, Optional.empty(), 1, Optional.empty());
     }
 
     /** A lease that a client has reserved. */
     public static Lease reserved(long id, Owner owner, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
-        return new Lease(id, claim, Holder.reserved(CLIENT), "boot", THEN, 0, Optional.empty());
+        return new Lease(
+                id,
+                claim,
+                Holder.reserved(CLIENT),
+                "boot",
+                THEN,
+                Optional.empty(),
+                0,
+                Optional.empty());
     }
 
     /** A policy that allows everything but to take GPUs that others use. */
     public static final LeasePolicy POLICY =
-            new LeasePolicy(
+            policy(
                     OptionalInt.empty(),
                     Optional.empty(),
                     List.of(),
@@ -189,7 +197,7 @@ public final class TestingLeases {
 
     /** A place in the queue. */
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
-        return new Ticket(id, CLIENT, owner, request, THEN, CUDA, Set.of());
+        return new Ticket(id, CLIENT, owner, request, THEN, CUDA, Set.of(), Optional.empty(), 0);
     }
 
     /** Makes a claim and reserves its GPUs; fails where others have them. */
@@ -223,5 +231,37 @@ public final class TestingLeases {
             throws IOException {
         Lease lease = registry.liveOf(claim.id()).orElseThrow();
         registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
+    }
+
+    /** A policy with the usual number of waits, and the same limits for every user. */
+    public static LeasePolicy policy(
+            OptionalInt maxGpusPerUser,
+            Optional<Duration> maxWait,
+            List<String> cordon,
+            boolean allowUnmanaged,
+            String file) {
+        return new LeasePolicy(
+                new Limits(
+                        everybody(
+                                maxGpusPerUser.stream().boxed().findAny(),
+                                "max_gpus_per_user in " + file),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        everybody(maxWait, "max_wait in " + file),
+                        List.of(),
+                        List.of(),
+                        List.of()),
+                LeasePolicy.WAITS_PER_USER,
+                cordon,
+                List.of(),
+                allowUnmanaged,
+                Optional.empty(),
+                BookingRule.NONE,
+                file);
+    }
+
+    private static <T> List<Rule<T>> everybody(Optional<T> value, String key) {
+        return value.map(it -> new Rule<>(Subject.EVERYBODY, it, key)).stream().toList();
     }
 }

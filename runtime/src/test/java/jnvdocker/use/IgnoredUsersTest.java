@@ -29,7 +29,8 @@ class IgnoredUsersTest {
         "'', '', false",
     })
     void processIsKnownByItsNameOrThatOfItsFile(String name, String program, boolean ignored) {
-        ProcessTraits process = new ProcessTraits(name, program, 0, Optional.empty());
+        ProcessTraits process =
+                new ProcessTraits(name, program, 0, Optional.empty(), Optional.empty());
         assertEquals(ignored, IGNORED.has(process));
     }
 

@@ -161,18 +161,18 @@ record CreateCall(
     /** The creation of the container with GPUs. */
     OciCreation creation(Owner owner, GpuRequest gpus) throws RefusedException {
         return new OciCreation(
-                        container(),
-                        name(),
-                        docker.map(DockerContainer::imageName),
-                        Caller.process(request),
-                        Optional.empty(),
-                        owner,
-                        gpus,
-                        Optional.empty())
-                .lasting(
-                        HoldTime.of(
-                                "the label " + ClaimNames.TIME_LABEL,
-                                Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));
+                container(),
+                name(),
+                docker.map(DockerContainer::imageName),
+                Caller.process(request),
+                Optional.empty(),
+                owner,
+                gpus,
+                Set.of(),
+                Optional.empty(),
+                HoldTime.of(
+                        "the label " + ClaimNames.TIME_LABEL,
+                        Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));
     }
 
     /** The wait for GPUs that its user requests by a label. */

@@ -72,7 +72,9 @@ class CompletionTest {
                         "%012x".formatted(id * 0x111),
                         new Origin.EngineContainer("ENGINE", Optional.of("nvidia/cuda")),
                         new Owner(1000, "alice"),
-                        List.of(new ClaimedGpu(gpu(1).uuid(), 1, 1)),
+                        List.of(
+                                new ClaimedGpu(
+                                        gpu(1).uuid(), 1, 1, Optional.empty(), Optional.empty())),
                         Instant.EPOCH,
                         Optional.of(new Claim.ContainerRef("3f2a".repeat(16), name)));
         return new Lease(
@@ -81,6 +83,7 @@ class CompletionTest {
                 Holder.reserved(new ProcessId(4711, 5)),
                 "boot",
                 Instant.EPOCH,
+                Optional.empty(),
                 1,
                 Optional.empty());
     }

@@ -92,6 +92,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -181,6 +182,7 @@ class JsonDocumentsTest {
                 .take(
                         new LeaseRequest(
                                 new GpuRequest.Devices(List.of(gpu)),
+                                Set.of(),
                                 owner,
                                 self,
                                 CUDA,
@@ -194,6 +196,7 @@ class JsonDocumentsTest {
         LeaseRequest all =
                 new LeaseRequest(
                         new GpuRequest.Devices(List.of("0", "3")),
+                        Set.of(),
                         BOB,
                         self,
                         CUDA,

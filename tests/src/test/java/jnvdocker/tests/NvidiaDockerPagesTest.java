@@ -39,6 +39,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.zip.InflaterInputStream;
@@ -116,7 +117,15 @@ class NvidiaDockerPagesTest {
             NvidiaDockerPages pages, String path, Map<String, List<String>> query)
             throws IOException {
         WebAnswer.Page page =
-                (WebAnswer.Page) pages.answer(new WebRequest(path, query, false)).orElseThrow();
+                (WebAnswer.Page)
+                        pages.answer(
+                                        new WebRequest(
+                                                path,
+                                                query,
+                                                false,
+                                                OptionalInt.empty(),
+                                                Optional.empty()))
+                                .orElseThrow();
         OpenApi.check(path, page);
         return page;
     }
@@ -244,7 +253,15 @@ class NvidiaDockerPagesTest {
         assertNull(status(pages).Devices().get(1).Processes());
         assertEquals(391, status(pages).Devices().get(1).Power());
         var ours =
-                (WebAnswer.Page) pages.answer(new WebRequest(path, Map.of(), true)).orElseThrow();
+                (WebAnswer.Page)
+                        pages.answer(
+                                        new WebRequest(
+                                                path,
+                                                Map.of(),
+                                                true,
+                                                OptionalInt.empty(),
+                                                Optional.empty()))
+                                .orElseThrow();
         assertTrue(text(ours).contains("4712"));
     }
 
@@ -327,7 +344,11 @@ class NvidiaDockerPagesTest {
         NvidiaDockerPages pages = pages("no-nvml");
         for (String path : List.of("/", "/gpu", "/v1.0", "/v1.0gpu/info", "/v2/gpus")) {
             assertEquals(
-                    Optional.empty(), pages.answer(new WebRequest(path, Map.of(), true)), path);
+                    Optional.empty(),
+                    pages.answer(
+                            new WebRequest(
+                                    path, Map.of(), true, OptionalInt.empty(), Optional.empty())),
+                    path);
         }
     }
 }

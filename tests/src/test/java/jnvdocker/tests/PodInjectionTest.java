@@ -83,7 +83,8 @@ class PodInjectionTest {
                         false,
                         KubernetesPolicy.KUBELET_DIRECTORY,
                         cdi,
-                        List.of());
+                        List.of(),
+                        Optional.empty());
         return new PodInjection(
                 gpuHost, () -> policy, directory.resolve("run"), directory.resolve("cdi"));
     }

@@ -32,29 +32,6 @@ public record OciCreation(
         candidates = Set.copyOf(candidates);
     }
 
-    /** A creation that may be given any GPU. */
-    public OciCreation(
-            OciContainers.Container container,
-            String name,
-            Optional<String> image,
-            ProcessId process,
-            Optional<String> cgroup,
-            Owner owner,
-            GpuRequest request,
-            Optional<String> reservation) {
-        this(
-                container,
-                name,
-                image,
-                process,
-                cgroup,
-                owner,
-                request,
-                Set.of(),
-                reservation,
-                Optional.empty());
-    }
-
     /** Whether it requests a GPU. */
     public boolean isOfGpus() {
         return !(request instanceof GpuRequest.None);
@@ -83,20 +60,5 @@ public record OciCreation(
     public OciCreation among(Set<String> uuids) {
         return new OciCreation(
                 container, name, image, process, cgroup, owner, request, uuids, reservation, time);
-    }
-
-    /** A copy with the time for which the container's user wants the GPUs. */
-    public OciCreation lasting(Optional<Duration> wanted) {
-        return new OciCreation(
-                container,
-                name,
-                image,
-                process,
-                cgroup,
-                owner,
-                request,
-                candidates,
-                reservation,
-                wanted);
     }
 }

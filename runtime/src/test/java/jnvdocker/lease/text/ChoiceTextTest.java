@@ -39,7 +39,7 @@ class ChoiceTextTest {
     }
 
     private static LeasePolicy policy(OptionalInt max) {
-        return new LeasePolicy(
+        return TestingLeases.policy(
                 max, Optional.empty(), List.of(), false, TestingLeases.POLICY.file());
     }
 

@@ -48,7 +48,16 @@ class GpuQueueTest {
         ProcessId client = new ProcessId((int) (4700 + id), 1);
         Owner owner = new Owner(1000, user);
         return new Leases.Waiter(
-                new Ticket(id, client, owner, request, Samples.AT_NINE, origin, Set.of()),
+                new Ticket(
+                        id,
+                        client,
+                        owner,
+                        request,
+                        Samples.AT_NINE,
+                        origin,
+                        Set.of(),
+                        Optional.empty(),
+                        0),
                 Stream.of(obstacle).findFirst());
     }
 

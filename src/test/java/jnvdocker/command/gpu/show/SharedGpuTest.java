@@ -52,6 +52,7 @@ class SharedGpuTest {
                 whole.holder(),
                 whole.boot(),
                 whole.since(),
+                Optional.empty(),
                 1,
                 Optional.empty());
     }

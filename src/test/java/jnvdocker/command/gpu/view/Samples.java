@@ -98,6 +98,7 @@ public final class Samples {
                 lease.holder(),
                 lease.boot(),
                 lease.since(),
+                Optional.empty(),
                 lease.mounts(),
                 lease.end());
     }
@@ -107,7 +108,14 @@ public final class Samples {
         List<ClaimedGpu> claimed = new ArrayList<>();
         IntStream.of(gpus)
                 .mapToObj(Samples::gpu)
-                .forEach(gpu -> claimed.add(new ClaimedGpu(gpu.uuid(), gpu.index(), gpu.minor())));
+                .forEach(gpu ->
+                        claimed.add(
+                                new ClaimedGpu(
+                                        gpu.uuid(),
+                                        gpu.index(),
+                                        gpu.minor(),
+                                        Optional.empty(),
+                                        Optional.empty())));
         Claim claim =
                 new Claim(
                         "%012x".formatted(id * 0x111),
@@ -116,7 +124,7 @@ public final class Samples {
                         claimed,
                         AT_NINE,
                         name.map(it -> new Claim.ContainerRef(CONTAINER_ID, it)));
-        return new Lease(id, claim, holder, "boot", AT_NINE, 1, end);
+        return new Lease(id, claim, holder, "boot", AT_NINE, Optional.empty(), 1, end);
     }
 
     public static GpuStatus free(int index, Optional<Instant> idleSince) {
