@@ -83,14 +83,8 @@ public final class MesosCommand {
             case MesosLaunch.WORD -> launch.run(arguments, request, client);
             case MesosTaskLaunch.WORD, MesosTaskLaunch.SESSION ->
                     taskLaunch.run(arguments, request, client);
-            default -> typed(arguments, request, client);
+            default -> CommandGroup.execute(commands(request, client), arguments, client);
         }
-    }
-
-    /** Runs the commands that people type. */
-    private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
-            throws IOException {
-        CommandGroup.execute(commands(request, client), arguments, client);
     }
 
     /** The commands that people type. */

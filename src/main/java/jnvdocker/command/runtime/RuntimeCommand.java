@@ -57,14 +57,8 @@ public final class RuntimeCommand {
             case RuntimeExec.WORD -> exec.run(arguments, request, client);
             case RuntimeHook.WORD -> hook.run(arguments, request, client);
             case RuntimeWait.WORD -> wait.run(arguments, request, client);
-            default -> typed(arguments, request, client);
+            default -> CommandGroup.execute(commands(request, client), arguments, client);
         }
-    }
-
-    /** Runs the commands that people type. */
-    private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
-            throws IOException {
-        CommandGroup.execute(commands(request, client), arguments, client);
     }
 
     /** The commands that people type. */
