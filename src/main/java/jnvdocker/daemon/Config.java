@@ -286,11 +286,8 @@ public record Config(
         if (number.isPresent() && number.getAsInt() < 1) {
             throw entry.refusal(
                     Refusal.of(
-                            number.getAsInt()
-                                    + " is not "
-                                    + what
-                                    + ": write 1 or more, or leave the key out"
-                                    + otherwise),
+                            "%s is not %s: write 1 or more, or leave the key out%s"
+                                    .formatted(number.getAsInt(), what, otherwise)),
                     null);
         }
         return number;

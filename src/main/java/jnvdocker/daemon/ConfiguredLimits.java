@@ -142,11 +142,8 @@ final class ConfiguredLimits {
         if (number.isPresent() && Math.abs(number.getAsInt()) > HIGHEST) {
             throw entry.refusal(
                     Refusal.of(
-                            number.getAsInt()
-                                    + " is no priority: write a number from -"
-                                    + HIGHEST
-                                    + " to "
-                                    + HIGHEST),
+                            "%s is no priority: write a number from -%s to %s"
+                                    .formatted(number.getAsInt(), HIGHEST, HIGHEST)),
                     null);
         }
         return number.stream().boxed().findAny();
@@ -158,11 +155,8 @@ final class ConfiguredLimits {
         if (number.isPresent() && number.getAsInt() < least) {
             throw entry.refusal(
                     Refusal.of(
-                            number.getAsInt()
-                                    + " is too few: write "
-                                    + least
-                                    + " or more, or "
-                                    + Quote.quoted(ANY)),
+                            "%s is too few: write %s or more, or %s"
+                                    .formatted(number.getAsInt(), least, Quote.quoted(ANY))),
                     null);
         }
         return number.stream().boxed().findAny();

@@ -64,10 +64,8 @@ final class DirectoryLock implements AutoCloseable {
             if (!lock(file)) {
                 if (!PrivateFile.isLockedByReaders(file)) {
                     throw new StartException(
-                            "another jnvdockerd (pid "
-                                    + Files.readString(path).strip()
-                                    + ") uses "
-                                    + directory,
+                            "another jnvdockerd (pid %s) uses %s"
+                                    .formatted(Files.readString(path).strip(), directory),
                             "stop it first, or " + remedy + " to another directory");
                 }
                 LOG.warn(

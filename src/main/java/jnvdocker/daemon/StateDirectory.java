@@ -121,10 +121,8 @@ final class StateDirectory implements AutoCloseable {
                                     ? " may be written by users other than root"
                                     : " belongs to uid " + Integer.toUnsignedString(uid))
                             + ", who could have changed who holds which GPU",
-                    "check its content, then run: chown -R root: "
-                            + directory
-                            + " && chmod -R go-w "
-                            + directory);
+                    "check its content, then run: chown -R root: %s && chmod -R go-w %s"
+                            .formatted(directory, directory));
         }
     }
 

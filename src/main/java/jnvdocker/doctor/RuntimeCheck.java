@@ -90,11 +90,8 @@ final class RuntimeCheck {
         }
         if (reported.orElse(0) > gpus) {
             found.hint(
-                    registration.config()
-                            + " reports "
-                            + reported.getAsInt()
-                            + " GPUs to Swarm, and this host has "
-                            + gpus,
+                    "%s reports %s GPUs to Swarm, and this host has %s"
+                            .formatted(registration.config(), reported.getAsInt(), gpus),
                     "run 'jnvdocker runtime install --swarm' again, as before, and restart docker");
         }
     }

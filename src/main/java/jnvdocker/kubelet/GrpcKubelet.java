@@ -53,11 +53,8 @@ final class GrpcKubelet implements Kubelet {
                 .find(pid)
                 .orElseThrow(() ->
                         new IOException(
-                                "the process that serves "
-                                        + socket
-                                        + " is not known (pid "
-                                        + pid
-                                        + ")"));
+                                "the process that serves %s is not known (pid %s)"
+                                        .formatted(socket, pid)));
     }
 
     @Override

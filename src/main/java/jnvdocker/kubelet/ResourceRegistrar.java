@@ -115,11 +115,8 @@ final class ResourceRegistrar implements AutoCloseable {
             report(
                     new Failed(
                             new Refusal(
-                                    "cannot listen on "
-                                            + socket()
-                                            + " ("
-                                            + FileErrors.reason(e)
-                                            + ")",
+                                    "cannot listen on %s (%s)"
+                                            .formatted(socket(), FileErrors.reason(e)),
                                     "end the other program, or set resource in [kubernetes]")));
             return poll;
         }
@@ -239,11 +236,8 @@ final class ResourceRegistrar implements AutoCloseable {
             report(
                     new Failed(
                             new Refusal(
-                                    "the kubelet does not register "
-                                            + resource.name()
-                                            + " ("
-                                            + e.getMessage()
-                                            + ")",
+                                    "the kubelet does not register %s (%s)"
+                                            .formatted(resource.name(), e.getMessage()),
                                     "see the kubelet's log")));
             retry();
         }

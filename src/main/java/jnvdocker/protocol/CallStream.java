@@ -80,11 +80,8 @@ public final class CallStream extends InputStream {
             closed = true;
             client.giveUp();
             throw new IOException(
-                    "read stalled: "
-                            + total
-                            + " bytes in "
-                            + Duration.ofNanos(spent).toSeconds()
-                            + " s");
+                    "read stalled: %s bytes in %s s"
+                            .formatted(total, Duration.ofNanos(spent).toSeconds()));
         }
         piece = more.get();
         at = 0;

@@ -80,11 +80,8 @@ public final class FrameMemory {
             boolean isRoot = peer.uid() == ROOT;
             if (!isRoot && use.connections >= limits.connections()) {
                 throw new FullException(
-                        "uid "
-                                + Integer.toUnsignedString(peer.uid())
-                                + " has "
-                                + use.connections
-                                + " unanswered commands, the most for one user",
+                        "uid %s has %s unanswered commands, the most for one user"
+                                .formatted(Integer.toUnsignedString(peer.uid()), use.connections),
                         END_SOME);
             }
             Account account = new Account(peer.uid());

@@ -102,11 +102,8 @@ final class Payload {
         private int need(long length) throws IOException {
             if (length < 0 || length > bytes.remaining()) {
                 throw new IOException(
-                        "a frame is cut short: "
-                                + length
-                                + " bytes are announced, "
-                                + bytes.remaining()
-                                + " are left");
+                        "a frame is cut short: %s bytes are announced, %s are left"
+                                .formatted(length, bytes.remaining()));
             }
             return (int) length;
         }

@@ -8,10 +8,8 @@ public final class ProtocolVersionException extends FailedException {
 
     ProtocolVersionException(int version) {
         super(
-                "this client speaks protocol version "
-                        + version
-                        + " and the daemon version "
-                        + ClientRequest.VERSION,
+                "this client speaks protocol version %s and the daemon version %s"
+                        .formatted(version, ClientRequest.VERSION),
                 "restart jnvdockerd after an upgrade (systemctl restart jnvdocker)");
     }
 }

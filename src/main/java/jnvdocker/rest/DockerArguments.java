@@ -59,11 +59,8 @@ record DockerArguments(
             for (Gpu gpu : GpuResolver.resolve(List.of(id), all)) {
                 if (!gpu.isSound()) {
                     throw new RefusedException(
-                            "invalid device: "
-                                    + gpu.number()
-                                    + " ("
-                                    + gpu.trouble().orElseThrow().what()
-                                    + ")",
+                            "invalid device: %s (%s)"
+                                    .formatted(gpu.number(), gpu.trouble().orElseThrow().what()),
                             "name another GPU");
                 }
                 named.add(gpu);

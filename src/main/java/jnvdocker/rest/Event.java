@@ -22,12 +22,7 @@ record Event(String id, Kind kind, String data) {
     }
 
     String text() {
-        return "id: "
-                + id
-                + "\nevent: "
-                + kind.name().toLowerCase(Locale.ROOT)
-                + "\ndata: "
-                + data
-                + "\n\n";
+        return "id: %s\nevent: %s\ndata: %s\n\n"
+                .formatted(id, kind.name().toLowerCase(Locale.ROOT), data);
     }
 }

@@ -190,10 +190,8 @@ public final class Prune {
         String volume = DriverVolume.name(driver);
         long freed = served.freedBytes(driver);
         String why =
-                "driver "
-                        + loaded
-                        + " is loaded, and no container names it"
-                        + shared(driver, freed);
+                "driver %s is loaded, and no container names it%s"
+                        .formatted(loaded, shared(driver, freed));
         if (!dry) {
             try {
                 if (!engine.removeVolume(volume, LIMIT)) {

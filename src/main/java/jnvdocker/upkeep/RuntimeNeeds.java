@@ -105,10 +105,8 @@ public final class RuntimeNeeds {
                                         + running.stream()
                                                 .map(Quote::shown)
                                                 .collect(Collectors.joining(", "))),
-                "jnvdocker runtime uninstall --engine "
-                        + word
-                        + " && rm -r "
-                        + registration.directory());
+                "jnvdocker runtime uninstall --engine %s && rm -r %s"
+                        .formatted(word, registration.directory()));
     }
 
     /** The command that removes containers, which must not run for that. */

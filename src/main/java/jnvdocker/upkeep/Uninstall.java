@@ -291,10 +291,8 @@ public final class Uninstall {
                                                     + " may have a container with the volume "
                                                     + volume
                                                     + ", which cannot be queried",
-                                            "remove both there: docker -H "
-                                                    + address
-                                                    + " volume rm "
-                                                    + volume)));
+                                            "remove both there: docker -H %s volume rm %s"
+                                                    .formatted(address, volume))));
         }
         return found;
     }

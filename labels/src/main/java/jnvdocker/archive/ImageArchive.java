@@ -205,10 +205,8 @@ public final class ImageArchive {
         Matcher matcher = NAMED_BY_DIGEST.matcher(name);
         if (matcher.matches() && !matcher.group(1).equals(sha256(document))) {
             throw new BadArchiveException(
-                    "its file "
-                            + Quote.shown(name)
-                            + " is not what its name says: its SHA-256 is "
-                            + sha256(document),
+                    "its file %s is not what its name says: its SHA-256 is %s"
+                            .formatted(Quote.shown(name), sha256(document)),
                     BadArchiveException.SAVE_AGAIN);
         }
         return document;

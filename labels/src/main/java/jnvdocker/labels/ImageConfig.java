@@ -53,11 +53,8 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
     public static ImageConfig parse(String json) throws BadImageException {
         if (json.length() > LENGTH) {
             throw new BadImageException(
-                    "image configuration has "
-                            + json.length()
-                            + " characters, at most "
-                            + LENGTH
-                            + " are read",
+                    "image configuration has %s characters, at most %s are read"
+                            .formatted(json.length(), LENGTH),
                     FEWER);
         }
         JsonNode config = tree(json);

@@ -34,10 +34,8 @@ public final class Requirement {
     public static Requirement parse(String expression) {
         if (expression.length() > LENGTH) {
             throw new IllegalArgumentException(
-                    "invalid expression: "
-                            + expression.length()
-                            + " characters, at most "
-                            + LENGTH);
+                    "invalid expression: %s characters, at most %s"
+                            .formatted(expression.length(), LENGTH));
         }
         List<Alternative> alternatives = new ArrayList<>();
         for (String term : expression.split(" ")) {

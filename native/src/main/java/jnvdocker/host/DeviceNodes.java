@@ -306,12 +306,8 @@ public final class DeviceNodes {
         long found = deviceOf(path);
         if (found != Posix.device(major, minor)) {
             throw new FailedException(
-                    path
-                            + " is not the character device "
-                            + major
-                            + ":"
-                            + minor
-                            + " that the driver has now",
+                    "%s is not the character device %s:%s that the driver has now"
+                            .formatted(path, major, minor),
                     "remove it, it is made again");
         }
         DeviceNode node = new DeviceNode(spelled, path, major, minor);

@@ -66,13 +66,8 @@ final class MissingNodes {
             }
             throw new FailedException(
                     "cannot make the missing device node: " + e.getMessage(),
-                    "make it by hand (mknod "
-                            + path
-                            + " c "
-                            + major
-                            + " "
-                            + minor
-                            + ") or with nvidia-modprobe",
+                    "make it by hand (mknod %s c %s %s) or with nvidia-modprobe"
+                            .formatted(path, major, minor),
                     e);
         }
         Posix.chmod(path, parameters.mode());

@@ -61,10 +61,8 @@ final class NodeTroubles implements GpuTroubles {
                         fault.path() + " is missing, which the administrator makes here",
                         "make it: mknod " + fault.path() + " c " + device.replace(':', ' '))
                 : new Refusal(
-                        fault.path()
-                                + " is not the character device "
-                                + device
-                                + " that the driver has now",
+                        "%s is not the character device %s that the driver has now"
+                                .formatted(fault.path(), device),
                         "remove it, it is made again");
     }
 

@@ -48,11 +48,8 @@ public final class ClaimedNodes {
     private static String changed(ClaimedGpu claimed, Gpu now) {
         return now.minor() == claimed.minor()
                 ? " has other nodes in /dev/nvidia-caps than this container was given"
-                : " has become "
-                        + ClaimedGpu.of(now).node()
-                        + ", and this container was given "
-                        + claimed.node()
-                        + ", which is another GPU now";
+                : " has become %s, and this container was given %s, which is another GPU now"
+                        .formatted(ClaimedGpu.of(now).node(), claimed.node());
     }
 
     /** After the host's start it takes a while until the instances of a GPU are known. */

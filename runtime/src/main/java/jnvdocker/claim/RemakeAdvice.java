@@ -61,10 +61,8 @@ public final class RemakeAdvice {
             case Quota.Never never when never.limit().limit() > 0 ->
                     new RefusedException(
                             has + QuotaText.why(never),
-                            "make it again with fewer: "
-                                    + command(claim)
-                                    + " --gpus "
-                                    + never.limit().limit());
+                            "make it again with fewer: %s --gpus %s"
+                                    .formatted(command(claim), never.limit().limit()));
             case Quota.Elsewhere elsewhere ->
                     new RefusedException(
                             "this container has "

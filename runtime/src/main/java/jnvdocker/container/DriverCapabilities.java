@@ -77,11 +77,8 @@ public final class DriverCapabilities {
                 .findFirst()
                 .map(word -> word.substring(0, Math.min(word.length(), MOST_SHOWN)))
                 .map(word ->
-                        VARIABLE
-                                + " has "
-                                + Quote.quoted(word)
-                                + ", which is ignored; choose from "
-                                + String.join(", ", KNOWN));
+                        "%s has %s, which is ignored; choose from %s"
+                                .formatted(VARIABLE, Quote.quoted(word), String.join(", ", KNOWN)));
     }
 
     private static boolean has(String words, Set<String> wanted) {

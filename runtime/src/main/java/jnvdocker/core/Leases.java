@@ -612,11 +612,8 @@ public final class Leases {
     private String stopped(ProcessId process) {
         int pid = process.pid();
         return evidence.isStopped(process)
-                ? ", and is stopped: kill -CONT "
-                        + pid
-                        + " lets it go on, kill -KILL "
-                        + pid
-                        + " ends it"
+                ? ", and is stopped: kill -CONT %s lets it go on, kill -KILL %s ends it"
+                        .formatted(pid, pid)
                 : "";
     }
 
@@ -654,11 +651,8 @@ public final class Leases {
         boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Life.Gone;
         if (!unused || !keeper.endUnused(now.get(), FORCED + who)) {
             throw new RefusedException(
-                    "claim "
-                            + claim
-                            + " is not released: "
-                            + explain(now.get())
-                            + ", and could go on to use what another would get",
+                    "claim %s is not released: %s, and could go on to use what another would get"
+                            .formatted(claim, explain(now.get())),
                     LeaseText.toEnd(lease.claim()) + "; root can still release it");
         }
         return lease;

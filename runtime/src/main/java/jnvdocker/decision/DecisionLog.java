@@ -105,15 +105,13 @@ public final class DecisionLog implements LeaseEvents {
         fields.put("JNVDOCKER_REASON", evidence);
         write(
                 "released",
-                "released "
-                        + gpus(lease)
-                        + " of "
-                        + LeaseText.holder(lease)
-                        + claim(lease)
-                        + " after "
-                        + Span.text(held)
-                        + ": "
-                        + evidence,
+                "released %s of %s%s after %s: %s"
+                        .formatted(
+                                gpus(lease),
+                                LeaseText.holder(lease),
+                                claim(lease),
+                                Span.text(held),
+                                evidence),
                 fields);
     }
 
@@ -168,14 +166,12 @@ public final class DecisionLog implements LeaseEvents {
         fields.put("JNVDOCKER_SECONDS", String.valueOf(Math.max(0, waited.toSeconds())));
         write(
                 "served",
-                Quote.shown(claim.owner().name())
-                        + " got "
-                        + gpus(claim.gpus())
-                        + " after "
-                        + Span.text(waited)
-                        + " in the queue (claim "
-                        + claim.id()
-                        + ")",
+                "%s got %s after %s in the queue (claim %s)"
+                        .formatted(
+                                Quote.shown(claim.owner().name()),
+                                gpus(claim.gpus()),
+                                Span.text(waited),
+                                claim.id()),
                 fields);
     }
 

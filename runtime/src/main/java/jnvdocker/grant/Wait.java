@@ -173,10 +173,8 @@ final class Wait {
         if (!said.isEmpty()) {
             waiting.listener()
                     .report(
-                            "got "
-                                    + LeaseText.names(claim.gpus())
-                                    + " after "
-                                    + Span.text(waited()));
+                            "got %s after %s"
+                                    .formatted(LeaseText.names(claim.gpus()), Span.text(waited())));
         }
     }
 

@@ -34,13 +34,11 @@ public abstract class GroupKind implements HolderKind {
     public final String runs(Lease lease, ProcessId process) {
         return processes.isAlive(process)
                 ? HolderKind.super.runs(lease, process)
-                : first()
-                        + " (pid "
-                        + process.pid()
-                        + ") has ended, "
-                        + others()
-                        + " run: "
-                        + lease.holder().cgroup().orElse("")
-                        + "/cgroup.procs lists them";
+                : "%s (pid %s) has ended, %s run: %s/cgroup.procs lists them"
+                        .formatted(
+                                first(),
+                                process.pid(),
+                                others(),
+                                lease.holder().cgroup().orElse(""));
     }
 }

@@ -188,10 +188,8 @@ final class PodDevicePlugin implements DevicePlugin {
         for (Gpu gpu : gpus) {
             if (!list.gives(gpu) && choice.holder(gpu).filter(PodKind::isOfPod).isEmpty()) {
                 throw new RefusedException(
-                        LeaseText.name(gpu.number(), gpu.uuid())
-                                + " is not for pods of "
-                                + resource
-                                + " (kubernetes_gpus in the configuration)",
+                        "%s is not for pods of %s (kubernetes_gpus in the configuration)"
+                                .formatted(LeaseText.name(gpu.number(), gpu.uuid()), resource),
                         PodLeases.AT_ADMISSION);
             }
         }

@@ -106,10 +106,8 @@ public final class SettledProgram {
         }
         if (text.length() >= room) {
             throw new RefusedException(
-                    "a path is longer than the "
-                            + (room - 1)
-                            + " bytes there is room for: "
-                            + Quote.quoted(text),
+                    "a path is longer than the %s bytes there is room for: %s"
+                            .formatted(room - 1, Quote.quoted(text)),
                     "use a shorter one");
         }
         Arrays.fill(program, at, at + room, (byte) 0);

@@ -86,10 +86,8 @@ public sealed interface GpuRequest {
         if (ids.size() > MAX_IDS || !ids.stream().allMatch(Devices::isId)) {
             throw new InvalidGpuRequestException(
                     new Refusal(
-                            VISIBLE_DEVICES
-                                    + " is "
-                                    + Quote.quoted(value)
-                                    + ", which does not name GPUs",
+                            "%s is %s, which does not name GPUs"
+                                    .formatted(VISIBLE_DEVICES, Quote.quoted(value)),
                             "write indexes or UUIDs with commas between them, all, none or void"));
         }
         return Optional.of(new Devices(ids));

@@ -75,10 +75,8 @@ public final class GpuResolver {
                                 + " is named twice"
                                 + (other.equals(id)
                                         ? ""
-                                        : ", as "
-                                                + Quote.shown(other)
-                                                + " and as "
-                                                + Quote.shown(id)),
+                                        : ", as %s and as %s"
+                                                .formatted(Quote.shown(other), Quote.shown(id))),
                         "name each GPU once");
             }
             found.add(gpu);

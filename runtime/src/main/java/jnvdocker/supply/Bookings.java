@@ -167,11 +167,8 @@ public final class Bookings {
         Duration longest = supply.rules().bookings().longest();
         if (time.compareTo(longest) > 0) {
             throw new RefusedException(
-                    "nobody but root may book GPUs for longer than "
-                            + Span.spelled(longest)
-                            + " ("
-                            + supply.rules().key("max_booking")
-                            + ")",
+                    "nobody but root may book GPUs for longer than %s (%s)"
+                            .formatted(Span.spelled(longest), supply.rules().key("max_booking")),
                     "book them for less time");
         }
         if (begin.isAfter(holdings.now().plus(AHEAD))) {
@@ -185,10 +182,8 @@ public final class Bookings {
                         .count();
         if (own >= OF_A_USER) {
             throw new RefusedException(
-                    Quote.shown(owner.name())
-                            + " has "
-                            + own
-                            + " bookings, and nobody may have more",
+                    "%s has %s bookings, and nobody may have more"
+                            .formatted(Quote.shown(owner.name()), own),
                     "cancel one: " + LIST);
         }
     }

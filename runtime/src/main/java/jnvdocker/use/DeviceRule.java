@@ -100,12 +100,8 @@ public record DeviceRule(int major, int minor) {
      */
     public static RefusedException impossible(String shown) {
         return new RefusedException(
-                shown
-                        + " has a number that no device has (major numbers end at "
-                        + ((1 << MAJOR_BITS) - 1)
-                        + ", minor numbers at "
-                        + ((1 << MINOR_BITS) - 1)
-                        + ")",
+                "%s has a number that no device has (major numbers end at %s, minor numbers at %s)"
+                        .formatted(shown, (1 << MAJOR_BITS) - 1, (1 << MINOR_BITS) - 1),
                 "give the numbers that 'ls -l' shows for the device");
     }
 

@@ -89,10 +89,8 @@ public final class HostPaths {
         if (underWay.keySet().stream().filter(it -> it.isOfDev() == query.isOfDev()).count()
                 >= AT_A_TIME) {
             throw new IOException(
-                    Quote.quoted(query.path())
-                            + " was not read: file systems of "
-                            + AT_A_TIME
-                            + " other paths do not answer");
+                    "%s was not read: file systems of %s other paths do not answer"
+                            .formatted(Quote.quoted(query.path()), AT_A_TIME));
         }
         underWay.put(query, found);
         // A native call of a virtual thread would block others with it.
@@ -122,9 +120,7 @@ public final class HostPaths {
 
     private IOException unanswered(String path) {
         return new IOException(
-                Quote.quoted(path)
-                        + " is of a file system that did not answer in "
-                        + limit.toMillis()
-                        + " ms");
+                "%s is of a file system that did not answer in %s ms"
+                        .formatted(Quote.quoted(path), limit.toMillis()));
     }
 }

@@ -115,11 +115,8 @@ public final class CommandGroup {
         CommandLine command = e.getCommandLine();
         command.getErr()
                 .println(
-                        "jnvdocker: "
-                                + what(e)
-                                + "; see '"
-                                + command.getCommandSpec().qualifiedName()
-                                + " --help'");
+                        "jnvdocker: %s; see '%s --help'"
+                                .formatted(what(e), command.getCommandSpec().qualifiedName()));
         return ExitCode.USAGE.code();
     }
 

@@ -52,11 +52,8 @@ public record Installation(
                     "apt purge jnvdocker   # the programs, the configuration and the history: who"
                             + " had which GPU");
             commands.add(
-                    "dnf remove jnvdocker && rm -r "
-                            + state
-                            + " "
-                            + config.getParent()
-                            + "   # the same, where the package is an RPM");
+                    "dnf remove jnvdocker && rm -r %s %s   # the same, where the package is an RPM"
+                            .formatted(state, config.getParent()));
             return commands;
         }
         if (service) {

@@ -98,22 +98,16 @@ public record SlurmGpus(String variable, List<Gpu> gpus) {
                         + Indices.numbers(gpus.stream().map(Gpu::number));
         if (wanted instanceof GpuRequest.Count(int count, _) && count > gpus.size()) {
             throw new RefusedException(
-                    count
-                            + " GPUs requested, but this Slurm job has "
-                            + gpus.size()
-                            + " ("
-                            + variable
-                            + ")",
+                    "%s GPUs requested, but this Slurm job has %s (%s)"
+                            .formatted(count, gpus.size(), variable),
                     take);
         }
         if (wanted instanceof GpuRequest.Devices(List<String> ids)) {
             for (Gpu gpu : GpuResolver.resolve(ids, present)) {
                 if (!gpus.contains(gpu)) {
                     throw new RefusedException(
-                            LeaseText.name(gpu.number(), gpu.uuid())
-                                    + " is not one of this Slurm job's ("
-                                    + variable
-                                    + ")",
+                            "%s is not one of this Slurm job's (%s)"
+                                    .formatted(LeaseText.name(gpu.number(), gpu.uuid()), variable),
                             take);
                 }
             }

@@ -81,12 +81,8 @@ final class MesosInstall extends OwnCommand {
                             + " this again");
         }
         print(
-                "created "
-                        + directory
-                        + " with links to "
-                        + laidOut.linked().size()
-                        + " programs in "
-                        + directories.libexec());
+                "created %s with links to %s programs in %s"
+                        .formatted(directory, laidOut.linked().size(), directories.libexec()));
         print("start the agent with:");
         flags(directory).forEach(line -> print("    " + line));
         print(

@@ -67,11 +67,8 @@ final class NamedNodes {
             }
             case GpuRequest.Count _, GpuRequest.None _, GpuRequest.With _ ->
                     throw new RefusedException(
-                            "this container requests "
-                                    + LeaseText.requested(request)
-                                    + ", and is given "
-                                    + nodes(named)
-                                    + " besides",
+                            "this container requests %s, and is given %s besides"
+                                    .formatted(LeaseText.requested(request), nodes(named)),
                             "name all of its GPUs in one of the two");
         };
     }

@@ -233,11 +233,8 @@ public final class RuntimeCreate {
         others.removeAll(its);
         if (!others.isEmpty()) {
             throw new RefusedException(
-                    "this container has the claim "
-                            + claim
-                            + " and is given "
-                            + NamedNodes.nodes(others)
-                            + " besides",
+                    "this container has the claim %s and is given %s besides"
+                            .formatted(claim, NamedNodes.nodes(others)),
                     "create it again with 'jnvdocker run' and all of its GPUs in --gpus");
         }
         call.client().exit(ExitCode.OK);
@@ -267,11 +264,8 @@ public final class RuntimeCreate {
             // A task of Swarm's is started by the engine, whatever its labels.
             throw waits && source != GpuWish.Source.SWARM
                     ? its.withRemedy(
-                            "start it at "
-                                    + parts.proxy()
-                                    + ", where its label "
-                                    + ClaimNames.WAIT_LABEL
-                                    + " counts")
+                            "start it at %s, where its label %s counts"
+                                    .formatted(parts.proxy(), ClaimNames.WAIT_LABEL))
                     : its;
         }
     }

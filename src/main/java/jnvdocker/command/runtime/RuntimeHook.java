@@ -134,10 +134,8 @@ public final class RuntimeHook {
             if (bind.destination().equals(ContainerPlanner.DRIVER_DIRECTORY)
                     && !bind.source().equals(served)) {
                 throw new RefusedException(
-                        "this container is given "
-                                + Quote.shown(bind.source())
-                                + " for the driver's files, which are at "
-                                + served,
+                        "this container is given %s for the driver's files, which are at %s"
+                                .formatted(Quote.shown(bind.source()), served),
                         "run 'jnvdocker runtime install --engine cdi' again");
             }
         }

@@ -226,10 +226,8 @@ final class RuntimeInstall extends OwnCommand {
                         lines.add(verb("link", "linked") + hook + ", so that docker takes --gpus"));
         if (need.isEmpty()) {
             lines.add(
-                    verb("write", "wrote")
-                            + "image_need = \"none\" into "
-                            + new OwnConfig(host.config()).own()
-                            + ": no image gets GPUs unasked");
+                    "%simage_need = \"none\" into %s: no image gets GPUs unasked"
+                            .formatted(verb("write", "wrote"), new OwnConfig(host.config()).own()));
         }
         lines.add(
                 plan.changesConfig()

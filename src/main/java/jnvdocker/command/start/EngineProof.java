@@ -318,10 +318,8 @@ final class EngineProof {
 
     private static RefusedException refused(String variable, String url, String what) {
         return new RefusedException(
-                "a container with GPUs needs what jnvdocker adds to it, and the engine at "
-                        + Quote.lines(url)
-                        + " "
-                        + what,
+                "a container with GPUs needs what jnvdocker adds to it, and the engine at %s %s"
+                        .formatted(Quote.lines(url), what),
                 "let " + variable + " name the socket of this host's Docker engine itself");
     }
 

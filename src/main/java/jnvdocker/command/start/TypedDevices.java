@@ -113,10 +113,8 @@ final class TypedDevices {
             reached = paths.given(device.host());
         } catch (IOException e) {
             throw new RefusedException(
-                    typed("--device", device.typed())
-                            + ": it is not known whether that is a GPU ("
-                            + FileErrors.describe(e)
-                            + ")",
+                    "%s: it is not known whether that is a GPU (%s)"
+                            .formatted(typed("--device", device.typed()), FileErrors.describe(e)),
                     "name the device's own node in /dev");
         }
         if (!reached.complete()) {

@@ -157,11 +157,8 @@ public final class DriverVolumeStore {
             Mount mount = mountOf(root.toRealPath());
             if (mount.forbidsExecution()) {
                 throw new DriverVolumeException(
-                        "no library can be loaded from "
-                                + root
-                                + ": "
-                                + mount.point()
-                                + " is mounted noexec",
+                        "no library can be loaded from %s: %s is mounted noexec"
+                                .formatted(root, mount.point()),
                         "run mount -o remount,exec "
                                 + mount.point()
                                 + " or choose another state directory (JNVDOCKER_STATE_DIR)");
@@ -250,11 +247,8 @@ public final class DriverVolumeStore {
             return DriverVolume.open(directory, version).manifest();
         } catch (MalformedFileException e) {
             throw new DriverVolumeException(
-                    "the files of driver "
-                            + version
-                            + " changed while its volume was made ("
-                            + e.getMessage()
-                            + ")",
+                    "the files of driver %s changed while its volume was made (%s)"
+                            .formatted(version, e.getMessage()),
                     "try again when its installation has ended");
         }
     }

@@ -82,13 +82,8 @@ final class FileCloner {
         long free = Files.getFileStore(directory).getUsableSpace();
         if (wanted > free) {
             throw new DriverVolumeException(
-                    "a driver volume in "
-                            + directory.getParent()
-                            + " takes "
-                            + wanted
-                            + " bytes, only "
-                            + free
-                            + " are free",
+                    "a driver volume in %s takes %s bytes, only %s are free"
+                            .formatted(directory.getParent(), wanted, free),
                     "free some space there, or choose a state directory on the file system of the"
                             + " driver's files (JNVDOCKER_STATE_DIR)");
         }

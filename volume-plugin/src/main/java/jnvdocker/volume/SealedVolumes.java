@@ -198,12 +198,8 @@ final class SealedVolumes {
         String lower = lower(volume);
         if (!volume.path().toString().matches(PLAIN) || !directory.toString().matches(PLAIN)) {
             throw new IOException(
-                    "the path of "
-                            + volume.path()
-                            + " or "
-                            + directory
-                            + " has"
-                            + " characters that an overlay's options cannot have");
+                    "the path of %s or %s has characters that an overlay's options cannot have"
+                            .formatted(volume.path(), directory));
         }
         long before = device(made);
         Posix.mountReadOnly(source(volume.path()), made, TYPE, lower);
@@ -214,10 +210,8 @@ final class SealedVolumes {
     }
 
     private String lower(DriverVolume volume) throws IOException {
-        return "lowerdir="
-                + volume.path().toRealPath()
-                + ":"
-                + directory.resolve(EMPTY).toRealPath();
+        return "lowerdir=%s:%s"
+                .formatted(volume.path().toRealPath(), directory.resolve(EMPTY).toRealPath());
     }
 
     private static long device(Path path) throws IOException {

@@ -336,10 +336,8 @@ public final class ContainerOptions {
 
     static RefusedException unknown(String setting, JsonNode value) {
         return new RefusedException(
-                "a setting of the container cannot be repeated: "
-                        + setting
-                        + " "
-                        + Quote.quoted(value.toString()),
+                "a setting of the container cannot be repeated: %s %s"
+                        .formatted(setting, Quote.quoted(value.toString())),
                 "make it again as it was made first, such as by 'docker compose up"
                         + " --force-recreate'");
     }

@@ -714,11 +714,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private EngineException silent(Duration limit, TimeoutException e) {
         return new EngineException(
-                "the Docker engine at "
-                        + socket
-                        + " has not answered for "
-                        + limit.toMillis() / 1000.0
-                        + " s",
+                "the Docker engine at %s has not answered for %s s"
+                        .formatted(socket, limit.toMillis() / 1000.0),
                 "see its log: journalctl -u docker",
                 e);
     }
@@ -733,20 +730,15 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
         if (root instanceof BoundedParser.TooLongException) {
             return new EngineException(
-                    "the Docker engine's answer to the request to "
-                            + what
-                            + " is too long: "
-                            + root.getMessage(),
+                    "the Docker engine's answer to the request to %s is too long: %s"
+                            .formatted(what, root.getMessage()),
                     "a container has thousands of labels, variables or mounts; make it with fewer",
                     e);
         }
         if (root instanceof JsonProcessingException) {
             return new EngineException(
-                    "the server at "
-                            + socket
-                            + ", requested to "
-                            + what
-                            + ", does not speak a known Docker API",
+                    "the server at %s, requested to %s, does not speak a known Docker API"
+                            .formatted(socket, what),
                     "let JNVDOCKER_DOCKER_SOCKET name a Docker engine",
                     e);
         }

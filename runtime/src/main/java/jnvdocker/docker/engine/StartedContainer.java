@@ -66,11 +66,8 @@ final class StartedContainer {
                 DockerHttpClient.Request.builder()
                         .method(DockerHttpClient.Request.Method.POST)
                         .path(
-                                "/images/create?fromSrc=-&repo="
-                                        + TrialContainer.REPOSITORY
-                                        + "&tag="
-                                        + tag
-                                        + labels())
+                                "/images/create?fromSrc=-&repo=%s&tag=%s%s"
+                                        .formatted(TrialContainer.REPOSITORY, tag, labels()))
                         .putHeader("Content-Type", "application/x-tar")
                         .bodyBytes(archive)
                         .build();

@@ -125,10 +125,8 @@ public final class MesosKind extends GroupKind {
                 return;
             } catch (IOException e) {
                 throw new IOException(
-                        "its devices cgroup cannot be refused access to "
-                                + gpu.node()
-                                + ": "
-                                + FileErrors.describe(e),
+                        "its devices cgroup cannot be refused access to %s: %s"
+                                .formatted(gpu.node(), FileErrors.describe(e)),
                         e);
             }
         }

@@ -82,10 +82,8 @@ public record ContainerConfig(
         int length = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).getInt();
         if (length != file.length - HEADER) {
             throw new IOException(
-                    "it says that it has "
-                            + Integer.toUnsignedLong(length)
-                            + " bytes, and has "
-                            + (file.length - HEADER));
+                    "it says that it has %s bytes, and has %s"
+                            .formatted(Integer.toUnsignedLong(length), file.length - HEADER));
         }
         return of(WireMessage.parse(ByteString.copyFrom(file, HEADER, length)));
     }

@@ -98,10 +98,8 @@ public record RuntimeDirectory(Path path, List<String> ids) {
                     e);
         } catch (IOException e) {
             throw new FailedException(
-                    "cannot read the configuration of the container: "
-                            + file
-                            + ": "
-                            + FileErrors.reason(e),
+                    "cannot read the configuration of the container: %s: %s"
+                            .formatted(file, FileErrors.reason(e)),
                     "see the agent's log",
                     e);
         }

@@ -68,13 +68,8 @@ final class ContainerdToml implements EngineSettings {
                         entry.file()
                                 + ", or a file that it imports, says already which handlers"
                                 + " containerd has",
-                        "leave --default out, and write "
-                                + DEFAULT
-                                + " = \""
-                                + entry.name()
-                                + "\" below ["
-                                + header(plugin)
-                                + "]");
+                        "leave --default out, and write %s = \"%s\" below [%s]"
+                                .formatted(DEFAULT, entry.name(), header(plugin)));
             }
             appendTable(ours, plugin, DEFAULT, entry.name(), Map.of());
         }

@@ -14,12 +14,8 @@ final class CrioConf extends DropIn {
     @Override
     String text(Entry entry) {
         String standard = "[crio.runtime]\ndefault_runtime = \"" + entry.name() + "\"\n\n";
-        return (entry.standard() ? standard : "")
-                + "[crio.runtime.runtimes."
-                + entry.name()
-                + "]\nruntime_path = \""
-                + entry.program()
-                + "\"\n";
+        return "%s[crio.runtime.runtimes.%s]\nruntime_path = \"%s\"\n"
+                .formatted(entry.standard() ? standard : "", entry.name(), entry.program());
     }
 
     @Override

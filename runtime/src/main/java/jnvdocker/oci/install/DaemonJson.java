@@ -75,10 +75,8 @@ final class DaemonJson implements EngineSettings {
         String standard = root.path(STANDARD).asText(PLAIN);
         if (!standard.equals(PLAIN) && !standard.equals(entry.name())) {
             throw new RefusedException(
-                    entry.file()
-                            + " has the default-runtime "
-                            + Quote.quoted(standard)
-                            + " already",
+                    "%s has the default-runtime %s already"
+                            .formatted(entry.file(), Quote.quoted(standard)),
                     "remove that key first; if containers need its program, name that with --real");
         }
         root.put(STANDARD, entry.name());

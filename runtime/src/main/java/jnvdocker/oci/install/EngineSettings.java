@@ -78,13 +78,8 @@ interface EngineSettings {
     /** The name that a file has for something else. */
     static RefusedException taken(Entry entry, Path file, String program) {
         return new RefusedException(
-                "the runtime '"
-                        + entry.name()
-                        + "' in "
-                        + file
-                        + " is "
-                        + program
-                        + ", which is not jnvdocker's",
+                "the runtime '%s' in %s is %s, which is not jnvdocker's"
+                        .formatted(entry.name(), file, program),
                 "remove it there, or choose another name with --name jnvdocker");
     }
 }

@@ -107,10 +107,8 @@ public record RunningDockerd(StartedProgram process, Path program) {
         }
         if (!isRoots()) {
             throw new RefusedException(
-                    "this dockerd (pid "
-                            + pid()
-                            + ") runs without root, as uid "
-                            + process.user().uid(),
+                    "this dockerd (pid %s) runs without root, as uid %s"
+                            .formatted(pid(), process.user().uid()),
                     "only containers of an engine of root can be kept from others' GPUs; use"
                             + " that, or 'jnvdocker gpu run' for programs");
         }

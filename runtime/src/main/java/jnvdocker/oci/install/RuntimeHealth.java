@@ -89,10 +89,8 @@ public record RuntimeHealth(
         if (!found.map(EngineSettings.Found::program).equals(Optional.of(registration.program()))) {
             return Optional.of(
                     new Refusal(
-                            registration.config()
-                                    + " has no runtime '"
-                                    + registration.name()
-                                    + "' of jnvdocker's",
+                            "%s has no runtime '%s' of jnvdocker's"
+                                    .formatted(registration.config(), registration.name()),
                             again + ", or 'jnvdocker runtime uninstall'"));
         }
         return registration

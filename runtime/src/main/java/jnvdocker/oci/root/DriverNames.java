@@ -234,11 +234,8 @@ public final class DriverNames {
             } catch (IOException e) {
                 return Optional.of(
                         obstacle(
-                                "its "
-                                        + LdCache.PATH
-                                        + " is unusable ("
-                                        + FileErrors.reason(e)
-                                        + ")"));
+                                "its %s is unusable (%s)"
+                                        .formatted(LdCache.PATH, FileErrors.reason(e))));
             }
             byte[] now = before.with(entries(), this::isFromUs).bytes();
             if (!Arrays.equals(now, old.orElse(null))) {

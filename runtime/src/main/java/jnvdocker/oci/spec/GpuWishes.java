@@ -274,11 +274,8 @@ public final class GpuWishes {
                 label.filter(Claim::isId).isPresent() ? claims.of(label.get()) : Optional.empty();
         if (users.isPresent() && made.isEmpty()) {
             throw new RefusedException(
-                    "this container's label "
-                            + ClaimNames.CLAIM_LABEL
-                            + " names the claim "
-                            + Quote.shown(users.get())
-                            + ", which is not its own",
+                    "this container's label %s names the claim %s, which is not its own"
+                            .formatted(ClaimNames.CLAIM_LABEL, Quote.shown(users.get())),
                     "create it again with 'jnvdocker run'");
         }
         if (users.isEmpty() && made.filter(it -> !it.namesIt()).isPresent()) {

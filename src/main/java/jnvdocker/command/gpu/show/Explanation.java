@@ -66,13 +66,11 @@ final class Explanation {
         if (tenure.since().isBefore(lease.since())) {
             String restarts = LeaseRow.restarts(tenure);
             sentences.add(
-                    "The container has had GPUs since "
-                            + LeaseText.time(tenure.since())
-                            + " ("
-                            + Span.between(tenure.since(), now)
-                            + ")"
-                            + (restarts.isEmpty() ? "" : ", and was " + restarts)
-                            + ".");
+                    "The container has had GPUs since %s (%s)%s."
+                            .formatted(
+                                    LeaseText.time(tenure.since()),
+                                    Span.between(tenure.since(), now),
+                                    restarts.isEmpty() ? "" : ", and was " + restarts));
         }
         lease.due()
                 .ifPresent(due ->

@@ -117,13 +117,11 @@ public final class GpuDocuments {
 
         /** Returns the document of the three. */
         public String text() {
-            return "{\"gpus\":["
-                    + String.join(",", gpus.stream().map(GpuLine::document).toList())
-                    + "],\"leases\":"
-                    + leases
-                    + ",\"queue\":"
-                    + queue
-                    + "}";
+            return "{\"gpus\":[%s],\"leases\":%s,\"queue\":%s}"
+                    .formatted(
+                            String.join(",", gpus.stream().map(GpuLine::document).toList()),
+                            leases,
+                            queue);
         }
     }
 

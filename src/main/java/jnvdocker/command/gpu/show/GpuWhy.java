@@ -214,10 +214,8 @@ public final class GpuWhy extends ShowCommand {
                         .findFirst();
         if (isJson() || past.isEmpty() && claim.isEmpty()) {
             throw new RefusedException(
-                    "no GPU, and no container that has "
-                            + (isJson() ? "one now" : "had one")
-                            + ", is called "
-                            + Quote.quoted(id),
+                    "no GPU, and no container that has %s, is called %s"
+                            .formatted(isJson() ? "one now" : "had one", Quote.quoted(id)),
                     "a container gets GPUs from 'jnvdocker run' or 'jnvdocker gpu remake'"
                             + " ('jnvdocker gpu ls' shows the GPUs)");
         }

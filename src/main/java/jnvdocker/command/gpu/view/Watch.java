@@ -109,14 +109,12 @@ public final class Watch {
         }
 
         private String title(String host, LocalTime now) {
-            return "every "
-                    + Span.spelled(interval)
-                    + ": jnvdocker gpu "
-                    + Quote.shown(TYPED.matcher(String.join(" ", words)).replaceAll(""))
-                    + "   "
-                    + Quote.shown(host)
-                    + ", "
-                    + TIME.format(now);
+            return "every %s: jnvdocker gpu %s   %s, %s"
+                    .formatted(
+                            Span.spelled(interval),
+                            Quote.shown(TYPED.matcher(String.join(" ", words)).replaceAll("")),
+                            Quote.shown(host),
+                            TIME.format(now));
         }
     }
 

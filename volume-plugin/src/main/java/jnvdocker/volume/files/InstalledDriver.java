@@ -18,19 +18,15 @@ final class InstalledDriver {
         List<String> unfit = selection.leftOutNamed(wanted);
         if (!unfit.isEmpty()) {
             throw new DriverVolumeException(
-                    "the library of driver "
-                            + driver
-                            + " cannot be used: "
-                            + String.join("; ", unfit),
+                    "the library of driver %s cannot be used: %s"
+                            .formatted(driver, String.join("; ", unfit)),
                     "install that driver's user-space part again");
         }
         List<String> narrow = selection.chosen(Directory.LIB, wanted);
         if (!narrow.isEmpty()) {
             throw new DriverVolumeException(
-                    "of driver "
-                            + driver
-                            + " only the 32-bit libraries are installed: "
-                            + String.join(", ", narrow),
+                    "of driver %s only the 32-bit libraries are installed: %s"
+                            .formatted(driver, String.join(", ", narrow)),
                     "install the 64-bit ones too");
         }
         List<String> others =

@@ -79,12 +79,8 @@ public final class DriverVolumes implements PluginVolumes {
         if (!loaded.text().equals(wanted.text())) {
             throw new RefusedException(
                     "invalid volume version: " + name,
-                    "driver "
-                            + loaded
-                            + " is loaded, use the volume "
-                            + DriverVolume.KIND
-                            + "_"
-                            + loaded);
+                    "driver %s is loaded, use the volume %s_%s"
+                            .formatted(loaded, DriverVolume.KIND, loaded));
         }
         store.build(host, loaded);
     }

@@ -28,10 +28,8 @@ final class InheritedSocket {
         var address = inherited.getLocalAddress();
         if (!UnixDomainSocketAddress.of(socket).equals(address)) {
             throw new FailedException(
-                    "the socket on standard input listens on "
-                            + address
-                            + " and the plugin's socket is "
-                            + socket,
+                    "the socket on standard input listens on %s and the plugin's socket is %s"
+                            .formatted(address, socket),
                     "let ListenStream in jnvdocker.socket and JNVDOCKER_PLUGIN_DIR and"
                             + " JNVDOCKER_PLUGIN_NAME in jnvdocker.service name one and the same");
         }
