@@ -7,13 +7,16 @@ import jnvdocker.volume.files.DriverFiles.LeftOut;
 import jnvdocker.volume.files.GraphicsFiles.Group;
 
 import java.io.IOException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** Finds the {@link GraphicsFiles} on the host. A driver may have none. */
 final class GraphicsSearch {
@@ -22,7 +25,7 @@ final class GraphicsSearch {
     private final Host host;
     private final Collection<String> libraries;
     private final List<DataFile> files = new ArrayList<>();
-    private final HostFiles found;
+    private final Set<LeftOut> leftOut = new LinkedHashSet<>();
 
     /**
      * @param libraries the directories of the driver's libraries: Debian has nvoptix.bin among
@@ -31,7 +34,6 @@ final class GraphicsSearch {
      */
     GraphicsSearch(Host host, Collection<String> libraries) {
         this.host = host;
-        this.found = new HostFiles(host);
         this.libraries = List.copyOf(libraries);
     }
 
@@ -48,12 +50,12 @@ final class GraphicsSearch {
     }
 
     List<LeftOut> leftOut() {
-        return found.leftOut();
+        return List.copyOf(leftOut);
     }
 
     private void take(Group group, String name) throws IOException {
         for (String place : places(group, name)) {
-            if (take(group, name, place)) {
+            if (exists(place) && take(group, name, place)) {
                 return;
             }
         }
@@ -72,15 +74,21 @@ final class GraphicsSearch {
     }
 
     private boolean take(Group group, String name, String place) throws IOException {
-        Optional<Path> followed = found.follow(place);
-        if (followed.isEmpty()) {
+        Path file;
+        try {
+            file = host.resolve(place);
+        } catch (FileSystemLoopException e) {
+            leaveOut(place, "this link leads in a circle");
             return false;
         }
-        Path file = followed.get();
         String real = host.spell(file);
+        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+            leaveOut(place, "this link leads nowhere: " + real + " does not exist");
+            return false;
+        }
         Optional<String> fault = fault(file, group.most());
         if (fault.isPresent()) {
-            found.leaveOut(real, fault.get());
+            leaveOut(real, fault.get());
             return false;
         }
         return files.add(new DataFile(group.inVolume(name), real, Files.size(file)));
@@ -100,6 +108,18 @@ final class GraphicsSearch {
                     : Optional.empty();
         } catch (IOException e) {
             return Optional.of("it cannot be read: " + FileErrors.reason(e));
+        }
+    }
+
+    private void leaveOut(String path, String fault) {
+        leftOut.add(new LeftOut(path, new Reason.Fault(fault)));
+    }
+
+    private boolean exists(String path) throws IOException {
+        try {
+            return Files.exists(host.resolveParent(path), LinkOption.NOFOLLOW_LINKS);
+        } catch (FileSystemLoopException e) {
+            return false;
         }
     }
 }

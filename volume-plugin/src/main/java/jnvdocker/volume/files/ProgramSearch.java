@@ -5,12 +5,14 @@ import jnvdocker.volume.files.DriverFiles.DriverFile;
 import jnvdocker.volume.files.DriverFiles.LeftOut;
 
 import java.io.IOException;
+import java.nio.file.FileSystemLoopException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 
 /** Finds the driver's programs. */
@@ -51,7 +53,7 @@ final class ProgramSearch {
     private final Machine machine;
     private final Set<String> directories = new LinkedHashSet<>();
     private final List<DriverFile> programs = new ArrayList<>();
-    private final HostFiles found;
+    private final Set<LeftOut> leftOut = new LinkedHashSet<>();
 
     /**
      * @param libraries the directories of the driver's libraries: a driver in a place of its own
@@ -59,7 +61,6 @@ final class ProgramSearch {
      */
     ProgramSearch(Host host, Machine machine, Collection<String> libraries) {
         this.host = host;
-        this.found = new HostFiles(host);
         this.machine = machine;
         directories.addAll(DIRECTORIES);
         libraries.forEach(
@@ -72,9 +73,9 @@ final class ProgramSearch {
         }
         for (String name : UNWANTED) {
             for (String directory : directories) {
-                if (found.isThere(directory + "/" + name)) {
+                if (exists(directory + "/" + name)) {
                     String path = host.spell(host.resolveParent(directory + "/" + name));
-                    found.leaveOut(path, Reason.Rule.HOST_ONLY);
+                    leftOut.add(new LeftOut(path, Reason.Rule.HOST_ONLY));
                 }
             }
         }
@@ -85,35 +86,54 @@ final class ProgramSearch {
     }
 
     List<LeftOut> leftOut() {
-        return found.leftOut();
+        return List.copyOf(leftOut);
     }
 
     private void take(String name) throws IOException {
         for (String directory : directories) {
-            if (take(directory + "/" + name, name)) {
+            String path = directory + "/" + name;
+            if (exists(path) && take(path, name)) {
                 return;
             }
         }
     }
 
     private boolean take(String path, String name) throws IOException {
-        Optional<Path> followed = found.follow(path);
-        if (followed.isEmpty()) {
+        Path file;
+        try {
+            file = host.resolve(path);
+        } catch (FileSystemLoopException e) {
+            leaveOut(path, "this link leads in a circle");
             return false;
         }
-        Path file = followed.get();
         String real = host.spell(file);
+        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+            leaveOut(path, "this link leads nowhere: " + real + " does not exist");
+            return false;
+        }
         return switch (ElfCheck.of(file, machine)) {
             case ElfCheck.Fit fit when fit.directory() == Directory.LIB64 ->
                     programs.add(new DriverFile(Directory.BIN, name, real, fit.size()));
             case ElfCheck.Fit _ -> {
-                found.leaveOut(real, "a 32-bit program");
+                leaveOut(real, "a 32-bit program");
                 yield false;
             }
             case ElfCheck.Unfit unfit -> {
-                found.leaveOut(real, unfit.reason());
+                leaveOut(real, unfit.reason());
                 yield false;
             }
         };
+    }
+
+    private void leaveOut(String path, String fault) {
+        leftOut.add(new LeftOut(path, new Reason.Fault(fault)));
+    }
+
+    private boolean exists(String path) throws IOException {
+        try {
+            return Files.exists(host.resolveParent(path), LinkOption.NOFOLLOW_LINKS);
+        } catch (FileSystemLoopException e) {
+            return false;
+        }
     }
 }
