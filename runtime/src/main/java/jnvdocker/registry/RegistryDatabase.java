@@ -1,5 +1,6 @@
 package jnvdocker.registry;
 
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PrivateFile;
 import jnvdocker.posix.RegularFile;
 
@@ -12,6 +13,7 @@ import org.sqlite.SQLiteException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -89,7 +91,7 @@ public final class RegistryDatabase implements AutoCloseable {
      */
     static RegistryDatabase open(Path directory) throws IOException {
         Path file = directory.resolve(NAME);
-        refuseNetworkDirectory(directory, Files.getFileStore(directory).type());
+        refuseNetworkDirectory(directory, fileSystem(directory));
         RegistryDamage damage = new RegistryDamage(file);
         try {
             return openFile(file, damage);
@@ -422,6 +424,22 @@ public final class RegistryDatabase implements AutoCloseable {
                     execute(connection, "PRAGMA user_version = " + number(schema));
                     return null;
                 });
+    }
+
+    /**
+     * The type of a directory's file system. In a chroot that is no mount point, /proc lists no
+     * mount that the directory is on.
+     */
+    private static String fileSystem(Path directory) throws IOException {
+        try {
+            return Files.getFileStore(directory).type();
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new RegistryException(
+                    "cannot find the mount of " + directory + " (" + FileErrors.reason(e) + ")",
+                    "in a chroot, make its directory a mount point first: mount --bind DIR DIR");
+        }
     }
 
     /** SQLite's locks and its shared memory do not work over a network. */
