@@ -16,7 +16,7 @@
  *   image: string|null, command: string|null, pod: string|null,
  *   gpus: {index: number, instance: number|null, uuid: string}[]}} Lease
  * @typedef {{place: number, user: string, uid: number|null, request: string,
- *   image: string|null, command: string|null, task: string|null, since: string, pid: number,
+ *   container_name: string|null, image: string|null, command: string|null, task: string|null, since: string, pid: number,
  *   obstacle: string|null}} Waiter
  * @typedef {{at: string, user: string, purpose: string, why: string}} Refusal
  * @typedef {{from: string, until: string, kept_since: string|null, by: string,

@@ -16,7 +16,7 @@ export function showQueue(waiters) {
             String(waiter.place),
             waiter.user,
             waiter.request,
-            waiter.image ?? waiter.command ?? waiter.task ?? "–",
+            waiter.container_name ?? waiter.image ?? waiter.command ?? waiter.task ?? "–",
             `${clock(Date.parse(waiter.since))} (${span(now() - Date.parse(waiter.since))})`,
             waiter.obstacle === null
               ? waiter.place === 1

@@ -25,6 +25,7 @@ import java.util.Set;
  * @param waiting for GPUs that are taken; without it, the request is refused
  * @param creation of the container that our OCI runtime is to create; empty for all others
  * @param time how long the GPUs are wanted, if the user says so
+ * @param container the name of the container that waits to be started, if it has one already
  */
 public record LeaseRequest(
         GpuRequest request,
@@ -34,7 +35,8 @@ public record LeaseRequest(
         Origin origin,
         Optional<Waiting> waiting,
         Optional<Creation> creation,
-        Optional<Duration> time) {
+        Optional<Duration> time,
+        Optional<String> container) {
     public LeaseRequest {
         candidates = Set.copyOf(candidates);
     }
@@ -42,7 +44,21 @@ public record LeaseRequest(
     /** A copy that says how long the GPUs are wanted. */
     public LeaseRequest lasting(Optional<Duration> wanted) {
         return new LeaseRequest(
-                request, candidates, owner, client, origin, waiting, creation, wanted);
+                request, candidates, owner, client, origin, waiting, creation, wanted, container);
+    }
+
+    /** A copy for a container with a name that waits to be started. */
+    public LeaseRequest named(String name) {
+        return new LeaseRequest(
+                request,
+                candidates,
+                owner,
+                client,
+                origin,
+                waiting,
+                creation,
+                time,
+                Optional.of(name));
     }
 
     /**
@@ -90,6 +106,7 @@ public record LeaseRequest(
                 origin,
                 waiting,
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -110,6 +127,7 @@ public record LeaseRequest(
 
     /** A place in the queue for it, which has no number and no priority yet. */
     public Ticket ticket() {
-        return new Ticket(0, client, owner, request, Instant.EPOCH, origin, candidates, time, 0);
+        return new Ticket(
+                0, client, owner, request, Instant.EPOCH, origin, candidates, time, 0, container);
     }
 }

@@ -18,6 +18,8 @@ import java.util.Set;
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  * @param time how long it wants them, if it says so
  * @param priority those with a higher one come first, whenever they came
+ * @param container the name of the container that waits to be started; empty when it is still to be
+ *     created, or none
  */
 public record Ticket(
         long id,
@@ -28,7 +30,8 @@ public record Ticket(
         Origin origin,
         Set<String> candidates,
         Optional<Duration> time,
-        int priority)
+        int priority,
+        Optional<String> container)
         implements Kept {
     /** The order in which tickets are served. */
     public static final Comparator<Ticket> ORDER =
@@ -40,7 +43,8 @@ public record Ticket(
 
     /** The same place with another priority. */
     public Ticket with(int rank) {
-        return new Ticket(id, client, owner, request, since, origin, candidates, time, rank);
+        return new Ticket(
+                id, client, owner, request, since, origin, candidates, time, rank, container);
     }
 
     /** Whether it is a scheduler that waits, and not a user. */

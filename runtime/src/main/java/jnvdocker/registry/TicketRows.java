@@ -18,7 +18,7 @@ import java.util.Set;
 final class TicketRows {
     private static final String TICKET =
             "SELECT id, pid, start, uid, owner, request, since, origin, engine, image, gpus, time,"
-                    + " priority";
+                    + " priority, name";
 
     private TicketRows() {}
 
@@ -37,7 +37,7 @@ final class TicketRows {
 
     /**
      * Adds a client's ticket. One that it has already keeps its place and its number, and its
-     * origin, candidates, time and priority are replaced.
+     * origin, candidates, time, priority and container are replaced.
      */
     static Ticket add(Transaction transaction, String boot, Ticket requested, Instant now)
             throws SQLException {
@@ -45,12 +45,12 @@ final class TicketRows {
         StoredOrigin origin = StoredOrigin.of(requested.origin());
         transaction.update(
                 "INSERT INTO ticket (boot, pid, start, uid, owner, request, since,"
-                        + " origin, engine, image, gpus, time, priority)"
-                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                        + " origin, engine, image, gpus, time, priority, name)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                         + " ON CONFLICT DO UPDATE SET origin = excluded.origin,"
                         + " engine = excluded.engine, image = excluded.image,"
                         + " gpus = excluded.gpus, time = excluded.time,"
-                        + " priority = excluded.priority",
+                        + " priority = excluded.priority, name = excluded.name",
                 boot,
                 client.pid(),
                 client.startTime(),
@@ -63,7 +63,8 @@ final class TicketRows {
                 origin.image().orElse(null),
                 String.join(",", requested.candidates()),
                 LeaseRows.millis(requested.time()),
-                requested.priority());
+                requested.priority(),
+                requested.container().orElse(null));
         return transaction
                 .first(
                         TicketRows::ticket,
@@ -96,7 +97,8 @@ final class TicketRows {
                             origin.get(),
                             candidates(row.getString("gpus")),
                             LeaseRows.time(row),
-                            row.getInt("priority")));
+                            row.getInt("priority"),
+                            Optional.ofNullable(row.getString("name"))));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();
         }

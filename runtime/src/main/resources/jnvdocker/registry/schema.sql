@@ -248,6 +248,7 @@ CREATE TABLE ticket (
   gpus TEXT NOT NULL,                -- the UUIDs of the only GPUs that it may be given, separated by commas; '' when any
   time INTEGER,                      -- how long it wants them, in milliseconds, if it says so
   priority INTEGER NOT NULL,         -- of its owner's requests, by the limits of the moment at which it was taken
+  name TEXT,                         -- of the container that waits to be started
   UNIQUE (boot, pid, start)
 ) STRICT;
 

@@ -484,6 +484,7 @@ class QueueKeeperTest {
                                                 had,
                                                 Optional.empty(),
                                                 Pace.REAL.nanos())),
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep()
                 .orElseThrow();

@@ -149,7 +149,8 @@ class FilteredChoiceTest {
                         TestingLeases.CUDA,
                         Set.of(),
                         Optional.empty(),
-                        0);
+                        0,
+                        Optional.empty());
         GpuChoice choice = choice(TRAITS, List.of(TestingLeases.held(1, ALICE, "train", LARGE)));
         assertTrue(choice.keep(ticket));
         assertEquals(Optional.of(ticket), choice.keptFor(LARGER));
@@ -169,7 +170,8 @@ class FilteredChoiceTest {
                         TestingLeases.CUDA,
                         Set.of(),
                         Optional.empty(),
-                        0);
+                        0,
+                        Optional.empty());
         assertEquals(
                 "this host has only 2 GPUs with at least 80 GB of memory",
                 ChoiceText.obstacles(choice(TRAITS, List.of()).obstacles(more)));
@@ -202,7 +204,8 @@ class FilteredChoiceTest {
                         TestingLeases.CUDA,
                         Set.of(),
                         Optional.empty(),
-                        0);
+                        0,
+                        Optional.empty());
         choice.keep(ticket);
         assertEquals(List.of(gpus.get(2), gpus.get(3)), chosen(choice, "2"));
     }

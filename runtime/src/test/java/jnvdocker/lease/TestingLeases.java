@@ -197,7 +197,17 @@ public final class TestingLeases {
 
     /** A place in the queue. */
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
-        return new Ticket(id, CLIENT, owner, request, THEN, CUDA, Set.of(), Optional.empty(), 0);
+        return new Ticket(
+                id,
+                CLIENT,
+                owner,
+                request,
+                THEN,
+                CUDA,
+                Set.of(),
+                Optional.empty(),
+                0,
+                Optional.empty());
     }
 
     /** Makes a claim and reserves its GPUs; fails where others have them. */

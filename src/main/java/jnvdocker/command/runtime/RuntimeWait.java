@@ -174,7 +174,8 @@ public final class RuntimeWait {
                                 creation.process(),
                                 new Origin.OciContainer("", creation.image().map(Quote::shown)),
                                 waiting)
-                        .lasting(creation.time()));
+                        .lasting(creation.time())
+                        .named(creation.name()));
     }
 
     private void reserve(String id, Start start, ClientConnection client)

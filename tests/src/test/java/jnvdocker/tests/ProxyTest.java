@@ -284,7 +284,7 @@ class ProxyTest extends OneEngineTest {
         lab.run("train", 0);
         Process next = waitingClient("next", "--rm", "plain", "echo", "served");
         String queue = lab.jnvdocker("gpu", "queue").ok().out();
-        assertTrue(queue.contains("GPU 0     plain"), queue);
+        assertTrue(queue.contains("GPU 0     container next"), queue);
         assertTrue(queue.contains(" 61001 "), queue);
         lab.docker("rm", "-f", "train").ok();
         assertServed(next, "next");

@@ -104,8 +104,14 @@ public final class LeaseText {
         return "Mesos task " + Quote.shown(name);
     }
 
-    /** The purpose of a waiting client: an image, a program, or {@code Mesos task train}. */
+    /**
+     * The purpose of a waiting client: {@code container train-7}, an image, a program, or {@code
+     * Mesos task train}.
+     */
     public static String purpose(Ticket ticket) {
+        if (ticket.container().isPresent()) {
+            return "container " + Quote.shown(ticket.container().get());
+        }
         Origin origin = ticket.origin();
         return switch (origin) {
             case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->

@@ -301,7 +301,8 @@ public final class OciContainers {
                                                 had(last),
                                                 scan,
                                                 until)),
-                                creation.time()));
+                                creation.time(),
+                                Optional.empty()));
         if (claim.isEmpty()) {
             return Optional.empty();
         }

@@ -98,6 +98,27 @@ class GpuQueueTest {
     }
 
     @Test
+    void containerThatWaitsToBeStartedIsNamed() {
+        Ticket ticket =
+                new Ticket(
+                        7,
+                        new ProcessId(4707, 1),
+                        new Owner(1000, "alice"),
+                        new GpuRequest.All(),
+                        Samples.AT_NINE,
+                        CUDA,
+                        Set.of(),
+                        Optional.empty(),
+                        0,
+                        Optional.of("train-7"));
+        List<Leases.Waiter> waiting = List.of(new Leases.Waiter(ticket, Optional.empty()));
+        String line = GpuQueue.listing(waiting, Samples.NOW).lines(Screen.NONE).getLast();
+        assertTrue(line.startsWith("1       alice   all GPUs   container train-7   "), line);
+        JsonSchemas.check("gpu-queue", Json.text(GpuQueue.entries(waiting)));
+        assertEquals("train-7", GpuQueue.entries(waiting).getFirst().containerName());
+    }
+
+    @Test
     void nobodyIsSaidInWords() {
         assertEquals(
                 List.of("nobody waits for GPUs"),
@@ -113,7 +134,7 @@ class GpuQueueTest {
                 "{'place':1,'user':'alice','uid':1000,'request':'2"
                         + " GPUs','count':2,'memory':null,'model':null,'share_bytes':null,"
                         + "'gpus':null,"
-                        + "'image':'nvidia/cuda','command':null,'task':null,"
+                        + "'container_name':null,'image':'nvidia/cuda','command':null,'task':null,"
                         + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null,'priority':5}",
                 Json.line(queue.get(0)).replace('"', '\''));
         assertEquals(List.of("1", "GPU-5c1a"), queue.get(2).gpus());
