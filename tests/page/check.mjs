@@ -179,6 +179,24 @@ const checks = {
     assert.fail("no bar is found by the pointer");
   },
 
+  async holdersOfOneGpuLieSideBySide(page) {
+    await page.evaluate(() => document.querySelector("canvas").scrollIntoView({ block: "center" }));
+    const at = await (await page.$("canvas")).boundingBox();
+    const detail = async (x, y) => {
+      await page.mouse.move(x, at.y + 18 + 4 * 22 + y);
+      return page.$eval("#chart-detail", (it) => it.innerText);
+    };
+    for (let x = at.x + at.width - 1; x > at.x + at.width / 2; x -= 3) {
+      const [above, below] = [await detail(x, 5), await detail(x, 17)];
+      if (above !== below) {
+        assert.match(above, /^GPU 4: /);
+        assert.match(below, /^GPU 4: .*, beside: /);
+        return;
+      }
+    }
+    assert.fail("no two bars of GPU 4 lie side by side");
+  },
+
   async daemonThatIsGoneIsSaidAndComesBack(page) {
     const pid = Number(readFileSync(`${process.env.JNVDOCKER_RUN_DIR}/jnvdockerd.pid`, "utf8"));
     process.kill(pid);

@@ -33,6 +33,20 @@ FROM past;
 INSERT INTO lease_gpu (lease, gpu, live) SELECT id, uuid, 0 FROM past;
 INSERT INTO gpu (uuid, idle_since) SELECT uuid, max(until) FROM past GROUP BY uuid;
 
+-- The last holder of GPU 4 had another container beside it.
+INSERT INTO claim (id, origin, engine, image, uid, owner, created, container, name, forgotten, beside)
+SELECT printf('b%011x', id), 'engine', 'past', 'nvidia/cuda:12.4', 2000 + u, 'alice', since, printf('b%063x', id),
+  'beside', until, printf('%012x', id)
+FROM past WHERE g = 4 ORDER BY n DESC LIMIT 1;
+INSERT INTO claim_gpu (claim, gpu, position, minor)
+SELECT printf('b%011x', id), uuid, g, g FROM past WHERE g = 4 ORDER BY n DESC LIMIT 1;
+INSERT INTO lease (id, claim, holder, boot, pid, start, since, until, evidence, joined)
+SELECT id + 1000000, printf('b%011x', id), 'held', 'past', 1, 1, since + (until - since) / 4, until,
+  'its first process (pid 3000) is gone', 1
+FROM past WHERE g = 4 ORDER BY n DESC LIMIT 1;
+INSERT INTO lease_gpu (lease, gpu, live) SELECT id, uuid, 0 FROM (SELECT id + 1000000 AS id, uuid FROM past WHERE g = 4
+ORDER BY n DESC LIMIT 1);
+
 -- Notebooks are idle after their first hour, others now and then.
 INSERT INTO idle (lease, gpu, hour, millis)
 WITH RECURSIVE hour (h) AS (SELECT 0 UNION ALL SELECT h + 1 FROM hour WHERE h < 40)

@@ -6,11 +6,12 @@ import { byId, choice, colours, el, fill, table } from "./elements.js";
 /**
  * @typedef {import("./data.js").Chart} Chart
  * @typedef {{row: number, begin: number, end: number, live: boolean, user: string|null,
- *   colour: number, name: string, kind: string, idle: [number, number][]}} Bar
- * a bar or a trouble; times in milliseconds
+ *   colour: number, name: string, kind: string, idle: [number, number][], lane: number, lanes: number}} Bar
+ * a bar or a trouble; times in milliseconds; the lane of several that lie side by side, from above
  */
 
 const ROW = 22;
+const BAR = ROW - 4;
 const AXIS = 18;
 const LISTED = 100;
 const HOUR = 3_600_000;
@@ -139,6 +140,8 @@ function prepare() {
       name: name === null ? "" : (chart.names[name] ?? ""),
       kind: "held",
       idle: idle.map(([one, other]) => [from + one * 1000, from + other * 1000]),
+      lane: 0,
+      lanes: 1,
     });
   }
   for (const [gpu, state, user, begin, end] of chart.troubles) {
@@ -153,6 +156,8 @@ function prepare() {
       name: "",
       kind: state,
       idle: [],
+      lane: 0,
+      lanes: 1,
     });
   }
   for (const [gpu, user, begin, end] of chart.bookings) {
@@ -166,13 +171,54 @@ function prepare() {
       name: "",
       kind: "booked",
       idle: [],
+      lane: 0,
+      lanes: 1,
     });
   }
-  next.forEach((bars) => bars.sort((one, other) => one.begin - other.begin));
+  for (const bars of next) {
+    bars.sort((one, other) => one.begin - other.begin);
+    layOut(bars.filter((bar) => bar.kind === "held"));
+  }
   const before = selected;
   rows = next;
   booked = rows.flat().filter((bar) => bar.kind === "booked");
-  selected = before && rows[before.row]?.find((bar) => bar.begin === before.begin && bar.kind === before.kind);
+  selected =
+    before &&
+    rows[before.row]?.find(
+      (bar) => bar.begin === before.begin && bar.kind === before.kind && bar.lane === before.lane,
+    );
+}
+
+/**
+ * Lays those out side by side that hold a GPU together.
+ *
+ * @param {Bar[]} bars the earliest first
+ */
+function layOut(bars) {
+  /** @type {Bar[]} */
+  let together = [];
+  /** @type {number[]} the end of each lane's last bar */
+  let ends = [];
+  for (const bar of bars) {
+    if (bar.begin >= Math.max(...ends)) {
+      together = [];
+      ends = [];
+    }
+    const free = ends.findIndex((end) => end <= bar.begin);
+    bar.lane = free < 0 ? ends.length : free;
+    ends[bar.lane] = bar.end;
+    together.push(bar);
+    const changed = free < 0 ? together : [bar];
+    changed.forEach((each) => (each.lanes = ends.length));
+  }
+}
+
+/**
+ * @param {Bar} bar
+ * @returns how far below the edge of its row a bar begins, and its height
+ */
+function place(bar) {
+  return { top: 2 + (BAR / bar.lanes) * bar.lane, height: BAR / bar.lanes };
 }
 
 function show() {
@@ -253,16 +299,19 @@ function draw() {
     out: { fill: colour("out"), hatch: pattern(context, colour("page"), "upright") },
   };
   rows.forEach((bars, i) => {
-    const y = AXIS + ROW * i + 2;
-    let drawn = -1;
+    /** @type {number[]} up to where each lane is drawn */
+    const drawn = [];
     for (const bar of bars.filter((each) => each.kind !== "booked")) {
       const x0 = x(bar.begin);
       const x1 = Math.max(x(bar.end), x0 + 1);
       // Several in one column of points cannot be distinguished.
-      if (bar.end < from || x1 <= drawn) {
+      const before = drawn[bar.lane] ?? -1;
+      if (bar.end < from || x1 <= before) {
         continue;
       }
-      drawn = Math.max(drawn, Math.floor(x1 * scale) / scale);
+      drawn[bar.lane] = Math.max(before, Math.floor(x1 * scale) / scale);
+      const { top, height: high } = place(bar);
+      const y = AXIS + ROW * i + top;
       const isHeld = bar.kind === "held";
       const look = isHeld
         ? { fill: palette[bar.colour]?.fill ?? "", hatch }
@@ -271,19 +320,19 @@ function draw() {
           : patterns.out;
       const gap = x1 - x0 > 3 ? 0.5 : 0;
       context.fillStyle = look.fill;
-      context.fillRect(x0, y, x1 - x0 - gap, ROW - 4);
+      context.fillRect(x0, y, x1 - x0 - gap, high);
       if (look.hatch !== null) {
         context.fillStyle = look.hatch;
         for (const [one, other] of isHeld ? bar.idle : [[bar.begin, bar.end]]) {
-          context.fillRect(x(one ?? 0), y, x(other ?? 0) - x(one ?? 0) - gap, ROW - 4);
+          context.fillRect(x(one ?? 0), y, x(other ?? 0) - x(one ?? 0) - gap, high);
         }
       }
-      if (x1 - x0 > 44 && bar.user !== null) {
+      if (bar.lanes === 1 && x1 - x0 > 44 && bar.user !== null) {
         const room = Math.floor((x1 - x0 - 8) / 7);
         const text = bar.user.length > room ? `${bar.user.slice(0, room - 1)}…` : bar.user;
         const plate = context.measureText(text).width + 6;
         context.fillStyle = look.fill;
-        context.fillRect(x0, y, plate + 2, ROW - 4);
+        context.fillRect(x0, y, plate + 2, high);
         context.fillStyle = isHeld ? (palette[bar.colour]?.text ?? "") : colour("page");
         context.fillText(text, x0 + 5, y + ROW / 2 - 1.5);
       }
@@ -312,7 +361,9 @@ function draw() {
     context.strokeStyle = colour("text");
     context.lineWidth = 2;
     const x0 = x(selected.begin);
-    context.strokeRect(x0 - 1, AXIS + ROW * selected.row + 1, Math.max(4, x(selected.end) - x0 + 2), ROW - 2);
+    const { top, height: high } = place(selected);
+    const y = AXIS + ROW * selected.row + top;
+    context.strokeRect(x0 - 1, y - 1, Math.max(4, x(selected.end) - x0 + 2), high + 2);
   }
 }
 
@@ -391,8 +442,10 @@ function point(event) {
   const left = margin();
   const at = from + ((event.offsetX - left) / (canvas.clientWidth - left)) * time;
   const slack = (time / canvas.clientWidth) * (event.pointerType === "mouse" ? 2 : 10);
-  const bars = rows[Math.floor((event.offsetY - AXIS) / ROW)] ?? [];
-  select(bars.findLast((bar) => bar.begin - slack <= at && at <= bar.end + slack));
+  const row = Math.floor((event.offsetY - AXIS) / ROW);
+  const there = (rows[row] ?? []).filter((bar) => bar.begin - slack <= at && at <= bar.end + slack);
+  const y = event.offsetY - AXIS - ROW * row;
+  select(there.findLast((bar) => place(bar).top <= y && y <= place(bar).top + place(bar).height) ?? there.at(-1));
 }
 
 /** @param {KeyboardEvent} event */
