@@ -313,6 +313,12 @@ public final class GpuWishes {
             Optional<ImageConfig> image,
             UsersWords words)
             throws RefusedException {
+        String label = docker.map(it -> it.labels().get(ClaimNames.GPUS_LABEL)).orElse("").strip();
+        if (label.equals("none")) {
+            // Its user's or its image's, which cannot be distinguished if both have it.
+            return Optional.of(
+                    new GpuWish.Gpus(new GpuRequest.None(), GpuWish.Source.LABEL, Set.of()));
+        }
         Map<String, String> labels =
                 image.map(ImageConfig::labels)
                         .or(() -> docker.map(DockerContainer::labels))

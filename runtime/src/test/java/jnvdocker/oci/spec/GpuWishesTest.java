@@ -442,6 +442,18 @@ class GpuWishesTest {
         assertTrue(message.startsWith("this container " + why), message);
     }
 
+    /** Whoever of both says so. */
+    @Test
+    void noneOfAnImagesLabelStaysNone() throws Exception {
+        labels = "'jnvdocker.gpus':'none'";
+        image =
+                Optional.of(
+                        new ImageConfig(
+                                Map.of("jnvdocker.gpus", "none"),
+                                Map.of("NVIDIA_VISIBLE_DEVICES", "all")));
+        assertEquals(gpus(new GpuRequest.None(), GpuWish.Source.LABEL), ofDocker());
+    }
+
     @Test
     void wordsThatDoNotCountAreNamed() throws Exception {
         labels = "'jnvdocker.gpus':'2'";

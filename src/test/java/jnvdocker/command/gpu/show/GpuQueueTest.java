@@ -57,7 +57,8 @@ class GpuQueueTest {
                         origin,
                         Set.of(),
                         Optional.empty(),
-                        0),
+                        0,
+                        Optional.empty()),
                 Stream.of(obstacle).findFirst());
     }
 
