@@ -66,7 +66,7 @@ final class RefusalCheck {
                     + ": .* holds ([0-9]+G of )?GPUs? [0-2].*";
 
     private static final String LATER =
-            "; start it again later, or wait with 'jnvdocker run --gpu-wait'.*";
+            "; start it again later, (or )?wait with 'jnvdocker run --gpu-wait'.*";
     private static final String ITSELF =
             GPUS
                     + "(held|reserved) by user[0-2]'s container [0-9]+ since .*, which is this very"
@@ -150,7 +150,7 @@ final class RefusalCheck {
                 message.matches(TAKEN + LATER)
                         || message.matches(SHARED + LATER)
                         || isBeside(request, message);
-        boolean mine = message.matches(REQUESTED + MINE + LATER);
+        boolean mine = message.matches(MINE + LATER);
         assertTrue(
                 isForEver(message)
                         || isOfLimits(request, message)

@@ -141,7 +141,7 @@ class BookingTest {
             Refusal refusal = refusal(strict.of(devices(A), BOB, time));
             assertTrue(refusal.what().contains("is booked for alice from "), refusal::toString);
             assertTrue(
-                    refusal.toString().contains("or say with --gpu-time that you need less"),
+                    refusal.toString().contains("say with --gpu-time that you need less"),
                     refusal::toString);
         }
         assertEquals(List.of(B, C), chosen(strict.of(count(2), BOB)));

@@ -29,7 +29,7 @@ class CudaLibrariesTest {
             "ENV NVIDIA_REQUIRE_CUDA=\"cuda>=13.0 driver>=535,driver<536\"";
     private static final String LACKING =
             "unsatisfied condition: cuda>=13.0 (cuda is 12.2; NVIDIA_REQUIRE_CUDA of the image),"
-                    + " and no CUDA libraries of the image's own come before the driver's";
+                    + " and no cuda-compat of the image is in use";
 
     private static Lab lab;
     private static RuntimeInstallation runtime;

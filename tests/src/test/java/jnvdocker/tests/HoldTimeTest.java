@@ -225,7 +225,7 @@ class HoldTimeTest extends OneEngineTest {
         lab.configure("bookings = 'refuse'\n");
         assertRefused(
                 "GPU 1 \\(GPU-5c1a1003\\) is booked for uid 61001 from .* until .*; wait with"
-                        + " --gpu-wait, or say with --gpu-time that you need less, .*",
+                        + " --gpu-wait, say with --gpu-time that you need less, .*",
                 hold(BOB, 1, "long").run());
         lab.jnvdocker("gpu", "book", "--cancel", number).ok();
         hold(BOB, 1, "long").run().ok();

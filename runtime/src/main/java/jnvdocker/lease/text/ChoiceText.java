@@ -72,8 +72,9 @@ public final class ChoiceText {
 
     /** The refusal of a start by an engine, which does not wait for GPUs. */
     public static Refusal refusalOfStart(GpuChoice.Busy busy) {
-        String later = "start it again later, or wait with 'jnvdocker run --gpu-wait'";
-        return new Refusal(reason(busy), remedy(busy, later));
+        return new Refusal(
+                reason(busy),
+                remedy(busy, "start it again later", "wait with 'jnvdocker run --gpu-wait'"));
     }
 
     /**
@@ -163,18 +164,28 @@ public final class ChoiceText {
         };
     }
 
-    private static String remedy(GpuChoice.Busy busy, String wait) {
-        return switch (busy) {
-            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.TooMany many) ->
-                    wait
-                            + (many.allowsMore()
-                                    ? ", stop one, or request " + less(requested)
-                                    : ", or stop one");
-            case GpuChoice.OverQuota(_, Quota.NoHours _) -> wait;
-            case GpuChoice.Taken taken ->
-                    taken.request() instanceof GpuRequest.With
-                            ? "start it again when that is over"
-                            : wait + instead(taken);
+    /** Every way to get GPUs: {@code wait with --gpu-wait, stop one, or request fewer}. */
+    private static String remedy(GpuChoice.Busy busy, String... waits) {
+        List<String> ways = new ArrayList<>(List.of(waits));
+        switch (busy) {
+            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.TooMany many) -> {
+                ways.add("stop one");
+                if (many.allowsMore()) {
+                    ways.add("request " + less(requested));
+                }
+            }
+            case GpuChoice.OverQuota(_, Quota.NoHours _) -> {}
+            case GpuChoice.Taken taken -> {
+                if (taken.request() instanceof GpuRequest.With) {
+                    return "start it again when that is over";
+                }
+                addInstead(taken, ways);
+            }
+        }
+        return switch (ways.size()) {
+            case 1 -> ways.getFirst();
+            default ->
+                    String.join(", ", ways.subList(0, ways.size() - 1)) + ", or " + ways.getLast();
         };
     }
 
@@ -182,31 +193,32 @@ public final class ChoiceText {
         return requested.filter().share().isPresent() ? "less" : "fewer";
     }
 
-    private static String instead(GpuChoice.Taken taken) {
-        List<Gpu> free = taken.free();
-        return switch (taken.request()) {
-            case GpuRequest.Count count when count.filter().share().isPresent() ->
-                    sooner(taken) + ", or request less";
-            case GpuRequest.Count _ -> sooner(taken) + (free.isEmpty() ? "" : ", or request fewer");
-            case GpuRequest.Devices _ when taken.busy().size() == 1 ->
-                    sooner(taken) + elsewhere(free, ", or take another");
-            default -> sooner(taken) + elsewhere(free, ", or take others");
-        };
+    private static void addInstead(GpuChoice.Taken taken, List<String> ways) {
+        if (isBookedLater(taken)) {
+            ways.add("say with --gpu-time that you need less");
+        }
+        String free = " (free: " + indices(taken.free()) + ")";
+        boolean some = !taken.free().isEmpty();
+        switch (taken.request()) {
+            case GpuRequest.Count count when count.filter().share().isPresent() || some ->
+                    ways.add("request " + less(count));
+            case GpuRequest.Count _ -> {}
+            case GpuRequest.Devices _ when some && taken.busy().size() == 1 ->
+                    ways.add("take another" + free);
+            default -> {
+                if (some) {
+                    ways.add("take others" + free);
+                }
+            }
+        }
     }
 
-    /** A GPU that is booked for later can be had for less time. */
-    private static String sooner(GpuChoice.Taken taken) {
-        boolean later =
-                taken.busy().stream()
-                        .map(gpu -> taken.kept().get(gpu.uuid()))
-                        .anyMatch(kept ->
-                                kept instanceof Booking booking
-                                        && booking.from().isAfter(Instant.now()));
-        return later ? ", or say with --gpu-time that you need less" : "";
-    }
-
-    private static String elsewhere(List<Gpu> free, String words) {
-        return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")";
+    /** Whether one of the GPUs could be had for less time. */
+    private static boolean isBookedLater(GpuChoice.Taken taken) {
+        return taken.busy().stream()
+                .map(gpu -> taken.kept().get(gpu.uuid()))
+                .anyMatch(kept ->
+                        kept instanceof Booking booking && booking.from().isAfter(Instant.now()));
     }
 
     /** The reason why a request cannot be met as things are. */
