@@ -349,7 +349,11 @@ class RuntimeContainersTest {
                         "1000")
                 .ok();
         lab.docker("stop", "one").ok();
-        awaitNumbers(Map.of());
+        try {
+            awaitNumbers(Map.of());
+        } catch (AssertionError e) {
+            throw new AssertionError(lab.jnvdocker("gpu", "why", "one").toString(), e);
+        }
     }
 
     /** Which open everything to runc: --privileged, any rule of type a, one for all majors. */
