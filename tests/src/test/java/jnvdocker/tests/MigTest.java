@@ -150,7 +150,7 @@ class MigTest {
         lab.configure("max_gpus_per_user = 1");
         try {
             start("one", "\"device=0:0,0:1,0:2\"");
-            assertRefused("but root has 0.86 of the 1 that each user may have", "device=1");
+            assertRefused("root has 0.86 of the 1 GPU that each user may have", "device=1");
             String limits = lab.jnvdocker("gpu", "limits").ok().out();
             assertTrue(limits.replaceAll(" +", " ").contains("\ngpus 1 0.86 - "), limits);
         } finally {
