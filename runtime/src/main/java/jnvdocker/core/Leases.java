@@ -14,6 +14,7 @@ import jnvdocker.grant.Place;
 import jnvdocker.grant.Reservations;
 import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Evidence;
+import jnvdocker.holder.HostView;
 import jnvdocker.holder.Life;
 import jnvdocker.holder.OtherClaims;
 import jnvdocker.holder.UnmanagedScan;
@@ -430,7 +431,9 @@ public final class Leases {
 
     /** Those of {@link #live} of which something may live; a keeper is about to end the others. */
     public List<Lease> inUse() throws IOException {
-        return live().stream().filter(it -> !(evidence.of(it) instanceof Life.Gone)).toList();
+        List<Lease> live = live();
+        HostView view = evidence.view();
+        return live.stream().filter(it -> !(evidence.of(it, view) instanceof Life.Gone)).toList();
     }
 
     /** The processes that have more files open than one scan checks, as of the last scan. */

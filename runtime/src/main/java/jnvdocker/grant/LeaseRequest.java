@@ -47,20 +47,6 @@ public record LeaseRequest(
                 request, candidates, owner, client, origin, waiting, creation, wanted, container);
     }
 
-    /** A copy for a container with a name that waits to be started. */
-    public LeaseRequest named(String name) {
-        return new LeaseRequest(
-                request,
-                candidates,
-                owner,
-                client,
-                origin,
-                waiting,
-                creation,
-                time,
-                Optional.of(name));
-    }
-
     /**
      * A container that our runtime creates while its engine waits: the engine is not queried.
      *

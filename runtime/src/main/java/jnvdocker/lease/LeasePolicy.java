@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The rules of the configuration. A refusal because of one names the key and the file.
+ * The rules of the configuration. A refusal because of one names its key.
  *
  * @param limits of users
  * @param maxWaitsPerUser how many times a user other than root may wait for GPUs at a time

@@ -6,7 +6,7 @@ import java.util.Optional;
  * One limit of the configuration.
  *
  * @param value empty for {@code any}, which lifts the limits of later rules
- * @param key with its file, for messages: {@code max_wait in /etc/jnvdocker/config.toml}
+ * @param key with its place in the configuration: {@code max_wait in /etc/jnvdocker/config.toml}
  */
 public record Rule<T>(Subject subject, Optional<T> value, String key) {
     public Rule(Subject subject, T value, String key) {

@@ -74,7 +74,7 @@ public final class RuntimeWait {
         RuntimeCalls.refuseOthersThanEngines(request);
         String id = words.get(1);
         try {
-            Optional<Start> start = start(id, request, client);
+            Optional<LeaseRequest> start = start(id, request, client);
             if (start.isPresent()) {
                 reserve(id, start.get(), client);
             } else {
@@ -87,7 +87,7 @@ public final class RuntimeWait {
     }
 
     /** Empty when nothing is to be waited for. */
-    private Optional<Start> start(String id, ClientRequest request, ClientConnection client)
+    private Optional<LeaseRequest> start(String id, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         AtomicLong taken = new AtomicLong();
         try {
@@ -109,10 +109,7 @@ public final class RuntimeWait {
         }
     }
 
-    /** The start of a container, and all that is kept of the texts about it while it waits. */
-    private record Start(String name, LeaseRequest request) {}
-
-    private Optional<Start> start(
+    private Optional<LeaseRequest> start(
             String id, ClientRequest request, ClientConnection client, ContainerTexts.Memory memory)
             throws IOException, RefusedException {
         HostDriver driver = parts.gpuHost().inventory().read();
@@ -153,7 +150,7 @@ public final class RuntimeWait {
                         .allMatch(volume -> ClaimNames.ofVolume(volume.name()).isEmpty());
     }
 
-    private Start start(
+    private LeaseRequest start(
             CreateCall call, OciCreation creation, Optional<Waiting> waiting, HostDriver driver)
             throws IOException, RefusedException {
         // As for 'jnvdocker run': our runtime, which sees the image's files, decides about them.
@@ -165,23 +162,24 @@ public final class RuntimeWait {
                         () ->
                                 Optional.of(CompatLibraries.areNamed(call.variables()))
                                         .filter(named -> named));
-        return new Start(
-                creation.name(),
-                new LeaseRequest(
-                                creation.request(),
-                                candidates,
-                                creation.owner(),
-                                creation.process(),
-                                new Origin.OciContainer("", creation.image().map(Quote::shown)),
-                                waiting)
-                        .lasting(creation.time())
-                        .named(creation.name()));
+        // Nothing else of the texts about the container is kept while it waits.
+        return new LeaseRequest(
+                creation.request(),
+                candidates,
+                creation.owner(),
+                creation.process(),
+                new Origin.OciContainer("", creation.image().map(Quote::shown)),
+                waiting,
+                Optional.empty(),
+                creation.time(),
+                Optional.of(creation.name()));
     }
 
-    private void reserve(String id, Start start, ClientConnection client)
+    private void reserve(String id, LeaseRequest start, ClientConnection client)
             throws IOException, RefusedException {
-        try (Grant<Claim> grant = parts.leases().take(start.request())) {
-            parts.containers().reserve(grant.given().orElseThrow(), id, start.name());
+        try (Grant<Claim> grant = parts.leases().take(start)) {
+            parts.containers()
+                    .reserve(grant.given().orElseThrow(), id, start.container().orElseThrow());
             client.out(RESERVED);
             // Whose input ends with the proxy, and with the request that it serves.
             client.exec(List.of("cat"));

@@ -96,14 +96,7 @@ public final class ChoiceText {
                             start
                                     + subject(request, taken.busy().size() + taken.free().size())
                                     + ", and "
-                                    + (request instanceof GpuRequest.Count count
-                                            ? onlyFree(count, taken.free()) + ": "
-                                            : "")
-                                    + HoldersText.taken(
-                                            taken.busy(),
-                                            taken.leases(),
-                                            taken.unmanaged(),
-                                            taken.kept()),
+                                    + holders(taken),
                             taken.free().isEmpty()
                                     ? wait
                                     : "try --gpus 1 (free: " + indices(taken.free()) + ")");
@@ -355,10 +348,7 @@ public final class ChoiceText {
         return switch (obstacle) {
             case Obstacle.OverQuota(Quota.Excess excess) -> QuotaText.why(excess);
             case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> _) ->
-                    Quote.shown(owner.name())
-                            + " already holds "
-                            + (gpus.size() == 1 ? "GPU " : "GPUs ")
-                            + Indices.numbers(gpus.stream().map(ClaimedGpu::number));
+                    Quote.shown(owner.name()) + " already holds " + LeaseText.numbers(gpus);
             case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
                     HoldersText.used(gpus, unmanaged);
             case Obstacle.Sick(Gpu gpu) -> GpuText.sick(gpu).what();

@@ -4,7 +4,6 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.UnmanagedUses;
-import jnvdocker.words.Indices;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -48,9 +47,7 @@ public final class HoldersText {
         }
 
         private String numbers() {
-            return (gpus.size() == 1 ? "GPU " : "GPUs ")
-                    + Indices.numbers(gpus.stream().map(ClaimedGpu::number))
-                    + (gpus.size() == 1 ? " is " : " are ");
+            return LeaseText.numbers(gpus) + (gpus.size() == 1 ? " is " : " are ");
         }
     }
 
@@ -59,7 +56,7 @@ public final class HoldersText {
         return text(clauses(gpus, leases));
     }
 
-    /** Only the first is told in full: a message has two lines, and 'gpu ls' shows all. */
+    /** Only the first has its details: a message has two lines, and 'gpu ls' shows all. */
     private static String text(List<Clause> clauses) {
         List<String> texts = new ArrayList<>();
         for (Clause clause : clauses) {

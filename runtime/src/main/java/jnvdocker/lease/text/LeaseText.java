@@ -46,6 +46,12 @@ public final class LeaseText {
                 .collect(Collectors.joining(", "));
     }
 
+    /** {@code GPU 1}, {@code GPUs 0,2}. */
+    static String numbers(List<ClaimedGpu> gpus) {
+        return (gpus.size() == 1 ? "GPU " : "GPUs ")
+                + Indices.numbers(gpus.stream().map(ClaimedGpu::number));
+    }
+
     /**
      * {@code alice's container train-7}, {@code alice's docker run (pid 4711)}, {@code alice's
      * process python3 (pid 4711)}, {@code alice's Mesos task train}, or {@code pod team-a/train-7}.

@@ -1,7 +1,6 @@
 package jnvdocker.lease.text;
 
 import jnvdocker.lease.Allowance;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
@@ -95,10 +94,8 @@ public final class QuotaText {
     }
 
     private static String gpus(Lease lease) {
-        List<ClaimedGpu> gpus = lease.claim().gpus();
         return lease.claim().share().map(share -> share + " of ").orElse("")
-                + (gpus.size() == 1 ? "GPU " : "GPUs ")
-                + Indices.numbers(gpus.stream().map(ClaimedGpu::number));
+                + LeaseText.numbers(lease.claim().gpus());
     }
 
     /** {@code 2}, or {@code 1.25}: a share or a MIG instance is a part of a GPU. */
