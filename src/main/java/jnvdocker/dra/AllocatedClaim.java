@@ -5,19 +5,36 @@ import com.fasterxml.jackson.databind.JsonNode;
 import jnvdocker.dra.DraMessages.ClaimRef;
 import jnvdocker.kubernetes.PodClaims;
 import jnvdocker.lease.Origin;
+import jnvdocker.request.MemorySize;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * What a {@code ResourceClaim} of {@code resource.k8s.io/v1} has of this driver's devices.
  *
- * @param requests of the claim, by the names of the devices that were allocated for them
+ * @param results in the order of the claim's status; several may have shares of one device
  */
-record AllocatedClaim(ClaimRef ref, Origin.Pod pod, Map<String, String> requests) {
+record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
     private static final String REMEDY = "delete the pod and its claim, and write another claim";
+    private static final String AMOUNT =
+            "write another claim, for a whole number of M, Mi, G or Gi";
+
+    /**
+     * A device that was allocated for a request of the claim.
+     *
+     * @param request its name, without that of a subrequest
+     * @param device its name
+     * @param share the id of the share, of a device that may have several
+     * @param memory how many bytes of the GPU's memory the request is for; empty for the whole GPU
+     */
+    record Result(String request, String device, Optional<String> share, OptionalLong memory) {}
 
     /**
      * @param pool of this node
@@ -31,23 +48,13 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, Map<String, String> requests
                     "wait until the old pod has ended");
         }
         JsonNode devices = claim.path("status").path("allocation").path("devices");
-        Map<String, String> requests = new LinkedHashMap<>();
+        List<Result> results = new ArrayList<>();
         for (JsonNode result : devices.path("results")) {
             if (result.path("driver").asText().equals(driver)) {
-                String device = result.path("device").asText();
-                boolean here = result.path("pool").asText().equals(pool);
-                if (!here || result.path("adminAccess").asBoolean() || result.has("shareID")) {
-                    throw refusal(
-                            ref,
-                            here
-                                    ? "requests " + device + " beside its holder"
-                                    : "has " + device + " of another node");
-                }
-                // A subrequest is NAME/SUBREQUEST, and a kubelet knows the first part.
-                requests.put(device, result.path("request").asText().split("/", 2)[0]);
+                results.add(result(result, claim.path("spec").path("devices"), ref, pool));
             }
         }
-        if (requests.isEmpty()) {
+        if (results.isEmpty()) {
             throw new RefusedException(
                     "resource claim " + ref.name() + " is not allocated", "delete the pod");
         }
@@ -56,7 +63,53 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, Map<String, String> requests
                 throw refusal(ref, "has parameters for " + driver + ", which takes none");
             }
         }
-        return new AllocatedClaim(ref, pod(claim, ref), requests);
+        return new AllocatedClaim(ref, pod(claim, ref), results);
+    }
+
+    private static Result result(JsonNode result, JsonNode spec, ClaimRef ref, String pool)
+            throws RefusedException {
+        String device = result.path("device").asText();
+        if (!result.path("pool").asText().equals(pool)) {
+            throw refusal(ref, "has " + device + " of another node");
+        }
+        if (result.path("adminAccess").asBoolean()) {
+            throw refusal(ref, "requests " + device + " beside its holder");
+        }
+        // A subrequest is NAME/SUBREQUEST, and a kubelet knows the first part.
+        String[] request = result.path("request").asText().split("/", 2);
+        Optional<String> share = Optional.ofNullable(result.path("shareID").textValue());
+        boolean isWhole = share.isEmpty() || !requestsMemory(spec, request);
+        return new Result(
+                request[0],
+                device,
+                share,
+                isWhole ? OptionalLong.empty() : OptionalLong.of(consumed(result, ref)));
+    }
+
+    /** A request that names no amount is for the whole GPU, and all of its memory is allocated. */
+    private static boolean requestsMemory(JsonNode spec, String[] request) {
+        for (JsonNode each : spec.path("requests")) {
+            if (each.path("name").asText().equals(request[0])) {
+                JsonNode exact = each.path("exactly");
+                for (JsonNode one : each.path("firstAvailable")) {
+                    if (one.path("name").asText().equals(request[request.length - 1])) {
+                        exact = one;
+                    }
+                }
+                return exact.path("capacity").path("requests").has(SliceDevices.MEMORY);
+            }
+        }
+        return false;
+    }
+
+    private static long consumed(JsonNode result, ClaimRef ref) throws RefusedException {
+        String amount = result.path("consumedCapacity").path(SliceDevices.MEMORY).asText();
+        return Quantity.parse(amount)
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "resource claim %s requests %s bytes of a GPU's memory"
+                                        .formatted(ref.name(), Quote.quoted(amount)),
+                                AMOUNT));
     }
 
     private static Origin.Pod pod(JsonNode claim, ClaimRef ref) throws RefusedException {
@@ -73,8 +126,38 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, Map<String, String> requests
                 "resource claim " + ref.name() + " " + what + ": a GPU has one holder", REMEDY);
     }
 
-    /** What its lease is taken by. */
-    PodClaims.Allocated allocated() {
-        return new PodClaims.Allocated(ref.uid(), pod, List.copyOf(requests.keySet()));
+    /**
+     * What its lease is taken by: the shares of a device are one.
+     *
+     * @throws RefusedException when the amount of a share is none that a lease may have
+     */
+    PodClaims.Allocated allocated() throws RefusedException {
+        Map<String, OptionalLong> amounts = new LinkedHashMap<>();
+        for (Result result : results) {
+            amounts.merge(
+                    result.device(),
+                    result.memory(),
+                    (one, other) ->
+                            one.isEmpty() || other.isEmpty()
+                                    ? OptionalLong.empty()
+                                    : OptionalLong.of(one.getAsLong() + other.getAsLong()));
+        }
+        Map<String, Optional<MemorySize>> devices = new LinkedHashMap<>();
+        for (var device : amounts.entrySet()) {
+            OptionalLong bytes = device.getValue();
+            devices.put(
+                    device.getKey(),
+                    bytes.isEmpty() ? Optional.empty() : Optional.of(size(bytes.getAsLong())));
+        }
+        return new PodClaims.Allocated(ref.uid(), pod, devices);
+    }
+
+    private MemorySize size(long bytes) throws RefusedException {
+        return MemorySize.of(bytes)
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "resource claim %s requests %d bytes of a GPU's memory"
+                                        .formatted(ref.name(), bytes),
+                                AMOUNT));
     }
 }

@@ -23,7 +23,6 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -99,11 +98,16 @@ final class DraCalls {
                         .formatted(ref.namespace(), ref.name());
         AllocatedClaim claim = AllocatedClaim.of(api.get(path), ref, DraDriver.NAME, node);
         Map<String, String> cdi = pods.prepare(claim.allocated(), patience);
-        List<Prepared> devices = new ArrayList<>();
-        claim.requests()
-                .forEach((device, request) ->
-                        devices.add(new Prepared(request, node, device, cdi.get(device))));
-        return new Done(devices);
+        return new Done(
+                claim.results().stream()
+                        .map(it ->
+                                new Prepared(
+                                        it.request(),
+                                        node,
+                                        it.device(),
+                                        cdi.get(it.device()),
+                                        it.share()))
+                        .toList());
     }
 
     /** Depends on no API server: the claim may be gone. */

@@ -96,7 +96,7 @@ public final class DraDriver implements AutoCloseable {
         calls = new DraCalls(api, node, pods);
         slices =
                 new SlicePublisher(
-                        api, node, taints -> pods.offers().map(it -> devices.of(it, taints)));
+                        api, node, kept -> pods.offers().map(it -> devices.of(it, kept)));
         pods.addListener(slices::wake);
     }
 

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
@@ -34,8 +35,10 @@ public final class DraMessages {
      *
      * @param request of the claim that it was allocated for
      * @param cdi the full name of the CDI device
+     * @param share the id of the share, of a device that may have several
      */
-    public record Prepared(String request, String pool, String device, String cdi) {}
+    public record Prepared(
+            String request, String pool, String device, String cdi, Optional<String> share) {}
 
     /** The outcome for one claim. */
     public sealed interface Outcome {}
@@ -138,13 +141,14 @@ public final class DraMessages {
     private static WireWriter devices(List<Prepared> devices) {
         WireWriter all = new WireWriter();
         for (Prepared device : devices) {
-            all.message(
-                    1,
+            WireWriter its =
                     new WireWriter()
                             .texts(1, List.of(device.request()))
                             .text(2, device.pool())
                             .text(3, device.device())
-                            .texts(4, List.of(device.cdi())));
+                            .texts(4, List.of(device.cdi()));
+            device.share().ifPresent(share -> its.text(5, share));
+            all.message(1, its);
         }
         return all;
     }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodClaims.Offer;
+import jnvdocker.kubernetes.PodClaims.Shares;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.words.Refusal;
@@ -30,9 +31,20 @@ final class SliceDevices {
     /** The devices of a resource slice that has taints may be so many. */
     private static final int MOST = 64;
 
-    private static final List<String> UNITS = List.of("", "Ki", "Mi", "Gi", "Ti");
+    /** The name of the capacity. */
+    static final String MEMORY = "memory";
 
     private final DraDriver.Knowledge known;
+
+    /**
+     * The parts of devices that a cluster keeps; others drop them.
+     *
+     * @param taints {@code DRADeviceTaints}: else a GPU that cannot be had is left out
+     * @param shares {@code DRAConsumableCapacity}: else each GPU is given whole
+     */
+    record Kept(boolean taints, boolean shares) {
+        static final Kept ALL = new Kept(true, true);
+    }
 
     SliceDevices(DraDriver.Knowledge known) {
         this.known = known;
@@ -57,16 +69,24 @@ final class SliceDevices {
         }
     }
 
-    /**
-     * @param taints whether a GPU that cannot be had is tainted; else it is left out
-     */
-    Listed of(List<Offer> offers, boolean taints) {
+    /** The devices for a cluster that keeps these parts. */
+    Listed of(List<Offer> offers, Kept kept) {
+        List<Offer> open = offers.stream().map(it -> kept.shares() ? it : whole(it)).toList();
         List<Offer> listed =
-                offers.stream().filter(it -> taints || it.obstacle().isEmpty()).toList();
+                open.stream().filter(it -> kept.taints() || obstacle(it).isEmpty()).toList();
         ArrayNode devices = ApiServer.JSON.createArrayNode();
         Optional<DriverVersion> driver = driver();
         listed.stream().limit(MOST).forEach(offer -> devices.add(device(offer, driver)));
         return new Listed(devices, listed.size() - devices.size());
+    }
+
+    private static Offer whole(Offer offer) {
+        return new Offer(
+                offer.name(), offer.gpu(), offer.numaNode(), offer.obstacle(), Optional.empty());
+    }
+
+    private static Optional<String> obstacle(Offer offer) {
+        return offer.shares().isPresent() ? offer.shares().get().obstacle() : offer.obstacle();
     }
 
     private Optional<DriverVersion> driver() {
@@ -101,10 +121,12 @@ final class SliceDevices {
                         it -> attributes.text("architecture", it.name().toLowerCase(Locale.ROOT)));
         facts.flatMap(GpuFacts::computeCapability)
                 .ifPresent(it -> attributes.version("cudaComputeCapability", it.toString()));
-        memory(gpu, facts)
-                .ifPresent(bytes ->
-                        device.putObject("capacity").putObject("memory").put("value", bytes));
-        offer.obstacle()
+        if (offer.shares().isPresent()) {
+            share(device, offer.shares().get());
+        } else {
+            memory(gpu, facts).ifPresent(bytes -> capacity(device, bytes));
+        }
+        obstacle(offer)
                 .ifPresent(why ->
                         device.putArray("taints")
                                 .addObject()
@@ -114,23 +136,27 @@ final class SliceDevices {
         return device;
     }
 
+    /**
+     * A request that names no amount consumes all that shares may have together, and so cannot be
+     * met while anybody has one.
+     */
+    private static void share(ObjectNode device, Shares shares) {
+        device.put("allowMultipleAllocations", true);
+        capacity(device, Quantity.of(shares.left()))
+                .putObject("requestPolicy")
+                .put("default", Quantity.of(shares.limit()));
+    }
+
+    private static ObjectNode capacity(ObjectNode device, String memory) {
+        return device.putObject("capacity").putObject(MEMORY).put("value", memory);
+    }
+
     /** NVML reports that of whole GPUs alone. */
     private static Optional<String> memory(Gpu gpu, Optional<GpuFacts> facts) {
         if (gpu.part().isPresent() || facts.isEmpty() || facts.get().memory().isEmpty()) {
             return Optional.empty();
         }
-        return Optional.of(quantity(facts.get().memory().getAsLong()));
-    }
-
-    /** Bytes as Kubernetes itself writes them: {@code 80Gi}. */
-    static String quantity(long bytes) {
-        long number = bytes;
-        int unit = 0;
-        while (number > 0 && number % 1024 == 0 && unit < UNITS.size() - 1) {
-            number /= 1024;
-            unit++;
-        }
-        return number + UNITS.get(unit);
+        return Optional.of(Quantity.of(facts.get().memory().getAsLong()));
     }
 
     private Optional<String> pcieRoot(Gpu gpu) {

@@ -47,19 +47,15 @@ final class SlicePublisher implements AutoCloseable {
     private final Thread thread = PermanentThread.platform("dra-slices", this::keep);
 
     private volatile Optional<Refusal> fault = Optional.empty();
-    private volatile boolean taints = true;
+    private volatile SliceDevices.Kept kept = SliceDevices.Kept.ALL;
     private Optional<JsonNode> published = Optional.empty();
     private long checked;
 
     /** What is to be published. */
     @FunctionalInterface
     interface Source {
-        /**
-         * The devices; empty while they are not known yet.
-         *
-         * @param taints whether those that cannot be had are tainted; else they are left out
-         */
-        Optional<SliceDevices.Listed> devices(boolean taints);
+        /** The devices for a cluster that keeps these parts; empty while they are not known yet. */
+        Optional<SliceDevices.Listed> devices(SliceDevices.Kept kept);
     }
 
     /**
@@ -83,7 +79,7 @@ final class SlicePublisher implements AutoCloseable {
 
     /** A kubelet has registered the driver: the cluster may be another version by now. */
     void check() {
-        taints = true;
+        kept = SliceDevices.Kept.ALL;
         wake();
     }
 
@@ -142,18 +138,29 @@ final class SlicePublisher implements AutoCloseable {
      * @return what it has then; empty while that is not known yet
      */
     private Optional<SliceDevices.Listed> publish() throws RefusedException, IOException {
-        Optional<SliceDevices.Listed> listed = source.devices(taints);
+        Optional<SliceDevices.Listed> listed = source.devices(kept);
         Optional<ArrayNode> devices = listed.map(SliceDevices.Listed::devices);
         boolean isDue = System.nanoTime() - checked > CHECK.toNanos();
         if (devices.isEmpty() || !isDue && published.equals(Optional.of(devices.get()))) {
             return listed;
         }
         JsonNode stored = store(devices.get());
-        if (taints && lacksTaints(devices.get(), stored)) {
-            LOG.warn(
-                    "the cluster keeps no taints of devices (DRADeviceTaints): GPUs that cannot be"
-                            + " had are left out of the resource slice");
-            taints = false;
+        SliceDevices.Kept now =
+                new SliceDevices.Kept(
+                        kept.taints() && !lacks("taints", devices.get(), stored),
+                        kept.shares() && !lacks("allowMultipleAllocations", devices.get(), stored));
+        if (!now.equals(kept)) {
+            if (kept.taints() && !now.taints()) {
+                LOG.warn(
+                        "the cluster keeps no taints of devices (DRADeviceTaints): GPUs that cannot"
+                                + " be had are left out of the resource slice");
+            }
+            if (kept.shares() && !now.shares()) {
+                LOG.warn(
+                        "the cluster keeps no shares of devices (DRAConsumableCapacity): pods have"
+                                + " whole GPUs");
+            }
+            kept = now;
             return publish();
         }
         published = Optional.of(devices.get());
@@ -161,10 +168,10 @@ final class SlicePublisher implements AutoCloseable {
         return listed;
     }
 
-    private static boolean lacksTaints(ArrayNode devices, JsonNode stored) {
-        return !devices.findValues("taints").isEmpty()
-                && stored.findValues("taints").isEmpty()
-                && devices.size() == stored.size();
+    private static boolean lacks(String field, ArrayNode written, JsonNode stored) {
+        return !written.findValues(field).isEmpty()
+                && stored.findValues(field).isEmpty()
+                && written.size() == stored.size();
     }
 
     /** Returns the devices that the server has then. */

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
@@ -29,19 +31,6 @@ class SliceDevicesTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 0",
-        "1000, 1000",
-        "2048, 2Ki",
-        "42949672960, 40Gi",
-        "85520809984, 81559Mi",
-        "1099511627776, 1Ti",
-    })
-    void bytesAreWrittenAsTheServerItselfWritesThem(long bytes, String quantity) {
-        assertEquals(quantity, SliceDevices.quantity(bytes));
-    }
-
-    @ParameterizedTest
-    @CsvSource({
         "535.104.05, 535.104.5",
         "470.42.01, 470.42.1",
         "12.2, 12.2.0",
@@ -53,39 +42,71 @@ class SliceDevicesTest {
         assertEquals(semantic, SliceDevices.semantic(version).orElse(""));
     }
 
+    private SliceDevices devices() throws IOException {
+        Host host = Host.at(directory);
+        return new SliceDevices(
+                new DraDriver.Knowledge(
+                        host,
+                        new GpuInventory(host, new DeviceNodes(host)),
+                        new CudaVersions(Optional::empty),
+                        _ -> Optional.empty()));
+    }
+
     /** An API server refuses a slice of more devices with taints. */
     @Test
     void gpusThatHaveNoRoomAreReported() throws IOException {
-        Host host = Host.at(directory);
-        SliceDevices devices =
-                new SliceDevices(
-                        new DraDriver.Knowledge(
-                                host,
-                                new GpuInventory(host, new DeviceNodes(host)),
-                                new CudaVersions(Optional::empty),
-                                _ -> Optional.empty()));
+        SliceDevices devices = devices();
         List<PodClaims.Offer> offers =
-                IntStream.range(0, 70).mapToObj(SliceDevicesTest::offer).toList();
-        SliceDevices.Listed all = devices.of(offers, true);
+                IntStream.range(0, 70).mapToObj(index -> offer(index, Optional.empty())).toList();
+        SliceDevices.Listed all = devices.of(offers, SliceDevices.Kept.ALL);
         assertEquals(64, all.devices().size());
         assertEquals("gpu-63", all.devices().get(63).path("name").asText());
         assertEquals(
                 "64 of this node's GPUs and MIG instances are in its resource slice, which has no"
                         + " room for 6 more",
                 all.lack().orElseThrow().what());
-        SliceDevices.Listed free = devices.of(offers, false);
+        SliceDevices.Listed free = devices.of(offers, new SliceDevices.Kept(false, true));
         assertEquals(35, free.devices().size());
         assertEquals(Optional.empty(), free.lack());
     }
 
+    /** Others hold it whole, or have shares of it: where a cluster keeps no shares, it is held. */
+    @ParameterizedTest
+    @CsvSource({
+        "true,  true,  40448Mi, ''",
+        "true,  false, '',      held",
+        "false, true,  '',      ''",
+        "false, false, '',      held",
+    })
+    void shareOfAGpuThatOthersShareCanBeHad(
+            boolean shared, boolean kept, String memory, String taint) throws IOException {
+        PodClaims.Offer offer =
+                offer(
+                        shared || !kept ? 1 : 0,
+                        shared
+                                ? Optional.of(
+                                        new PodClaims.Shares(
+                                                64L << 30, 40448L << 20, Optional.empty()))
+                                : Optional.empty());
+        JsonNode device =
+                devices().of(List.of(offer), new SliceDevices.Kept(true, kept)).devices().get(0);
+        assertEquals(memory, device.at("/capacity/memory/value").asText());
+        assertEquals(
+                memory.isEmpty() ? "" : "64Gi",
+                device.at("/capacity/memory/requestPolicy/default").asText());
+        assertEquals(!memory.isEmpty(), device.path("allowMultipleAllocations").asBoolean());
+        assertEquals(taint, device.at("/taints/0/value").asText());
+    }
+
     /** Every second one is held. */
-    private static PodClaims.Offer offer(int index) {
+    private static PodClaims.Offer offer(int index, Optional<PodClaims.Shares> shares) {
         Gpu gpu = new Gpu(index, "GPU-" + index, index, "0000:0" + index + ":00.0", "A100");
         return new PodClaims.Offer(
                 "gpu-" + index,
                 gpu,
                 OptionalInt.empty(),
-                index % 2 == 0 ? Optional.empty() : Optional.of("held"));
+                index % 2 == 0 ? Optional.empty() : Optional.of("held"),
+                shares);
     }
 
     @Test

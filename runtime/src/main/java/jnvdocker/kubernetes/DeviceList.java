@@ -119,4 +119,18 @@ final class DeviceList {
                     Optional.of(status.state().name().toLowerCase(Locale.ROOT));
         };
     }
+
+    /** Why nobody can have another share of a shared GPU now, in a word; empty when one can. */
+    static Optional<String> obstacleBeside(GpuStatus status, GpuChoice choice) {
+        if (!status.gpu().isSound()) {
+            return Optional.of("sick");
+        }
+        if (status.cordon().isPresent()) {
+            return Optional.of("cordoned");
+        }
+        if (!status.unmanaged().isEmpty()) {
+            return Optional.of("unmanaged");
+        }
+        return choice.keptFor(status.gpu()).map(_ -> "kept");
+    }
 }

@@ -4,9 +4,12 @@ import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Share;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.request.MemorySize;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -14,6 +17,7 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -65,21 +69,36 @@ public final class PodClaims {
      *
      * @param name of the device: the UUID in lower case
      * @param numaNode that it is attached to; empty when the host does not report it
-     * @param obstacle why no new claim can have it now, in a word; empty when one can, and when one
-     *     has it: the scheduler knows that by itself
+     * @param obstacle why no new claim can have it whole now, in a word; empty when one can, and
+     *     when claims have it: the scheduler knows that by itself
+     * @param shares what claims may have of its memory; empty when it is not shared
      */
-    public record Offer(String name, Gpu gpu, OptionalInt numaNode, Optional<String> obstacle) {}
+    public record Offer(
+            String name,
+            Gpu gpu,
+            OptionalInt numaNode,
+            Optional<String> obstacle,
+            Optional<Shares> shares) {}
+
+    /**
+     * The shares of a GPU.
+     *
+     * @param limit how many bytes all shares may have together
+     * @param left how many of them those of claims may have: all that others do not have
+     * @param obstacle why no claim can have any now, in a word; empty when one can
+     */
+    public record Shares(long limit, long left, Optional<String> obstacle) {}
 
     /**
      * A resource claim that is allocated.
      *
      * @param uid of the claim
      * @param pod that it is reserved for
-     * @param devices the names of its devices
+     * @param devices by their names, how much memory of each it has; empty for whole GPUs
      */
-    public record Allocated(String uid, Origin.Pod pod, List<String> devices) {
+    public record Allocated(String uid, Origin.Pod pod, Map<String, Optional<MemorySize>> devices) {
         public Allocated {
-            devices = List.copyOf(devices);
+            devices = Map.copyOf(devices);
         }
     }
 
@@ -105,12 +124,35 @@ public final class PodClaims {
 
     private Offer offer(GpuStatus status, GpuChoice choice) {
         Gpu gpu = status.gpu();
-        boolean isClaimed = choice.holder(gpu).flatMap(PodKind::claim).isPresent();
+        List<Lease> holders = choice.holders(gpu);
+        boolean isClaimed =
+                !holders.isEmpty()
+                        && holders.stream().allMatch(it -> PodKind.claim(it).isPresent());
+        Optional<String> obstacle =
+                isClaimed ? Optional.empty() : DeviceList.obstacle(status, choice);
         return new Offer(
-                name(gpu),
-                gpu,
-                numaNodes.of(gpu),
-                isClaimed ? Optional.empty() : DeviceList.obstacle(status, choice));
+                name(gpu), gpu, numaNodes.of(gpu), obstacle, shares(status, choice, obstacle));
+    }
+
+    private static Optional<Shares> shares(
+            GpuStatus status, GpuChoice choice, Optional<String> obstacle) {
+        Gpu gpu = status.gpu();
+        long limit = choice.shareLimit(gpu);
+        if (limit == 0) {
+            return Optional.empty();
+        }
+        boolean isShared =
+                choice.holder(gpu).filter(it -> it.share(gpu.uuid()).isPresent()).isPresent();
+        List<Share> others =
+                choice.holders(gpu).stream()
+                        .filter(lease -> PodKind.claim(lease).isEmpty())
+                        .flatMap(lease -> lease.share(gpu.uuid()).stream())
+                        .toList();
+        return Optional.of(
+                new Shares(
+                        limit,
+                        Math.max(0, limit - Share.sum(others)),
+                        isShared ? DeviceList.obstacleBeside(status, choice) : obstacle));
     }
 
     private static String name(Gpu gpu) {
@@ -127,13 +169,14 @@ public final class PodClaims {
      *     tries again
      */
     public Map<String, String> prepare(Allocated claim, Duration patience) throws RefusedException {
-        Set<String> names = Set.copyOf(claim.devices());
+        Set<String> names = claim.devices().keySet();
         try {
             List<Gpu> gpus = gpus(names, claim);
             Map<String, String> devices = cdi(gpus);
             leases.hold(claim.uid());
             leases.take(
-                    PodLeases.Start.byClaim(gpus, claim.pod(), claim.uid(), kubelet.process()),
+                    PodLeases.Start.byClaim(
+                            gpus, shares(gpus, claim), claim.pod(), claim.uid(), kubelet.process()),
                     patience);
             refusals.over(names);
             return devices;
@@ -143,6 +186,13 @@ public final class PodClaims {
         } catch (IOException e) {
             throw failed("the pod's lease cannot be taken: ", e);
         }
+    }
+
+    private static Map<String, MemorySize> shares(List<Gpu> gpus, Allocated claim) {
+        Map<String, MemorySize> shares = new HashMap<>();
+        gpus.forEach(
+                gpu -> claim.devices().get(name(gpu)).ifPresent(it -> shares.put(gpu.uuid(), it)));
+        return shares;
     }
 
     private List<Gpu> gpus(Set<String> names, Allocated claim)

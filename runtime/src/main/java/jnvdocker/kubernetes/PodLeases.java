@@ -24,7 +24,9 @@ import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.request.MemorySize;
 import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -33,7 +35,6 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -81,19 +82,55 @@ public final class PodLeases implements PodGrants {
     /**
      * A container of a pod that is about to start.
      *
+     * @param shares by UUID, how much memory is requested of those GPUs that are not requested
+     *     whole
      * @param pod unknown until the kubelet names it
      * @param container its name; empty when that is not known
      * @param kubelet the process that starts it
      */
     public record Start(
-            List<Gpu> gpus, Origin.Pod pod, Optional<String> container, ProcessId kubelet) {
+            List<Gpu> gpus,
+            Map<String, MemorySize> shares,
+            Origin.Pod pod,
+            Optional<String> container,
+            ProcessId kubelet) {
         public Start {
             gpus = List.copyOf(gpus);
+            shares = Map.copyOf(shares);
+        }
+
+        /** A container that requests whole GPUs. */
+        public Start(
+                List<Gpu> gpus, Origin.Pod pod, Optional<String> container, ProcessId kubelet) {
+            this(gpus, Map.of(), pod, container, kubelet);
         }
 
         /** All containers of a pod, which have GPUs by a resource claim of this uid. */
-        static Start byClaim(List<Gpu> gpus, Origin.Pod pod, String claim, ProcessId kubelet) {
-            return new Start(gpus, pod, Optional.of(PodKind.byClaim(claim)), kubelet);
+        static Start byClaim(
+                List<Gpu> gpus,
+                Map<String, MemorySize> shares,
+                Origin.Pod pod,
+                String claim,
+                ProcessId kubelet) {
+            return new Start(gpus, shares, pod, Optional.of(PodKind.byClaim(claim)), kubelet);
+        }
+
+        /** The amount of a GPU that is requested; of any when the GPU is requested whole. */
+        GpuFilter filter(Gpu gpu) {
+            return GpuFilter.sharing(Optional.ofNullable(shares.get(gpu.uuid())));
+        }
+
+        List<Gpu> whole() {
+            return gpus.stream().filter(gpu -> !shares.containsKey(gpu.uuid())).toList();
+        }
+
+        /** Whether a lease is the pod's of a GPU, as it is requested. */
+        private boolean isOf(Lease lease, Gpu gpu) {
+            boolean share = shares.containsKey(gpu.uuid());
+            return PodLeases.isOf(pod, lease)
+                    && lease.share(gpu.uuid()).isPresent() == share
+                    && (!share
+                            || lease.holder().details().containsAll(container.stream().toList()));
         }
     }
 
@@ -154,7 +191,7 @@ public final class PodLeases implements PodGrants {
                                 () -> new RefusedException(why.get().what(), AT_ADMISSION)));
             }
             for (Gpu gpu : free) {
-                Claim claim = PodReport.claim(gpu, Origin.Pod.UNKNOWN, holdings);
+                Claim claim = PodReport.claim(ClaimedGpu.of(gpu), Origin.Pod.UNKNOWN, holdings);
                 leases.add(claim, Optional.empty());
                 leases.promise(claim, kubelet);
             }
@@ -194,22 +231,46 @@ public final class PodLeases implements PodGrants {
      * The reason for which a pod cannot have GPUs.
      *
      * @param passes whether it may pass by itself
+     * @param by the leases that are in the way; empty when other things are
      */
-    private record Bar(boolean passes, Supplier<Refusal> why) {}
+    private record Bar(boolean passes, List<Lease> by, Supplier<Refusal> why) {
+        /** One by no lease. */
+        Bar(boolean passes, Supplier<Refusal> why) {
+            this(passes, List.of(), why);
+        }
+    }
 
     /** All but the leases that a choice depends on, read before it is made. */
     private record Rules(Supply.Terms terms, List<Ticket> waiting) {
 
         /** Why GPUs that a kubelet has chosen cannot be given; empty if they can. */
         Optional<Bar> bar(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged) {
-            if (gpus.isEmpty()) {
-                return Optional.empty();
-            }
-            GpuRequest.Devices request =
-                    new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList());
+            return gpus.isEmpty()
+                    ? Optional.empty()
+                    : bar(
+                            new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
+                            Set.of(),
+                            terms.choice(holdings, unmanaged, waiting));
+        }
+
+        /** Why a share of a GPU cannot be given; empty if it can. */
+        Optional<Bar> bar(GpuFilter share, Gpu gpu, Holdings holdings, UnmanagedUses unmanaged) {
+            return bar(
+                    new GpuRequest.Count(1, share),
+                    Set.of(gpu.uuid()),
+                    terms.choice(holdings, unmanaged, waiting));
+        }
+
+        private static Optional<Bar> bar(
+                GpuRequest request, Set<String> candidates, GpuChoice choice) {
             try {
-                return switch (terms.choice(holdings, unmanaged, waiting)
-                        .of(request, Owner.KUBERNETES)) {
+                return switch (choice.of(request, Owner.KUBERNETES, candidates, Optional.empty())) {
+                    case GpuChoice.Taken taken ->
+                            Optional.of(
+                                    new Bar(
+                                            true,
+                                            taken.leases(),
+                                            () -> Refusal.of(ChoiceText.reason(taken))));
                     case GpuChoice.Busy busy ->
                             Optional.of(new Bar(true, () -> Refusal.of(ChoiceText.reason(busy))));
                     case GpuChoice.Impossible why ->
@@ -322,10 +383,22 @@ public final class PodLeases implements PodGrants {
                             .isPresent();
         }
 
+        /** The leases for which a GPU cannot be had whole. */
         private List<Lease> others(Holdings holdings) {
-            return leases(start.gpus(), holdings).stream()
-                    .filter(lease -> !isOf(start.pod(), lease))
+            return start.whole().stream()
+                    .flatMap(gpu ->
+                            holdings.holders(gpu).stream().filter(it -> !start.isOf(it, gpu)))
+                    .distinct()
                     .toList();
+        }
+
+        /** The lease of a GPU that the pod has already, or that is reserved for one. */
+        private Optional<Lease> own(Gpu gpu, Holdings holdings) {
+            return holdings.holders(gpu).stream().filter(it -> start.isOf(it, gpu)).findFirst();
+        }
+
+        private ClaimedGpu wanted(Gpu gpu) {
+            return ClaimedGpu.of(gpu, rules.terms().traits().share(start.filter(gpu), gpu));
         }
 
         @Override
@@ -338,7 +411,7 @@ public final class PodLeases implements PodGrants {
                                 others,
                                 () ->
                                         new RefusedException(
-                                                HoldersText.held(claimed(start.gpus()), others)
+                                                HoldersText.held(claimed(start.whole()), others)
                                                         + keeper.remark(others),
                                                 AT_START)));
             }
@@ -349,9 +422,9 @@ public final class PodLeases implements PodGrants {
             Supplier<Refusal> why = bar.get().why();
             return Optional.of(
                     bar.get().passes()
-                            // By no lease, even if it is a limit: each attempt scans the host.
+                            // By no lease if it is a limit: each attempt scans the host.
                             ? new Grants.Blocked<>(
-                                    List.of(),
+                                    bar.get().by(),
                                     () -> new RefusedException(why.get().what(), AT_START))
                             : new Grants.Refused<>(() -> new RefusedException(why.get())));
         }
@@ -362,14 +435,17 @@ public final class PodLeases implements PodGrants {
                             start.kubelet(),
                             group.map(Processes.Group::directory),
                             start.container().stream().toList());
+            Holdings before = writer.holdings();
             List<Lease> taken = new ArrayList<>();
-            for (Lease lease : leases(start.gpus(), writer.holdings())) {
-                taken.add(goesOn(lease, holder, writer));
-            }
-            for (Gpu gpu : free(start.gpus(), writer.holdings())) {
-                Claim claim = PodReport.claim(gpu, start.pod(), writer.holdings());
-                writer.add(claim, Optional.empty());
-                taken.add(writer.begin(claim, holder));
+            for (Gpu gpu : start.gpus()) {
+                Optional<Lease> own = own(gpu, before);
+                if (own.isPresent()) {
+                    taken.add(goesOn(own.get(), holder, writer));
+                } else {
+                    Claim claim = PodReport.claim(wanted(gpu), start.pod(), before);
+                    writer.add(claim, Optional.empty());
+                    taken.add(writer.begin(claim, holder));
+                }
             }
             return List.copyOf(taken);
         }
@@ -396,7 +472,8 @@ public final class PodLeases implements PodGrants {
         private Optional<Bar> bar(Holdings holdings, UnmanagedUses unmanaged) {
             List<Gpu> open =
                     start.gpus().stream()
-                            .filter(gpu -> holdings.of(gpu).filter(PodLeases::hasStarted).isEmpty())
+                            .filter(gpu ->
+                                    own(gpu, holdings).filter(PodLeases::hasStarted).isEmpty())
                             .toList();
             for (Gpu gpu : open) {
                 if (!gpu.isSound()) {
@@ -418,21 +495,25 @@ public final class PodLeases implements PodGrants {
                                                                             .orElseThrow()))));
                 }
             }
-            return rules.bar(free(open, holdings), holdings, unmanaged)
-                    .or(() -> open.isEmpty() ? Optional.empty() : excess(holdings));
+            List<Gpu> whole = open.stream().filter(start.whole()::contains).toList();
+            Optional<Bar> bar = rules.bar(free(whole, holdings), holdings, unmanaged);
+            for (Gpu gpu : open) {
+                if (bar.isEmpty() && !whole.contains(gpu)) {
+                    bar = rules.bar(start.filter(gpu), gpu, holdings, unmanaged);
+                }
+            }
+            return bar.isEmpty() && !open.isEmpty() ? excess(open, holdings) : bar;
         }
 
         /**
          * Why the namespace of a pod may not have its GPUs, too. What others have reserved does not
          * count: each of two pods could keep the other from starting.
          */
-        private Optional<Bar> excess(Holdings holdings) {
-            Map<String, List<Lease>> others = new HashMap<>(holdings.held());
-            others.values().removeIf(leases -> !hasStarted(leases.getFirst()));
-            start.gpus().forEach(gpu -> others.remove(gpu.uuid()));
-            int wanted = start.gpus().size();
+        private Optional<Bar> excess(List<Gpu> open, Holdings holdings) {
+            Map<String, List<Lease>> others = holdings.without(lease -> !hasStarted(lease)).held();
+            double wanted = open.stream().mapToDouble(gpu -> wanted(gpu).count()).sum();
             return new Quota(rules.terms().allowances(), others)
-                    .excess(start.pod().owner(), start.gpus())
+                    .excess(start.pod().owner(), wanted, open)
                     .map(excess ->
                             switch (excess) {
                                 case Quota.ForNow now ->
@@ -443,7 +524,7 @@ public final class PodLeases implements PodGrants {
                                                 () ->
                                                         new Refusal(
                                                                 "this container requests "
-                                                                        + wanted
+                                                                        + QuotaText.number(wanted)
                                                                         + " GPUs, and "
                                                                         + QuotaText.why(ever),
                                                                 QuotaText.remedy(ever)));

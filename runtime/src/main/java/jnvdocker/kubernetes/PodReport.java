@@ -171,7 +171,7 @@ public final class PodReport {
             throws IOException {
         Holder holder = PodKind.holder(group.process(), Optional.of(group.directory()), List.of());
         registry.decide(leases -> {
-            Claim claim = claim(gpu, pod, leases.holdings());
+            Claim claim = claim(ClaimedGpu.of(gpu), pod, leases.holdings());
             if (leases.liveOn(claim).isEmpty() && !leases.wasReleased(pod, gpu.uuid())) {
                 leases.add(claim, Optional.empty());
                 gift.give(leases, claim, holder);
@@ -181,13 +181,8 @@ public final class PodReport {
     }
 
     /** A new claim of one GPU. */
-    static Claim claim(Gpu gpu, Origin.Pod pod, Holdings holdings) {
+    static Claim claim(ClaimedGpu gpu, Origin.Pod pod, Holdings holdings) {
         return new Claim(
-                Claim.newId(),
-                pod,
-                pod.owner(),
-                List.of(ClaimedGpu.of(gpu)),
-                holdings.now(),
-                Optional.empty());
+                Claim.newId(), pod, pod.owner(), List.of(gpu), holdings.now(), Optional.empty());
     }
 }

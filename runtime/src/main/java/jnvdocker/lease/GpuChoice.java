@@ -285,7 +285,17 @@ public final class GpuChoice {
         return holdings.of(gpu);
     }
 
-    /** The waiting client that a free GPU is kept for. */
+    /** All leases of a GPU, the oldest first. */
+    public List<Lease> holders(Gpu gpu) {
+        return holdings.holders(gpu);
+    }
+
+    /** How many bytes of a GPU's memory its shares may have together; 0 if it is not shared. */
+    public long shareLimit(Gpu gpu) {
+        return traits.shareLimit(gpu);
+    }
+
+    /** The waiting client that a free GPU, or the rest of a shared one, is kept for. */
     public Optional<Ticket> keptFor(Gpu gpu) {
         return Optional.ofNullable(kept.get(gpu.uuid()));
     }

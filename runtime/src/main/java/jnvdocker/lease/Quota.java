@@ -98,10 +98,14 @@ public final class Quota {
                         new TooMany(owner, leases(owner), allowance.gpus().orElseThrow(), has));
     }
 
-    /** Why a user may not have these GPUs now, too. */
-    public Optional<Excess> excess(Owner owner, List<Gpu> gpus) {
+    /**
+     * Why a user may not have these GPUs, or shares of them, now, too.
+     *
+     * @param more what they count as
+     */
+    public Optional<Excess> excess(Owner owner, double more, List<Gpu> gpus) {
         Allowance allowance = allowance(owner);
-        return excess(owner, gpus.stream().mapToDouble(Gpu::count).sum())
+        return excess(owner, more)
                 .or(() ->
                         gpus.stream().allMatch(allowance::allows)
                                 ? Optional.empty()

@@ -15,11 +15,12 @@ import java.util.regex.Pattern;
  */
 public record MemorySize(int number, String unit) {
     private static final Pattern FORM = Pattern.compile("([0-9]{1,6})([MG])(i?B?)");
+    private static final int MOST = 999_999;
     private static final Map<String, Long> UNITS =
             Map.of("M", 1_000_000L, "G", 1_000_000_000L, "MiB", 1L << 20, "GiB", 1L << 30);
 
     public MemorySize {
-        if (number < 1 || number > 999_999 || !UNITS.containsKey(unit)) {
+        if (number < 1 || number > MOST || !UNITS.containsKey(unit)) {
             throw new IllegalArgumentException("not an amount of memory: " + number + unit);
         }
     }
@@ -32,6 +33,15 @@ public record MemorySize(int number, String unit) {
         }
         String binary = form.group(3).startsWith("i") ? "iB" : "";
         return Optional.of(new MemorySize(Integer.parseInt(form.group(1)), form.group(2) + binary));
+    }
+
+    /** Exactly so many bytes, in the largest unit; empty when they are no such amount. */
+    public static Optional<MemorySize> of(long bytes) {
+        return UNITS.entrySet().stream()
+                .filter(unit -> bytes > 0 && bytes % unit.getValue() == 0)
+                .filter(unit -> bytes / unit.getValue() <= MOST)
+                .max(Map.Entry.comparingByValue())
+                .map(unit -> new MemorySize((int) (bytes / unit.getValue()), unit.getKey()));
     }
 
     /** {@code 10G}, or {@code 42.4G}: rounded down to 0.1 of 10⁹ bytes. */

@@ -29,6 +29,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.request.MemorySize;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.MemoryUsers;
@@ -363,6 +364,60 @@ class PodLeasesTest extends SimulatedWorldTest {
         Origin.Pod other = new Origin.Pod(NEW.uid(), "team-b", "new");
         assertEquals(2, start(other, "main", gpu(1), gpu(2)).size());
         assertEquals(1, start(OLD, "main", gpu(0)).size());
+    }
+
+    /** By a resource claim for an amount of the memory of GPU 1, which has 39.5 GiB for shares. */
+    private Lease share(Origin.Pod pod, String claim, String amount) throws Exception {
+        world.machine.cgroups.add(CGROUP.replace(UID, pod.uid()));
+        Gpu shared = gpu(1);
+        MemorySize memory = MemorySize.parse(amount).orElseThrow();
+        return pods().take(
+                        new PodLeases.Start(
+                                List.of(shared),
+                                Map.of(shared.uuid(), memory),
+                                pod,
+                                Optional.of("claim:" + claim),
+                                kubelet),
+                        Duration.ofSeconds(25))
+                .getFirst();
+    }
+
+    @Test
+    void claimsOfPodsShareAGpuAsFarAsItsMemoryGoes() throws Exception {
+        world.lab.namespaces(OptionalInt.of(1));
+        Lease one = share(OLD, "a", "10GiB");
+        Lease two = share(OLD, "b", "10GiB");
+        share(NEW, "c", "10GiB");
+        assertEquals(one, share(OLD, "a", "10GiB"));
+        assertEquals(two, share(OLD, "b", "10GiB"));
+        assertEquals(3, live().size());
+        var error = assertThrows(RefusedException.class, () -> share(NEW, "d", "10GiB"));
+        assertEquals(
+                "no shareable GPU has 10GiB left (GPU 1: 10.2G of 42.4G); wait, or delete the pod",
+                error.getMessage());
+        for (Origin.Pod pod : List.of(OLD, NEW)) {
+            error = assertThrows(RefusedException.class, () -> start(pod, "main", gpu(1)));
+            assertTrue(error.getMessage().contains(" is shared by pod team-a/"), error::getMessage);
+        }
+        assertThrows(RefusedException.class, () -> docker(world.machine.spawn(), gpu(1)));
+        assertEquals(3, live().size());
+    }
+
+    @Test
+    void sharesCountAsTheirPartsForTheLimitOfANamespace() throws Exception {
+        world.lab.namespaces(OptionalInt.of(1));
+        share(OLD, "a", "10GiB");
+        var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        assertTrue(
+                error.getMessage().startsWith("kubernetes:team-a has 0.25 of the 1 GPU that"),
+                error::getMessage);
+        share(NEW, "b", "29GiB");
+        world.lab.namespaces(OptionalInt.of(0));
+        Origin.Pod third = new Origin.Pod(NEW.uid().replace('7', '8'), "team-a", "third");
+        error = assertThrows(RefusedException.class, () -> share(third, "c", "512MiB"));
+        assertTrue(
+                error.getMessage().startsWith("this container requests 0.01 GPUs, and the pods of"),
+                error::getMessage);
     }
 
     @Test

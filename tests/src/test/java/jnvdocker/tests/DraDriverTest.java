@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
@@ -35,6 +34,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -87,6 +87,7 @@ class DraDriverTest {
 
     private static String config(String driver) {
         return """
+        shareable = ["0"]
         [kubernetes]
         enabled = true
         driver = "%s"
@@ -138,12 +139,16 @@ class DraDriverTest {
     }
 
     private Process program(int gpu) throws IOException {
+        return program("device=" + gpu);
+    }
+
+    private Process program(String gpus) throws IOException {
         Process program =
                 daemon.jnvdocker(
                                 "gpu",
                                 "run",
                                 "--gpus",
-                                "device=" + gpu,
+                                gpus,
                                 "sh",
                                 "-c",
                                 "echo got; exec sleep 1000")
@@ -183,11 +188,82 @@ class DraDriverTest {
                 now.at("/metadata/ownerReferences/0/kind"));
         // NVML has answered by now.
         Lab.await(() -> {
-            JsonNode device = api.slices().getFirst().at("/spec/devices/0");
+            JsonNode device = device(api, 2);
             return device.has("capacity") ? List.of() : List.of(device.toString());
         });
-        ObjectNode device = (ObjectNode) api.slices().getFirst().at("/spec/devices/0");
-        assertEquals(recorded.at("/spec/devices/0"), device);
+        assertEquals(recorded.at("/spec/devices/2"), device(api, 2));
+        awaitMemory("40448Mi");
+        JsonNode shared =
+                new ObjectMapper().readTree(Project.fixture("k8s/dra/slice-shared.json").toFile());
+        assertEquals(shared.at("/spec/devices/0"), device(api, 0));
+    }
+
+    private static JsonNode device(TestApiServer api, int index) {
+        return api.slices().getFirst().at("/spec/devices/" + index);
+    }
+
+    /** Waits until claims may have so much of GPU 0. */
+    private static void awaitMemory(String wanted) {
+        Lab.await(() -> {
+            String now = device(api, 0).at("/capacity/memory/value").asText();
+            return now.equals(wanted) ? List.of() : List.of(now + ", not " + wanted);
+        });
+    }
+
+    private TestClaim share(String pod, String amount) {
+        TestClaim claim =
+                TestClaim.of(TestPod.named(pod, 0), List.of(device(0)), Optional.of(amount));
+        processes.prepare(claim.pod());
+        api.allocate(claim);
+        prepared.add(claim);
+        return claim;
+    }
+
+    @Test
+    void claimsShareAGpuWithProgramsOfTheHost() throws IOException {
+        TestClaim one = share("one", "10Gi");
+        assertEquals(List.of("pod.jnvdocker/gpu=" + uuids.get(0)), claims.prepare(one).cdi());
+        program("share=20G");
+        // The scheduler knows by itself what claims have.
+        awaitMemory("21887502Ki");
+        awaitDevices("", "", "", "");
+        TestClaim two = share("two", "10Gi");
+        assertEquals("", claims.prepare(two).error());
+        assertEquals("", claims.prepare(one).error());
+        assertEquals(3, registry.live().size());
+        assertEquals(
+                "jnvdocker: no shareable GPU has 10GiB left (GPU 0: 0.9G of 42.4G); wait, or delete"
+                        + " the pod",
+                claims.prepare(share("three", "10Gi")).error());
+        String whole = claims.prepare(claim("whole", 0)).error();
+        assertTrue(whole.contains(" is shared by "), whole);
+        String odd = claims.prepare(share("odd", "1500")).error();
+        assertTrue(odd.contains("-gpu-8s5xs requests 1500 bytes of a GPU's memory; "), odd);
+        out("gpu", "cordon", "0");
+        awaitDevices("cordoned", "", "", "");
+        out("gpu", "uncordon", "0");
+        awaitDevices("", "", "", "");
+        assertTrue(out("gpu", "why", 0).contains("pod team-a/one (share of 10GiB)"));
+        daemon.kill();
+        out("gpu", "ls");
+        register();
+        processes.end(one.pod());
+        assertEquals("", claims.unprepare(one).error());
+        assertEquals(2, registry.live().size());
+        awaitMemory("21887502Ki");
+    }
+
+    @Test
+    void sharedGpuIsHeldWhereAClusterKeepsNoShares() throws IOException {
+        api.keepShares(false);
+        api.wipe();
+        program("share=20G");
+        awaitDevices("held", "", "", "");
+        awaitMemory("40Gi");
+        api.keepShares(true);
+        register();
+        awaitDevices("", "", "", "");
+        awaitMemory("21887502Ki");
     }
 
     @Test
@@ -266,8 +342,7 @@ class DraDriverTest {
     @Test
     void claimThatIsNotTheOneOfThePodIsRefused() {
         TestClaim claim = claim("train-8", 0);
-        TestClaim before = new TestClaim("0".repeat(8), claim.name(), claim.pod(), claim.devices());
-        String another = claims.prepare(before).error();
+        String another = claims.prepare(claim.another()).error();
         assertTrue(another.contains("is another one by now"), another);
         TestClaim missing = TestClaim.of(TestPod.named("missing", 0), List.of());
         String none = claims.prepare(missing).error();

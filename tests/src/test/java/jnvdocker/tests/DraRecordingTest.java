@@ -87,14 +87,15 @@ class DraRecordingTest {
                                 device.text(1).orElseThrow(),
                                 device.text(2).orElseThrow(),
                                 device.text(3).orElseThrow(),
-                                device.text(4).orElseThrow()));
+                                device.text(4).orElseThrow(),
+                                device.text(5)));
             }
             Outcome outcome =
                     devices.isEmpty() ? new Failed(its.text(2).orElseThrow()) : new Done(devices);
             refused += devices.isEmpty() ? 1 : 0;
             assertEquals(answer, DraMessages.prepared(Map.of(uid, outcome)));
         }
-        assertEquals(2, refused);
+        assertEquals(3, refused);
         for (JsonNode call : recorded("NodeUnprepareResources")) {
             String uid = DraMessages.claims(bytes(call, "request_hex")).getFirst().uid();
             Outcome done = new Done(List.of());

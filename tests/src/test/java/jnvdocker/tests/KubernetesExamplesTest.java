@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tomlj.Toml;
 import org.tomlj.TomlParseResult;
 
@@ -59,6 +60,7 @@ class KubernetesExamplesTest {
                             "dra-deviceclass.yaml",
                             "dra-pod.yaml",
                             "dra-rbac.yaml",
+                            "dra-share.yaml",
                             "install.sh",
                             "job.yaml",
                             "pod.yaml",
@@ -114,13 +116,14 @@ class KubernetesExamplesTest {
                 .readAll();
     }
 
-    @Test
-    void claimOfThePodRequestsTheClassOfTheDriver() throws IOException {
+    @ParameterizedTest
+    @ValueSource(strings = {"dra-pod.yaml", "dra-share.yaml"})
+    void claimOfThePodRequestsTheClassOfTheDriver(String file) throws IOException {
         JsonNode type = read("dra-deviceclass.yaml");
         assertEquals("resource.k8s.io/v1", type.path("apiVersion").asText());
         String selector = type.at("/spec/selectors/0/cel/expression").asText();
         assertEquals("device.driver == \"" + DraDriver.NAME + "\"", selector);
-        List<JsonNode> pod = all("dra-pod.yaml");
+        List<JsonNode> pod = all(file);
         assertEquals(
                 type.at("/metadata/name"),
                 pod.getFirst().at("/spec/spec/devices/requests/0/exactly/deviceClassName"));

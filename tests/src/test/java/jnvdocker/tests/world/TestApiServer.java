@@ -46,6 +46,7 @@ public final class TestApiServer implements AutoCloseable {
     private final Map<String, JsonNode> claims = new TreeMap<>();
     private int version;
     private boolean taints = true;
+    private boolean shares = true;
     private int failing;
 
     private TestApiServer(HttpsServer server, Path directory) {
@@ -205,7 +206,7 @@ public final class TestApiServer implements AutoCloseable {
         return new Answer(200, stored(name, slice));
     }
 
-    /** Taints get a time, or are dropped where the cluster does not have them. */
+    /** Taints get a time, or are dropped where the cluster does not have them, as shares are. */
     private JsonNode stored(String name, JsonNode slice) {
         ((ObjectNode) slice.get("metadata")).put("resourceVersion", String.valueOf(++version));
         for (JsonNode device : slice.at("/spec/devices")) {
@@ -214,6 +215,10 @@ public final class TestApiServer implements AutoCloseable {
                         .forEach(it -> ((ObjectNode) it).put("timeAdded", "2026-11-28T07:30:58Z"));
             } else {
                 ((ObjectNode) device).remove("taints");
+            }
+            if (!shares) {
+                ((ObjectNode) device).remove("allowMultipleAllocations");
+                device.path("capacity").forEach(it -> ((ObjectNode) it).remove("requestPolicy"));
             }
         }
         slices.put(name, slice);
@@ -253,6 +258,11 @@ public final class TestApiServer implements AutoCloseable {
     /** Whether the cluster has taints of devices. */
     public synchronized void keepTaints(boolean keep) {
         taints = keep;
+    }
+
+    /** Whether the cluster has devices that several claims may share. */
+    public synchronized void keepShares(boolean keep) {
+        shares = keep;
     }
 
     /** Answers everything with that code, or as it should with 0. */

@@ -9,6 +9,7 @@ import jnvdocker.dra.DraDriver;
 import jnvdocker.dra.DraMessages.ClaimRef;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 
 /**
@@ -16,8 +17,10 @@ import java.util.UUID;
  * was recorded to do it.
  *
  * @param devices by their names
+ * @param share how much memory of each is requested, as {@code 10Gi}; empty for whole GPUs
  */
-public record TestClaim(String uid, String name, TestPod pod, List<String> devices) {
+public record TestClaim(
+        String uid, String name, TestPod pod, List<String> devices, Optional<String> share) {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     public TestClaim {
@@ -25,7 +28,18 @@ public record TestClaim(String uid, String name, TestPod pod, List<String> devic
     }
 
     public static TestClaim of(TestPod pod, List<String> devices) {
-        return new TestClaim(UUID.randomUUID().toString(), pod.name() + "-gpu-8s5xs", pod, devices);
+        return of(pod, devices, Optional.empty());
+    }
+
+    /** One for shares of devices. */
+    public static TestClaim of(TestPod pod, List<String> devices, Optional<String> share) {
+        return new TestClaim(
+                UUID.randomUUID().toString(), pod.name() + "-gpu-8s5xs", pod, devices, share);
+    }
+
+    /** Another claim of the same name. */
+    public TestClaim another() {
+        return new TestClaim("0".repeat(8), name, pod, devices, share);
     }
 
     /** As a kubelet names it. */
@@ -39,14 +53,29 @@ public record TestClaim(String uid, String name, TestPod pod, List<String> devic
                         .put("apiVersion", "resource.k8s.io/v1")
                         .put("kind", "ResourceClaim");
         claim.putObject("metadata").put("name", name).put("namespace", "team-a").put("uid", uid);
+        ObjectNode exact =
+                claim.putObject("spec")
+                        .putObject("devices")
+                        .putArray("requests")
+                        .addObject()
+                        .put("name", "gpu")
+                        .putObject("exactly")
+                        .put("deviceClassName", DraDriver.NAME);
+        share.ifPresent(
+                amount -> exact.putObject("capacity").putObject("requests").put("memory", amount));
         ObjectNode status = claim.putObject("status");
         ArrayNode results = status.putObject("allocation").putObject("devices").putArray("results");
         for (String device : devices) {
-            results.addObject()
-                    .put("device", device)
-                    .put("driver", DraDriver.NAME)
-                    .put("pool", TestApiServer.NODE)
-                    .put("request", "gpu");
+            ObjectNode result =
+                    results.addObject()
+                            .put("device", device)
+                            .put("driver", DraDriver.NAME)
+                            .put("pool", TestApiServer.NODE)
+                            .put("request", "gpu");
+            share.ifPresent(amount ->
+                    result.put("shareID", UUID.randomUUID().toString())
+                            .putObject("consumedCapacity")
+                            .put("memory", amount));
         }
         status.putArray("reservedFor")
                 .addObject()
