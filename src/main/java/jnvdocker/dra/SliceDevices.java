@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodClaims.Offer;
 import jnvdocker.kubernetes.PodClaims.Shares;
+import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.words.Refusal;
@@ -16,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -97,6 +99,10 @@ final class SliceDevices {
         }
     }
 
+    /**
+     * Each has all of them, known or not, but for those that only some GPUs have: a selector that
+     * reads one that a device lacks fails, and with it the pod's scheduling on every node.
+     */
     private ObjectNode device(Offer offer, Optional<DriverVersion> driver) {
         Gpu gpu = offer.gpu();
         ObjectNode device = ApiServer.JSON.createObjectNode().put("name", offer.name());
@@ -106,25 +112,26 @@ final class SliceDevices {
         gpu.part().ifPresent(_ -> attributes.text("parentUUID", gpu.wholeUuid()));
         attributes.text("productName", gpu.model());
         attributes.number("index", gpu.index());
-        offer.numaNode().ifPresent(node -> attributes.number("numaNode", node));
+        attributes.number("numaNode", offer.numaNode().orElse(-1));
         attributes.text(STANDARD + "pciBusID", gpu.pciAddress());
         pcieRoot(gpu).ifPresent(root -> attributes.text(STANDARD + "pcieRoot", root));
-        driver.ifPresent(version -> {
-            attributes.version("driverVersion", version.text());
-            known.cuda()
-                    .of(version)
-                    .ifPresent(it -> attributes.version("cudaDriverVersion", it.toString()));
-        });
+        attributes.version("driverVersion", driver.map(DriverVersion::text));
+        attributes.version(
+                "cudaDriverVersion", driver.flatMap(known.cuda()::of).map(CudaVersion::toString));
         Optional<GpuFacts> facts = known.facts().apply(gpu);
-        facts.flatMap(GpuFacts::architecture)
-                .ifPresent(
-                        it -> attributes.text("architecture", it.name().toLowerCase(Locale.ROOT)));
-        facts.flatMap(GpuFacts::computeCapability)
-                .ifPresent(it -> attributes.version("cudaComputeCapability", it.toString()));
+        attributes.text(
+                "architecture",
+                facts.flatMap(GpuFacts::architecture)
+                        .map(it -> it.name().toLowerCase(Locale.ROOT))
+                        .orElse("unknown"));
+        attributes.version(
+                "cudaComputeCapability",
+                facts.flatMap(GpuFacts::computeCapability).map(Object::toString));
         if (offer.shares().isPresent()) {
             share(device, offer.shares().get());
         } else {
-            memory(gpu, facts).ifPresent(bytes -> capacity(device, bytes));
+            OptionalLong memory = facts.map(GpuFacts::memory).orElseGet(OptionalLong::empty);
+            capacity(device, Quantity.of(memory.orElse(0)));
         }
         obstacle(offer)
                 .ifPresent(why ->
@@ -149,14 +156,6 @@ final class SliceDevices {
 
     private static ObjectNode capacity(ObjectNode device, String memory) {
         return device.putObject("capacity").putObject(MEMORY).put("value", memory);
-    }
-
-    /** NVML reports that of whole GPUs alone. */
-    private static Optional<String> memory(Gpu gpu, Optional<GpuFacts> facts) {
-        if (gpu.part().isPresent() || facts.isEmpty() || facts.get().memory().isEmpty()) {
-            return Optional.empty();
-        }
-        return Optional.of(Quantity.of(facts.get().memory().getAsLong()));
     }
 
     private Optional<String> pcieRoot(Gpu gpu) {
@@ -197,8 +196,9 @@ final class SliceDevices {
             node.putObject(name).put("int", value);
         }
 
-        void version(String name, String value) {
-            semantic(value).ifPresent(it -> node.putObject(name).put("version", it));
+        void version(String name, Optional<String> value) {
+            node.putObject(name)
+                    .put("version", value.flatMap(SliceDevices::semantic).orElse("0.0.0"));
         }
     }
 

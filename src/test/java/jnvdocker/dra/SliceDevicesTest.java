@@ -74,9 +74,9 @@ class SliceDevicesTest {
     @ParameterizedTest
     @CsvSource({
         "true,  true,  40448Mi, ''",
-        "true,  false, '',      held",
-        "false, true,  '',      ''",
-        "false, false, '',      held",
+        "true,  false, 0,       held",
+        "false, true,  0,       ''",
+        "false, false, 0,       held",
     })
     void shareOfAGpuThatOthersShareCanBeHad(
             boolean shared, boolean kept, String memory, String taint) throws IOException {
@@ -92,10 +92,31 @@ class SliceDevicesTest {
                 devices().of(List.of(offer), new SliceDevices.Kept(true, kept)).devices().get(0);
         assertEquals(memory, device.at("/capacity/memory/value").asText());
         assertEquals(
-                memory.isEmpty() ? "" : "64Gi",
+                memory.equals("0") ? "" : "64Gi",
                 device.at("/capacity/memory/requestPolicy/default").asText());
-        assertEquals(!memory.isEmpty(), device.path("allowMultipleAllocations").asBoolean());
+        assertEquals(!memory.equals("0"), device.path("allowMultipleAllocations").asBoolean());
         assertEquals(taint, device.at("/taints/0/value").asText());
+    }
+
+    /**
+     * A selector that reads what a device lacks fails, and its pod is scheduled nowhere: NVML may
+     * not have answered yet, or not report a MIG instance.
+     */
+    @Test
+    void deviceOfWhichNothingIsKnownHasWhatSelectorsRead() throws IOException {
+        JsonNode device =
+                devices()
+                        .of(List.of(offer(0, Optional.empty())), SliceDevices.Kept.ALL)
+                        .devices()
+                        .get(0);
+        assertEquals("0", device.at("/capacity/memory/value").asText());
+        assertEquals("unknown", device.at("/attributes/architecture/string").asText());
+        assertEquals(-1, device.at("/attributes/numaNode/int").asInt());
+        for (String version : List.of("driver", "cudaDriver")) {
+            String path = "/attributes/" + version + "Version/version";
+            assertEquals("0.0.0", device.at(path).asText());
+        }
+        assertEquals("0.0.0", device.at("/attributes/cudaComputeCapability/version").asText());
     }
 
     /** Every second one is held. */

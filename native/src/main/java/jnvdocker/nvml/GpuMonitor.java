@@ -222,9 +222,13 @@ public final class GpuMonitor implements AutoCloseable {
         return health;
     }
 
-    /** Returns what is known of a GPU by now; does not count as a request for readings. */
+    /**
+     * Returns what is known of a GPU, or of a MIG instance with its own memory, by now; does not
+     * count as a request for readings.
+     */
     public Optional<GpuFacts> facts(Gpu gpu) {
-        return Optional.ofNullable(readings.get(gpu.pciAddress())).flatMap(Reading::facts);
+        return Optional.ofNullable(readings.get(gpu.pciAddress()))
+                .flatMap(reading -> reading.of(gpu).facts());
     }
 
     /**
