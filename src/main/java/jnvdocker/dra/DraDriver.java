@@ -11,6 +11,7 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostName;
 import jnvdocker.kubelet.Calls;
+import jnvdocker.kubelet.DeviceStreams;
 import jnvdocker.kubelet.GrpcServer;
 import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.kubernetes.KubeletDirectory;
@@ -53,6 +54,7 @@ public final class DraDriver implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(DraDriver.class);
     private static final String REGISTRATION = "pluginregistration.Registration";
+    private static final String HEALTH = "v1alpha1.DRAResourceHealth";
     private static final Duration POLL = Duration.ofSeconds(2);
     private static final Duration END = Duration.ofSeconds(2);
 
@@ -63,6 +65,7 @@ public final class DraDriver implements AutoCloseable {
     private final ApiServer api;
     private final SlicePublisher slices;
     private final DraCalls calls;
+    private final DeviceStreams health;
     private final Thread thread = PermanentThread.platform("dra-sockets", this::keep);
 
     private Optional<GrpcServer> plugin = Optional.empty();
@@ -98,6 +101,8 @@ public final class DraDriver implements AutoCloseable {
                 new SlicePublisher(
                         api, node, kept -> pods.offers().map(it -> devices.of(it, kept)));
         pods.addListener(slices::wake);
+        health = new DeviceStreams(() -> DraMessages.health(node, pods.health()), () -> {});
+        pods.addListener(health::send);
     }
 
     /**
@@ -152,8 +157,8 @@ public final class DraDriver implements AutoCloseable {
                 KubeletDirectory.check(registrySocket.getParent());
                 Files.createDirectories(socket.getParent());
                 KubeletDirectory.check(socket.getParent());
-                plugin = listening(plugin, socket, calls.service());
-                registrar = listening(registrar, registrySocket, registration(socket));
+                plugin = listening(plugin, socket, List.of(calls.service(), healthService()));
+                registrar = listening(registrar, registrySocket, List.of(registration(socket)));
             }
         } catch (IOException e) {
             report(new Registration.Failed(FileErrors.refusal(e)));
@@ -161,13 +166,20 @@ public final class DraDriver implements AutoCloseable {
     }
 
     private Optional<GrpcServer> listening(
-            Optional<GrpcServer> server, Path path, ServerServiceDefinition service)
+            Optional<GrpcServer> server, Path path, List<ServerServiceDefinition> services)
             throws IOException {
         if (server.filter(GrpcServer::isThere).isPresent()) {
             return server;
         }
         server.ifPresent(GrpcServer::close);
-        return Optional.of(GrpcServer.listen(grpc, path, List.of(service)));
+        return Optional.of(GrpcServer.listen(grpc, path, services));
+    }
+
+    /** Without it, a kubelet of Kubernetes 1.36 logs an error every few seconds. */
+    private ServerServiceDefinition healthService() {
+        return ServerServiceDefinition.builder(HEALTH)
+                .addMethod(Calls.streaming(HEALTH, "NodeWatchResources"), health.handler())
+                .build();
     }
 
     private ServerServiceDefinition registration(Path endpoint) {
@@ -223,6 +235,7 @@ public final class DraDriver implements AutoCloseable {
     public void close() {
         slices.close();
         PermanentThread.end(thread, END);
+        health.end();
         registrar.ifPresent(GrpcServer::close);
         plugin.ifPresent(GrpcServer::close);
         api.close();

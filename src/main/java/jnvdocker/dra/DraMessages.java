@@ -2,10 +2,12 @@ package jnvdocker.dra;
 
 import com.google.protobuf.ByteString;
 
+import jnvdocker.kubernetes.PodClaims;
 import jnvdocker.wire.WireMessage;
 import jnvdocker.wire.WireWriter;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +20,13 @@ import java.util.regex.Pattern;
  */
 public final class DraMessages {
     private static final int MOST_CLAIMS = 64;
+
+    private static final int HEALTHY = 1;
+    private static final int UNHEALTHY = 2;
+
+    /** A report counts until the next one, or until the stream ends. */
+    private static final Duration LASTING = Duration.ofDays(365);
+
     private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?");
     private static final Pattern UID = Pattern.compile("[A-Za-z0-9-]{1,64}");
 
@@ -119,6 +128,21 @@ public final class DraMessages {
     /** The answer to a request to unprepare, likewise. */
     public static ByteString unprepared(Map<String, Outcome> outcomes) {
         return answer(outcomes, 1);
+    }
+
+    /** The health of the devices of a pool, as {@code v1alpha1.DRAResourceHealth} streams it. */
+    public static ByteString health(String pool, List<PodClaims.Health> devices) {
+        WireWriter all = new WireWriter();
+        for (PodClaims.Health device : devices) {
+            WireWriter its =
+                    new WireWriter()
+                            .message(1, new WireWriter().text(1, pool).text(2, device.name()))
+                            .number(2, device.trouble().isEmpty() ? HEALTHY : UNHEALTHY)
+                            .number(4, LASTING.toSeconds());
+            device.trouble().ifPresent(why -> its.text(5, why));
+            all.message(1, its);
+        }
+        return all.bytes();
     }
 
     private static ByteString answer(Map<String, Outcome> outcomes, int error) {

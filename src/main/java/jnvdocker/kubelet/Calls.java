@@ -27,7 +27,7 @@ public final class Calls {
             unary(PLUGIN, "GetDevicePluginOptions");
 
     public static final MethodDescriptor<byte[], byte[]> LIST_AND_WATCH =
-            call(PLUGIN, "ListAndWatch", MethodDescriptor.MethodType.SERVER_STREAMING);
+            streaming(PLUGIN, "ListAndWatch");
 
     public static final MethodDescriptor<byte[], byte[]> PREFERRED =
             unary(PLUGIN, "GetPreferredAllocation");
@@ -43,6 +43,11 @@ public final class Calls {
     /** A call with one request and one answer. */
     public static MethodDescriptor<byte[], byte[]> unary(String service, String name) {
         return call(service, name, MethodDescriptor.MethodType.UNARY);
+    }
+
+    /** A call with one request and any number of answers. */
+    public static MethodDescriptor<byte[], byte[]> streaming(String service, String name) {
+        return call(service, name, MethodDescriptor.MethodType.SERVER_STREAMING);
     }
 
     private static MethodDescriptor<byte[], byte[]> call(

@@ -1,8 +1,6 @@
 package jnvdocker.kubelet;
 
 import io.grpc.ServerServiceDefinition;
-import io.grpc.stub.ServerCallStreamObserver;
-import io.grpc.stub.ServerCalls;
 
 import jnvdocker.kubernetes.DevicePlugin;
 
@@ -12,10 +10,12 @@ import java.util.List;
 
 /** Serves a device plugin on a socket in the kubelet's directory, which root alone may use. */
 final class DevicePluginServer implements AutoCloseable {
+    private final DevicePlugin.Watch watch;
     private final DeviceStreams streams;
     private final GrpcServer server;
 
-    private DevicePluginServer(DeviceStreams streams, GrpcServer server) {
+    private DevicePluginServer(DevicePlugin.Watch watch, DeviceStreams streams, GrpcServer server) {
+        this.watch = watch;
         this.streams = streams;
         this.server = server;
     }
@@ -29,14 +29,17 @@ final class DevicePluginServer implements AutoCloseable {
     static DevicePluginServer listen(
             GrpcSockets grpc, Path socket, DevicePlugin plugin, Runnable changed)
             throws IOException {
-        DeviceStreams streams = new DeviceStreams(plugin, changed);
+        DeviceStreams streams =
+                new DeviceStreams(() -> new DeviceList(plugin.devices()).bytes(), changed);
+        DevicePlugin.Watch watch = plugin.watch(streams::send);
         try {
             return new DevicePluginServer(
+                    watch,
                     streams,
                     GrpcServer.listen(
                             grpc, socket, List.of(service(new PluginCalls(plugin), streams))));
         } catch (IOException e) {
-            streams.close();
+            watch.close();
             throw e;
         }
     }
@@ -49,10 +52,7 @@ final class DevicePluginServer implements AutoCloseable {
                 .addMethod(
                         Calls.START,
                         GrpcServer.unary(request -> calls.start(request, GrpcServer.remaining())))
-                .addMethod(
-                        Calls.LIST_AND_WATCH,
-                        ServerCalls.asyncServerStreamingCall((_, reader) ->
-                                streams.open((ServerCallStreamObserver<byte[]>) reader)))
+                .addMethod(Calls.LIST_AND_WATCH, streams.handler())
                 .build();
     }
 
@@ -74,7 +74,8 @@ final class DevicePluginServer implements AutoCloseable {
     /** Waits until the socket is closed and its name is gone. */
     @Override
     public void close() {
-        streams.close();
+        watch.close();
+        streams.end();
         server.close();
     }
 }

@@ -1,36 +1,48 @@
 package jnvdocker.kubelet;
 
+import com.google.protobuf.ByteString;
+
+import io.grpc.ServerCallHandler;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
-
-import jnvdocker.kubernetes.Device;
-import jnvdocker.kubernetes.DevicePlugin;
+import io.grpc.stub.ServerCalls;
 
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
-/** The streams of the clients that watch the devices of a plugin; usually one kubelet. */
-final class DeviceStreams implements AutoCloseable {
+/** The streams of the clients that watch a list of devices; usually one kubelet. */
+public final class DeviceStreams {
     private static final int MOST = 8;
 
-    private final DevicePlugin plugin;
+    private final Supplier<ByteString> devices;
     private final Runnable changed;
     private final Set<Stream> open = new LinkedHashSet<>();
-    private final DevicePlugin.Watch watch;
 
     /**
+     * @param devices the message with the list as it is now; must not wait
      * @param changed run for each stream that begins, or that the other side ends
      */
-    DeviceStreams(DevicePlugin plugin, Runnable changed) {
-        this.plugin = plugin;
+    public DeviceStreams(Supplier<ByteString> devices, Runnable changed) {
+        this.devices = devices;
         this.changed = changed;
-        watch = plugin.watch(() -> all().forEach(Stream::send));
     }
 
-    void open(ServerCallStreamObserver<byte[]> reader) {
+    /** Handles the call by which a client watches. */
+    public ServerCallHandler<byte[], byte[]> handler() {
+        return ServerCalls.asyncServerStreamingCall(
+                (_, reader) -> open((ServerCallStreamObserver<byte[]>) reader));
+    }
+
+    /** Sends the list to all whom it was not sent to as it is now. For any thread. */
+    public void send() {
+        all().forEach(Stream::send);
+    }
+
+    private void open(ServerCallStreamObserver<byte[]> reader) {
         Stream stream = new Stream(reader);
         synchronized (open) {
             if (open.size() >= MOST) {
@@ -72,7 +84,7 @@ final class DeviceStreams implements AutoCloseable {
     }
 
     /** Ends the streams that there are. */
-    void end() {
+    public void end() {
         List<Stream> all;
         synchronized (open) {
             all = new ArrayList<>(open);
@@ -81,19 +93,13 @@ final class DeviceStreams implements AutoCloseable {
         all.forEach(Stream::end);
     }
 
-    @Override
-    public void close() {
-        watch.close();
-        end();
-    }
-
     /**
      * One reader. It gets the latest list whenever it can take one: those that it was too slow for
      * are never sent.
      */
     private final class Stream {
         private final ServerCallStreamObserver<byte[]> reader;
-        private Optional<List<Device>> sent = Optional.empty();
+        private Optional<ByteString> sent = Optional.empty();
         private boolean over;
 
         Stream(ServerCallStreamObserver<byte[]> reader) {
@@ -104,10 +110,10 @@ final class DeviceStreams implements AutoCloseable {
             if (over || reader.isCancelled() || !reader.isReady()) {
                 return;
             }
-            List<Device> devices = plugin.devices();
-            if (!sent.equals(Optional.of(devices))) {
-                sent = Optional.of(devices);
-                reader.onNext(new DeviceList(devices).bytes().toByteArray());
+            Optional<ByteString> now = Optional.of(devices.get());
+            if (!sent.equals(now)) {
+                sent = now;
+                reader.onNext(now.get().toByteArray());
             }
         }
 

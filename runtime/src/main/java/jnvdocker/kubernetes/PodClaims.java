@@ -112,6 +112,28 @@ public final class PodClaims {
         return watch.known().map(this::offers);
     }
 
+    /**
+     * The health of a device that a claim may have.
+     *
+     * @param trouble why programs cannot use it; empty when they can
+     */
+    public record Health(String name, Optional<String> trouble) {}
+
+    /** The health of all GPUs by the last scan, with those that are held and have gone. */
+    public List<Health> health() {
+        return watch.known().map(Leases.Board::gpus).orElse(List.of()).stream()
+                .filter(status -> status.gpu().hasUuid())
+                .map(status -> new Health(name(status.gpu()), trouble(status)))
+                .filter(device -> device.name().matches(NAME))
+                .toList();
+    }
+
+    private static Optional<String> trouble(GpuStatus status) {
+        return status.state() == GpuStatus.State.MISSING
+                ? Optional.of(status.note())
+                : status.gpu().trouble().map(Refusal::what);
+    }
+
     private List<Offer> offers(Leases.Board board) {
         return board.gpus().stream()
                 .filter(status -> status.state() != GpuStatus.State.MISSING)

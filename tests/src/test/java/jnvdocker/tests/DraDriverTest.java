@@ -44,6 +44,7 @@ import java.util.stream.IntStream;
 class DraDriverTest {
     private static final DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
 
+    private static FakeNvml nvml;
     private static Path directory;
     private static TestKubelet kubelet;
     private static TestClaimKubelet claims;
@@ -58,7 +59,7 @@ class DraDriverTest {
 
     @BeforeAll
     static void open() throws Exception {
-        FakeNvml.of(host, "a100x8");
+        nvml = FakeNvml.of(host, "a100x8");
         directory = Directories.make("kubelet");
         kubelet = TestKubelet.start(directory);
         claims = new TestClaimKubelet(directory);
@@ -265,6 +266,26 @@ class DraDriverTest {
         register();
         awaitDevices("", "", "", "");
         awaitMemory("21887502Ki");
+    }
+
+    @Test
+    void gpuThatTheDriverHasLostIsUnhealthyInTheStatusOfItsPod() {
+        List<String> sound = IntStream.range(0, 4).mapToObj(gpu -> device(gpu) + " 1").toList();
+        awaitHealth(sound);
+        nvml.add("0000:1f:00.0", "error nvmlDeviceGetUtilizationRates 15");
+        List<String> lost = new ArrayList<>(sound);
+        lost.set(3, device(3) + " 2 NVML says 'GPU is lost'");
+        awaitHealth(lost);
+        awaitDevices("", "", "", "sick");
+        nvml.change(text -> text.replace("error nvmlDeviceGetUtilizationRates 15\n", ""));
+        awaitHealth(sound);
+    }
+
+    private static void awaitHealth(List<String> wanted) {
+        Lab.await(() -> {
+            List<String> now = claims.health();
+            return now.equals(wanted) ? List.of() : List.of(now + ", not " + wanted);
+        });
     }
 
     @Test

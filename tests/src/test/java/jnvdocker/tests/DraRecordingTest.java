@@ -14,6 +14,7 @@ import jnvdocker.dra.DraMessages.Done;
 import jnvdocker.dra.DraMessages.Failed;
 import jnvdocker.dra.DraMessages.Outcome;
 import jnvdocker.dra.DraMessages.Prepared;
+import jnvdocker.kubernetes.PodClaims;
 import jnvdocker.tests.world.Project;
 import jnvdocker.wire.WireMessage;
 
@@ -31,15 +32,22 @@ class DraRecordingTest {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private static List<JsonNode> recorded(String call) throws IOException {
+        List<JsonNode> calls = recorded("answered", call);
+        assertTrue(calls.size() > 2, calls::toString);
+        return calls;
+    }
+
+    private static List<JsonNode> recorded(String phase, String call) throws IOException {
         List<JsonNode> calls = new ArrayList<>();
         for (String line : Files.readAllLines(Project.fixture("k8s/dra/driver.jsonl"))) {
             JsonNode entry = JSON.readTree(line);
-            boolean answered = entry.path("phase").asText().equals("answered");
-            if (answered && !entry.has("err") && entry.path("call").asText().equals(call)) {
+            boolean wanted =
+                    entry.path("phase").asText().equals(phase)
+                            && entry.path("call").asText().equals(call);
+            if (wanted && !entry.has("err")) {
                 calls.add(entry);
             }
         }
-        assertTrue(calls.size() > 2, calls::toString);
         return calls;
     }
 
@@ -101,5 +109,22 @@ class DraRecordingTest {
             Outcome done = new Done(List.of());
             assertEquals(bytes(call, "response_hex"), DraMessages.unprepared(Map.of(uid, done)));
         }
+    }
+
+    /** Of a GPU that the driver has lost, by the second message. */
+    @Test
+    void healthIsWrittenAsTheKubeletHasShownItInThePodsStatus() throws IOException {
+        List<String> troubles = new ArrayList<>();
+        for (JsonNode message : recorded("streamed", "NodeWatchResources")) {
+            List<PodClaims.Health> devices = new ArrayList<>();
+            for (WireMessage device :
+                    WireMessage.parse(bytes(message, "response_hex")).messages(1)) {
+                String name = device.message(1).orElseThrow().text(2).orElseThrow();
+                devices.add(new PodClaims.Health(name, device.text(5)));
+                troubles.addAll(device.texts(5));
+            }
+            assertEquals(bytes(message, "response_hex"), DraMessages.health("node1", devices));
+        }
+        assertEquals(List.of("NVML says 'GPU is lost'"), troubles);
     }
 }

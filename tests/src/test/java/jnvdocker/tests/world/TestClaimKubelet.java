@@ -22,6 +22,7 @@ import java.util.List;
 public final class TestClaimKubelet implements AutoCloseable {
     private static final String SERVICE = "k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin";
     private static final String REGISTRATION = "pluginregistration.Registration";
+    private static final String HEALTH = "v1alpha1.DRAResourceHealth";
     private static final Duration LIMIT = Duration.ofSeconds(45);
 
     private final GrpcSockets grpc = new GrpcSockets();
@@ -73,6 +74,24 @@ public final class TestClaimKubelet implements AutoCloseable {
     /** Gives it back after its pod has ended, or when it has been deleted by force. */
     public Answer unprepare(TestClaim claim) {
         return answer("NodeUnprepareResources", claim, 1);
+    }
+
+    /** The health of each device, as {@code gpu-5c1a0000-… 1}, with what the driver says of it. */
+    public List<String> health() {
+        try {
+            ByteString first =
+                    grpc.first(plugin, Calls.streaming(HEALTH, "NodeWatchResources"), LIMIT)
+                            .orElseThrow();
+            List<String> all = new ArrayList<>();
+            for (WireMessage device : WireMessage.parse(first).messages(1)) {
+                String name = device.message(1).orElseThrow().text(2).orElseThrow();
+                String health = name + " " + device.number(2) + " " + device.text(5).orElse("");
+                all.add(health.strip());
+            }
+            return all;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private Answer answer(String call, TestClaim claim, int error) {
