@@ -127,22 +127,7 @@ public record Config(
         }
     }
 
-    static Config parse(String text, Path file) throws StartException {
-        return of(ConfigFile.of(List.of(ConfigFile.parse(text, file))), file);
-    }
-
-    /** The keys that the file may have, and the names of its tables. */
-    static Set<String> keys() {
-        ConfigFile empty = ConfigFile.of(List.of());
-        try {
-            of(empty, Path.of("/"));
-        } catch (StartException e) {
-            throw new IllegalStateException(e);
-        }
-        return empty.known();
-    }
-
-    private static Config of(ConfigFile written, Path file) throws StartException {
+    static Config of(ConfigFile written, Path file) throws StartException {
         Config config =
                 new Config(
                         gpus(written.at("default_gpus")),

@@ -3,11 +3,8 @@ package jnvdocker.kubelet;
 import com.google.protobuf.ByteString;
 
 import jnvdocker.kubernetes.DeviceEdits;
-import jnvdocker.wire.WireMessage;
 import jnvdocker.wire.WireWriter;
 
-import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 
@@ -25,8 +22,6 @@ public record AllocateAnswer(List<Container> containers) {
 
     private static final int ON_HOST = 2;
     private static final int THIRD = 3;
-    private static final int KEY = 1;
-    private static final int VALUE = 2;
 
     /**
      * What one container gets: {@code ContainerAllocateResponse}, which a kubelet also keeps.
@@ -58,39 +53,6 @@ public record AllocateAnswer(List<Container> containers) {
                     edits.cdi());
         }
 
-        /**
-         * @throws IOException when it is malformed
-         */
-        public static Container parse(ByteString bytes) throws IOException {
-            return of(WireMessage.parse(bytes));
-        }
-
-        static Container of(WireMessage message) throws IOException {
-            List<Variable> variables = new ArrayList<>();
-            for (WireMessage entry : message.messages(VARIABLES)) {
-                variables.add(new Variable(text(entry, KEY), text(entry, VALUE)));
-            }
-            List<Mount> mounts = new ArrayList<>();
-            for (WireMessage it : message.messages(MOUNTS)) {
-                mounts.add(
-                        new Mount(
-                                text(it, IN_CONTAINER), text(it, ON_HOST), it.number(THIRD) != 0));
-            }
-            List<Node> nodes = new ArrayList<>();
-            for (WireMessage it : message.messages(DEVICES)) {
-                nodes.add(new Node(text(it, IN_CONTAINER), text(it, ON_HOST), text(it, THIRD)));
-            }
-            List<String> cdi = new ArrayList<>();
-            for (WireMessage it : message.messages(CDI)) {
-                cdi.add(text(it, CDI_NAME));
-            }
-            return new Container(variables, mounts, nodes, cdi);
-        }
-
-        private static String text(WireMessage message, int field) {
-            return message.text(field).orElse("");
-        }
-
         WireWriter written() {
             WireWriter written = new WireWriter();
             variables.forEach(it -> written.entry(VARIABLES, it.name(), it.value()));
@@ -110,10 +72,6 @@ public record AllocateAnswer(List<Container> containers) {
         private static WireWriter paths(String containerPath, String hostPath) {
             return new WireWriter().text(IN_CONTAINER, containerPath).text(ON_HOST, hostPath);
         }
-
-        public ByteString bytes() {
-            return written().bytes();
-        }
     }
 
     /** A variable of the container's environment. */
@@ -131,17 +89,6 @@ public record AllocateAnswer(List<Container> containers) {
 
     public AllocateAnswer {
         containers = List.copyOf(containers);
-    }
-
-    /**
-     * @throws IOException when it is malformed
-     */
-    public static AllocateAnswer parse(ByteString bytes) throws IOException {
-        List<Container> containers = new ArrayList<>();
-        for (WireMessage container : WireMessage.parse(bytes).messages(CONTAINERS)) {
-            containers.add(Container.of(container));
-        }
-        return new AllocateAnswer(containers);
     }
 
     public ByteString bytes() {

@@ -42,18 +42,9 @@ public record DeviceIds(List<List<String>> containers) {
         return WireMessage.parse(bytes).texts(IDS);
     }
 
-    /** A {@code PreStartContainerRequest}. */
-    public static ByteString bytes(List<String> ids) {
-        return written(ids).bytes();
-    }
-
     public ByteString bytes() {
         WireWriter all = new WireWriter();
-        containers.forEach(ids -> all.message(CONTAINERS, written(ids)));
+        containers.forEach(ids -> all.message(CONTAINERS, new WireWriter().texts(IDS, ids)));
         return all.bytes();
-    }
-
-    private static WireWriter written(List<String> ids) {
-        return new WireWriter().texts(IDS, ids);
     }
 }

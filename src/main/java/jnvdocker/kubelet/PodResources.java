@@ -4,7 +4,6 @@ import com.google.protobuf.ByteString;
 
 import jnvdocker.kubernetes.Kubelet.ContainerDevices;
 import jnvdocker.wire.WireMessage;
-import jnvdocker.wire.WireWriter;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -74,27 +73,6 @@ public record PodResources(List<Pod> pods) {
 
     private static String text(WireMessage message, int field) {
         return message.text(field).orElse("");
-    }
-
-    public ByteString bytes() {
-        WireWriter list = new WireWriter();
-        pods.forEach(pod -> list.message(PODS, written(pod)));
-        return list.bytes();
-    }
-
-    private static WireWriter written(Pod pod) {
-        WireWriter written =
-                new WireWriter().text(NAME, pod.name()).text(NAMESPACE, pod.namespace());
-        for (Container container : pod.containers()) {
-            WireWriter devices = new WireWriter().text(NAME, container.name());
-            for (Devices some : container.devices()) {
-                devices.message(
-                        DEVICES,
-                        new WireWriter().text(RESOURCE, some.resource()).texts(IDS, some.ids()));
-            }
-            written.message(CONTAINERS, devices);
-        }
-        return written;
     }
 
     /** One entry for each container and resource, sorted; a container without devices has none. */

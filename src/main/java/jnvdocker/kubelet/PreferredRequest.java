@@ -3,7 +3,6 @@ package jnvdocker.kubelet;
 import com.google.protobuf.ByteString;
 
 import jnvdocker.wire.WireMessage;
-import jnvdocker.wire.WireWriter;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -46,18 +45,5 @@ public record PreferredRequest(List<Choice> containers) {
                             (int) container.number(SIZE)));
         }
         return new PreferredRequest(containers);
-    }
-
-    public ByteString bytes() {
-        WireWriter request = new WireWriter();
-        for (Choice container : containers) {
-            request.message(
-                    CONTAINERS,
-                    new WireWriter()
-                            .texts(AVAILABLE, container.available())
-                            .texts(INCLUDED, container.included())
-                            .number(SIZE, container.size()));
-        }
-        return request.bytes();
     }
 }

@@ -2,10 +2,7 @@ package jnvdocker.kubelet;
 
 import com.google.protobuf.ByteString;
 
-import jnvdocker.wire.WireMessage;
 import jnvdocker.wire.WireWriter;
-
-import java.io.IOException;
 
 /**
  * What a device plugin reports to a kubelet about itself: {@code RegisterRequest} of {@code
@@ -23,19 +20,6 @@ public record RegisterRequest(
     private static final int ENDPOINT = 2;
     private static final int RESOURCE = 3;
     private static final int OPTIONS = 4;
-
-    /**
-     * @throws IOException when it is malformed
-     */
-    public static RegisterRequest parse(ByteString bytes) throws IOException {
-        WireMessage message = WireMessage.parse(bytes);
-        return new RegisterRequest(
-                message.text(VERSION_FIELD).orElse(""),
-                message.text(ENDPOINT).orElse(""),
-                message.text(RESOURCE).orElse(""),
-                PluginOptions.of(
-                        message.message(OPTIONS).orElse(WireMessage.parse(ByteString.EMPTY))));
-    }
 
     public ByteString bytes() {
         return new WireWriter()

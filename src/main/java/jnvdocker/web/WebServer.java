@@ -51,7 +51,7 @@ public final class WebServer implements AutoCloseable {
     private static final long MIB = 1 << 20;
 
     /** All clients over TCP count as one user, since they cannot be identified. */
-    private static final Peer SOMEBODY = new Peer(0, -1, -1);
+    private static final Peer SOMEBODY = new Peer(0, -1);
 
     private static final FrameMemory.Limits TCP =
             new FrameMemory.Limits(0, 8 * MIB, 8 * MIB, 8 << 10, 128);

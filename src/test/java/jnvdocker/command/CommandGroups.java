@@ -24,7 +24,7 @@ import java.util.TreeMap;
 public final class CommandGroups {
     public static final ClientRequest REQUEST =
             new ClientRequest(
-                    new Peer((int) ProcessHandle.current().pid(), 1000, 1000),
+                    new Peer((int) ProcessHandle.current().pid(), 1000),
                     Processes.ofThisMachine().find((int) ProcessHandle.current().pid()),
                     new ClientRequest.Terminals(false, false, false),
                     false,

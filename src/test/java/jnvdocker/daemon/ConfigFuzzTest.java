@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 
 /** Any text is either a policy or refused in words, naming the place. */
 class ConfigFuzzTest {
-    private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
+    private static final Path FILE = TestingConfig.FILE;
     private static final int LONGEST_MESSAGE = 1_000;
     private static final Pattern OF_A_PROGRAMMER =
             Pattern.compile("(?s).*\\b(([A-Z][a-z]+){2,}|[a-z]+(\\.[a-z]+)+\\.[A-Z]).*");
@@ -188,7 +188,7 @@ class ConfigFuzzTest {
 
     private static void assertReadOrRefused(String text) {
         try {
-            Config.parse(text, FILE);
+            TestingConfig.parse(text);
         } catch (StartException e) {
             assertReadable(e.getMessage());
         }
@@ -196,7 +196,7 @@ class ConfigFuzzTest {
 
     private static String refusal(String text) {
         String message =
-                assertThrows(StartException.class, () -> Config.parse(text, FILE), text)
+                assertThrows(StartException.class, () -> TestingConfig.parse(text), text)
                         .getMessage();
         assertReadable(message);
         return message;

@@ -40,7 +40,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 
 class ConfigTest {
-    private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
+    private static final Path FILE = TestingConfig.FILE;
     private static final Config DEFAULT =
             new Config(
                     new GpuRequest.All(),
@@ -690,7 +690,7 @@ class ConfigTest {
     }
 
     private static Config parse(String text) throws StartException {
-        return Config.parse(text, FILE);
+        return TestingConfig.parse(text);
     }
 
     /**

@@ -52,10 +52,7 @@ class DaemonManPagesTest {
     }
 
     private static String refusal(String text) {
-        return assertThrows(
-                        StartException.class,
-                        () -> Config.parse(text, Path.of("/etc/jnvdocker/config.toml")),
-                        text)
+        return assertThrows(StartException.class, () -> TestingConfig.parse(text), text)
                 .getMessage();
     }
 
@@ -67,12 +64,12 @@ class DaemonManPagesTest {
     }
 
     @Test
-    void everyKeyIsDescribedWithItsType() throws IOException {
+    void everyKeyIsDescribedWithItsType() throws Exception {
         Map<String, String> tables = new TreeMap<>();
         for (String table : List.of("runtime", "kubernetes", "limits.alice")) {
             known("[" + table + "]\n").forEach(key -> tables.put(key, "[" + table + "]\n"));
         }
-        Set<String> known = new TreeSet<>(Config.keys());
+        Set<String> known = new TreeSet<>(TestingConfig.keys());
         known.removeAll(Set.of("runtime", "kubernetes", "limits"));
         known.addAll(tables.keySet());
         Map<String, String> described = new TreeMap<>();

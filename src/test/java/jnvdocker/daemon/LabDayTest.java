@@ -88,7 +88,7 @@ class LabDayTest {
         return new LabDay(
                 directory.resolve("state"),
                 HostDriver.read(host).gpus(),
-                Config.parse(config, Path.of("/etc/jnvdocker/config.toml")).policy(),
+                TestingConfig.parse(config).policy(),
                 now.minus(Duration.ofMinutes(SIX)));
     }
 
@@ -167,7 +167,7 @@ class LabDayTest {
             var memory = new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ofSeconds(10));
             var client =
                     new ClientConnection(
-                            channel, memory.open(new Peer(1, 0, 0)), deadlines, Optional.empty());
+                            channel, memory.open(new Peer(1, 0)), deadlines, Optional.empty());
             Printout out = new Printout(client, true, SCREEN);
             new CommandLine(command(words.removeFirst(), out, day))
                     .setOut(new PrintWriter(out, true))

@@ -25,7 +25,6 @@ import java.util.regex.Pattern;
 
 /** The configuration as it is installed, and those among the examples. */
 class ShippedConfigTest {
-    private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
     private static final Path EXAMPLES = Path.of("dist/examples/config");
 
     /** A key that is commented out, below the comment that explains it. */
@@ -50,7 +49,7 @@ class ShippedConfigTest {
     }
 
     private static Config parse(String text) throws StartException {
-        return Config.parse(text, FILE);
+        return TestingConfig.parse(text);
     }
 
     private List<MatchResult> keys() {

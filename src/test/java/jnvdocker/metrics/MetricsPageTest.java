@@ -434,7 +434,7 @@ class MetricsPageTest {
                                         1, OptionalLong.empty(), OptionalInt.empty(), false)),
                         Optional.of(GpuFigures.ComputeMode.DEFAULT),
                         Optional.of(true),
-                        Optional.of(new GpuFigures.Mig(false, false, List.of())));
+                        Optional.of(new GpuFigures.Mig(false, List.of())));
         return new Reading(
                 Instant.now(), Optional.of(facts), Optional.of(figures), Optional.empty());
     }

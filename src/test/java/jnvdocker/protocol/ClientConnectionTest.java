@@ -57,7 +57,7 @@ class ClientConnectionTest {
         in = new DataInputStream(Channels.newInputStream(client));
         connection =
                 new ClientConnection(
-                        daemon, memory.open(new Peer(1, 1000, 1000)), deadlines, Optional.empty());
+                        daemon, memory.open(new Peer(1, 1000)), deadlines, Optional.empty());
     }
 
     @AfterEach
@@ -144,7 +144,7 @@ class ClientConnectionTest {
         Arrays.fill(empty, "");
         byte[] payload = request(empty);
         Payload.Reader reader = new Payload.Reader(payload, connection::take);
-        ClientRequest.parse(reader, new Peer(1, 1000, 1000), Optional.empty());
+        ClientRequest.parse(reader, new Peer(1, 1000), Optional.empty());
         assertTrue(memory.taken() - before - taken > 6_000_000);
     }
 

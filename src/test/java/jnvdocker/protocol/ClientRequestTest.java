@@ -19,7 +19,7 @@ import java.util.Optional;
 import java.util.Random;
 
 class ClientRequestTest {
-    private static final Peer PEER = new Peer(42, 1000, 1000);
+    private static final Peer PEER = new Peer(42, 1000);
 
     @Test
     void everythingIsReadFromItsPlace() throws IOException {

@@ -18,9 +18,9 @@ import java.util.concurrent.CompletableFuture;
 
 /** The memory of each user's connections, and the reserve for root's. */
 class FrameMemoryTest {
-    private static final Peer ROOT = new Peer(1, 0, 0);
-    private static final Peer ALICE = new Peer(2, 1000, 1000);
-    private static final Peer BOB = new Peer(3, 1001, 1001);
+    private static final Peer ROOT = new Peer(1, 0);
+    private static final Peer ALICE = new Peer(2, 1000);
+    private static final Peer BOB = new Peer(3, 1001);
     private static final FrameMemory.Limits LIMITS = new FrameMemory.Limits(1000, 1500, 800, 10, 3);
 
     private final FrameMemory memory = new FrameMemory(LIMITS, Duration.ZERO);

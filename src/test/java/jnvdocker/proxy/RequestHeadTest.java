@@ -23,7 +23,7 @@ class RequestHeadTest {
     private static RequestHead read(String text) throws IOException {
         var in = new ByteArrayInputStream(text.getBytes(StandardCharsets.ISO_8859_1));
         var memory = new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ofSeconds(1));
-        try (FrameMemory.Account account = memory.open(new Peer(1, 1001, 1001))) {
+        try (FrameMemory.Account account = memory.open(new Peer(1, 1001))) {
             return RequestHead.read(in.read(), in, account);
         }
     }

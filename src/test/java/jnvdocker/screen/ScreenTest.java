@@ -22,7 +22,7 @@ class ScreenTest {
     private static Screen screen(boolean out, int columns, Map<String, String> variables) {
         return Screen.of(
                 new ClientRequest(
-                        new Peer(1, 0, 0),
+                        new Peer(1, 0),
                         Optional.empty(),
                         new ClientRequest.Terminals(true, out, true),
                         false,

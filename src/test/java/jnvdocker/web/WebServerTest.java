@@ -150,7 +150,7 @@ class WebServerTest {
         try (var listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             listening.bind(address);
             SocketChannel observer = SocketChannel.open(address);
-            FrameMemory.Account account = memory.open(new Peer(1, 1000, 1000));
+            FrameMemory.Account account = memory.open(new Peer(1, 1000));
             server.take(listening.accept(), StandardCharsets.US_ASCII.encode("GET /"), account);
             return observer;
         }

@@ -78,14 +78,6 @@ public final class DriverBranches {
                 .map(Branch::cuda);
     }
 
-    /** The lowest branch that supports this version; empty when none of the table does. */
-    public static Optional<Integer> driverFor(CudaVersion cuda) {
-        return BRANCHES.stream()
-                .filter(branch -> branch.cuda().compareTo(cuda) >= 0)
-                .findFirst()
-                .map(Branch::number);
-    }
-
     /**
      * The lowest branch above the loaded driver's from which on every branch of the table meets
      * these needs, with the same GPU; empty when there is none.

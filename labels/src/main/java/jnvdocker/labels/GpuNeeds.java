@@ -22,7 +22,7 @@ public final class GpuNeeds {
     public static final List<String> LABELS =
             List.of(NeedsReader.VOLUMES_LABEL, NeedsReader.CUDA_LABEL);
 
-    private final List<String> volumes;
+    private final boolean gpus;
     private final boolean driverAlone;
     private final boolean requireDisabled;
     private final CudaMinimum minimumCuda;
@@ -31,14 +31,14 @@ public final class GpuNeeds {
     private final List<NamedRequirement> requirements;
 
     private GpuNeeds(
-            List<String> volumes,
+            boolean gpus,
             boolean driverAlone,
             boolean requireDisabled,
             CudaMinimum minimumCuda,
             boolean implied,
             Optional<Unchecked> unreadLabel,
             List<NamedRequirement> requirements) {
-        this.volumes = List.copyOf(volumes);
+        this.gpus = gpus;
         this.driverAlone = driverAlone;
         this.requireDisabled = requireDisabled;
         this.minimumCuda = minimumCuda;
@@ -65,17 +65,17 @@ public final class GpuNeeds {
     public static GpuNeeds of(ImageConfig image, Map<String, String> userEnv)
             throws BadImageException {
         NeedsReader reader = new NeedsReader(image, userEnv);
-        List<String> volumes = reader.volumes();
-        return volumes.isEmpty()
-                ? new GpuNeeds(
-                        volumes,
+        boolean gpus = reader.requestsGpus();
+        return gpus
+                ? of(reader, gpus)
+                : new GpuNeeds(
+                        false,
                         false,
                         false,
                         null,
                         reader.impliesGpus(),
                         Optional.empty(),
-                        List.of())
-                : of(reader, volumes);
+                        List.of());
     }
 
     /**
@@ -87,24 +87,23 @@ public final class GpuNeeds {
     public static GpuNeeds withGpus(ImageConfig image, Map<String, String> userEnv)
             throws BadImageException {
         NeedsReader reader = new NeedsReader(image, userEnv);
-        return of(reader, reader.volumes());
+        return of(reader, reader.requestsGpus());
     }
 
-    private static GpuNeeds of(NeedsReader reader, List<String> volumes) throws BadImageException {
+    private static GpuNeeds of(NeedsReader reader, boolean gpus) throws BadImageException {
         boolean driverAlone = reader.noDeviceVisible();
         if (reader.requireDisabled()) {
-            return new GpuNeeds(
-                    volumes, driverAlone, true, null, false, Optional.empty(), List.of());
+            return new GpuNeeds(gpus, driverAlone, true, null, false, Optional.empty(), List.of());
         }
         List<NamedRequirement> requirements = reader.requirements();
         boolean requiresCuda =
                 requirements.stream().anyMatch(each -> each.name().equals("NVIDIA_REQUIRE_CUDA"));
         if (requiresCuda) {
             return new GpuNeeds(
-                    volumes, driverAlone, false, null, false, Optional.empty(), requirements);
+                    gpus, driverAlone, false, null, false, Optional.empty(), requirements);
         }
         return new GpuNeeds(
-                volumes,
+                gpus,
                 driverAlone,
                 false,
                 minimum(reader),
@@ -136,17 +135,12 @@ public final class GpuNeeds {
 
     /** Whether it needs GPUs, or at least the driver, at all. */
     public boolean gpus() {
-        return !volumes.isEmpty();
+        return gpus;
     }
 
     /** Whether it needs the driver, and no GPU unless its user requests one. */
     public boolean driverAlone() {
         return driverAlone;
-    }
-
-    /** {@code nvidia_driver} if it needs GPUs, else nothing. */
-    public List<String> volumes() {
-        return volumes;
     }
 
     /**
@@ -156,11 +150,6 @@ public final class GpuNeeds {
      */
     public boolean requireDisabled() {
         return requireDisabled;
-    }
-
-    /** The lowest CUDA version by the label, or by {@code CUDA_VERSION} where that decides. */
-    public Optional<CudaVersion> minimumCuda() {
-        return Optional.ofNullable(minimumCuda).map(CudaMinimum::version);
     }
 
     /** In the image's order, then those that only the user set. */

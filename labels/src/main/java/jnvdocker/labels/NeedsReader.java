@@ -5,11 +5,9 @@ import jnvdocker.words.Quote;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.regex.Pattern;
 
 /** Finds in labels and environment what concerns us, and bounds it. */
@@ -48,9 +46,9 @@ final class NeedsReader {
         });
     }
 
-    /** In order, each once; empty when no GPU is requested. */
-    List<String> volumes() throws BadImageException {
-        Set<String> volumes = new LinkedHashSet<>();
+    /** Whether the label or the variable requests GPUs, or the driver at least. */
+    boolean requestsGpus() throws BadImageException {
+        boolean requested = false;
         for (String name : label(VOLUMES_LABEL).split("\\s+")) {
             if (!name.isEmpty() && !name.equals(DRIVER_VOLUME)) {
                 throw new BadImageException(
@@ -58,14 +56,9 @@ final class NeedsReader {
                                 .formatted(Quote.shown(name), VOLUMES_LABEL),
                         "jnvdocker knows " + DRIVER_VOLUME);
             }
-            if (!name.isEmpty()) {
-                volumes.add(name);
-            }
+            requested |= !name.isEmpty();
         }
-        if (devicesVisible()) {
-            volumes.add(DRIVER_VOLUME);
-        }
-        return List.copyOf(volumes);
+        return devicesVisible() || requested;
     }
 
     private boolean devicesVisible() throws BadImageException {

@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 class GpuNeedsTest {
     private static final String ALL = "NVIDIA_VISIBLE_DEVICES=all";
@@ -23,15 +22,13 @@ class GpuNeedsTest {
     void imageWithoutLabelOrVariableNeedsNothing() throws Exception {
         GpuNeeds needs = GpuNeeds.of(Images.withEnv("PATH=/bin", "NVIDIA_REQUIRE_CUDA=nonsense"));
         assertFalse(needs.gpus());
-        assertEquals(List.of(), needs.volumes());
         assertEquals(List.of(), needs.requirements());
         assertEquals(List.of(), needs.check(Images.driver("340.108")));
     }
 
     @Test
     void labelOfAnImageThatNeedsNoGpuIsNotRead() throws Exception {
-        assertEquals(
-                Optional.empty(), GpuNeeds.of(Images.withLabels(" ", "nonsense")).minimumCuda());
+        assertFalse(GpuNeeds.of(Images.withLabels(" ", "nonsense")).dependOnCuda());
     }
 
     @Test
@@ -55,8 +52,8 @@ class GpuNeedsTest {
     void labelAsksForTheDriver(String volumes) throws Exception {
         GpuNeeds needs = GpuNeeds.of(Images.withLabels(volumes, "8.0"));
         assertTrue(needs.gpus());
-        assertEquals(List.of("nvidia_driver"), needs.volumes());
-        assertEquals(Optional.of(new CudaVersion(8, 0)), needs.minimumCuda());
+        assertEquals(1, needs.unmetBy(Images.driver("352.79")).size());
+        assertEquals(List.of(), needs.unmetBy(Images.driver("367.57")));
     }
 
     @ParameterizedTest
@@ -76,7 +73,6 @@ class GpuNeedsTest {
         GpuNeeds needs = GpuNeeds.of(Images.withEnv("NVIDIA_VISIBLE_DEVICES=" + devices));
         assertEquals(needed, needs.gpus());
         assertEquals(devices.equals("none"), needs.driverAlone());
-        assertEquals(needed ? List.of("nvidia_driver") : List.of(), needs.volumes());
     }
 
     @Test

@@ -122,13 +122,19 @@ class VersionsTest {
 
     @ParameterizedTest
     @CsvSource({"6.0,340", "8.0,367", "9.1,387", "11.4,470", "11.9,525", "12.4,550", "13.4,615"})
-    void lowestBranchForACudaVersion(String cuda, int branch) {
-        assertEquals(Optional.of(branch), DriverBranches.driverFor(CudaVersion.parse(cuda)));
+    void lowestBranchForACudaVersion(String cuda, int branch) throws Exception {
+        assertEquals(Optional.of(branch), driverFor(cuda));
     }
 
     @Test
-    void noBranchForACudaVersionOfTheFuture() {
-        assertEquals(Optional.empty(), DriverBranches.driverFor(CudaVersion.parse("99.0")));
+    void noBranchForACudaVersionOfTheFuture() throws Exception {
+        assertEquals(Optional.empty(), driverFor("99.0"));
+    }
+
+    private static Optional<Integer> driverFor(String cuda) throws BadImageException {
+        return DriverBranches.driverFor(
+                GpuNeeds.of(Images.withLabels("nvidia_driver", cuda)),
+                DriverFacts.of(DriverVersion.parse("304.137")));
     }
 
     private static void parsesOrNot(Runnable parse) {

@@ -84,7 +84,7 @@ public record GpuFigures(
      * @param enabled whether the GPU is parted, and only its instances can be used
      * @param pending whether it will be from its next reset on
      */
-    public record Mig(boolean enabled, boolean pending, List<MigInstance> instances) {
+    public record Mig(boolean enabled, List<MigInstance> instances) {
         public Mig {
             instances = List.copyOf(instances);
         }

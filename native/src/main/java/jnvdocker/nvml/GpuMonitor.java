@@ -177,11 +177,6 @@ public final class GpuMonitor implements AutoCloseable {
     }
 
     /** Begins, without waiting for anything. */
-    public static GpuMonitor start(Source source, Pace pace, GpuHealth health) {
-        return new GpuMonitor(source, pace, health).start();
-    }
-
-    /** Begins, without waiting for anything. */
     public GpuMonitor start() {
         PermanentThread.platform("nvml", this::keepSession).start();
         return this;

@@ -31,7 +31,7 @@ final class MigInstances {
             return Optional.empty();
         }
         boolean enabled = current[0] != 0;
-        return Optional.of(new Mig(enabled, pending[0] != 0, enabled ? instances() : List.of()));
+        return Optional.of(new Mig(enabled, enabled ? instances() : List.of()));
     }
 
     private List<MigInstance> instances() throws NvmlException {

@@ -36,11 +36,6 @@ public final class NvmlException extends Exception {
         return OF_THE_GPU.contains(code) || OF_THE_DRIVER.contains(code);
     }
 
-    /** Whether nothing more can be learnt of this GPU: it is lost, or needs a reset. */
-    public boolean isOfTheGpu() {
-        return OF_THE_GPU.contains(code);
-    }
-
     /**
      * Whether the GPU is lost, or can do nothing before its next reset: then it does not answer
      * again without one.

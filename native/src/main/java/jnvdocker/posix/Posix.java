@@ -190,7 +190,7 @@ public final class Posix {
         try (Memory ucred = new Memory(12)) {
             IntByReference length = new IntByReference(12);
             LibC.INSTANCE.getsockopt(descriptor(socket), SOL_SOCKET, SO_PEERCRED, ucred, length);
-            return new Peer(ucred.getInt(0), ucred.getInt(4), ucred.getInt(8));
+            return new Peer(ucred.getInt(0), ucred.getInt(4));
         } catch (LastErrorException e) {
             throw failure("getsockopt SO_PEERCRED", e.getErrorCode());
         }

@@ -17,7 +17,6 @@ import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /**
  * The processes of this machine. A process that ends while it is read is no error. A failure to
@@ -143,13 +142,6 @@ public interface Processes {
                                         Comparator.comparingLong(ProcessId::startTime)
                                                 .thenComparingInt(ProcessId::pid))));
         return oldest;
-    }
-
-    /** Returns the same for one process: group 1 of the pattern for each of its mounts. */
-    default Set<String> mounted(ProcessId process, Pattern root) {
-        return mounts(process, root.asMatchPredicate()).stream()
-                .map(directory -> group(root, directory))
-                .collect(Collectors.toUnmodifiableSet());
     }
 
     private static String group(Pattern pattern, MountedDirectory directory) {

@@ -63,7 +63,7 @@ class PosixTest {
             server.bind(address);
             try (var client = SocketChannel.open(address);
                     var accepted = server.accept()) {
-                Peer us = new Peer(pid(), Posix.effectiveUser(), group());
+                Peer us = new Peer(pid(), Posix.effectiveUser());
                 assertEquals(us, Posix.peer(accepted));
                 assertEquals(us, Posix.peer(client));
             }

@@ -206,8 +206,10 @@ class ProcDirectoryTest {
         assertEquals(Map.of("c", new ProcessId(9, 3)), processes.oldestWithMount(CLAIM));
         assertEquals(
                 Files.size(directory.resolve("9/mountinfo")), processes.mountScan().bytesRead());
-        assertEquals(Set.of(), processes.mounted(new ProcessId(7, 1), CLAIM));
-        assertEquals(Set.of("c"), processes.mounted(new ProcessId(9, 3), CLAIM));
+        assertEquals(Set.of(), processes.mounts(new ProcessId(7, 1), CLAIM.asMatchPredicate()));
+        assertEquals(
+                Set.of(new MountedDirectory("254:0", "/state/claim c")),
+                processes.mounts(new ProcessId(9, 3), CLAIM.asMatchPredicate()));
     }
 
     @Test
@@ -239,7 +241,9 @@ class ProcDirectoryTest {
                         List.of(new ProcessId(8, 2))),
                 seen.holders());
         assertThrows(UncheckedIOException.class, () -> little.oldestWithMount(CLAIM));
-        assertThrows(UncheckedIOException.class, () -> little.mounted(new ProcessId(7, 1), CLAIM));
+        assertThrows(
+                UncheckedIOException.class,
+                () -> little.mounts(new ProcessId(7, 1), CLAIM.asMatchPredicate()));
 
         ProcDirectory enough =
                 proc.processes(new MountScan.Limits(size, 1000), DescriptorLimits.USUAL);

@@ -1,7 +1,6 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.request.GpuRequest;
@@ -204,19 +203,15 @@ public final class ClaimStore {
      *
      * @param container the container that it belongs to; empty as long as there is none
      */
-    public record Made(
-            GpuRequest request,
-            Owner owner,
-            Origin origin,
-            Optional<Claim.ContainerRef> container) {}
+    public record Made(GpuRequest request, Owner owner, Optional<Claim.ContainerRef> container) {}
 
-    /** The origin of a claim, even of a removed one; empty when it is not known. */
+    /** The request of a claim, even of a removed one; empty when it is not known. */
     public Optional<Made> made(String claim) throws IOException {
         return database.transaction(transaction ->
                 transaction
                         .first(
                                 LeaseRows::made,
-                                "SELECT origin, engine, image, uid, owner, request, container, name"
+                                "SELECT uid, owner, request, container, name"
                                         + " FROM claim WHERE id = ? AND request IS NOT NULL",
                                 claim)
                         .flatMap(made -> made));

@@ -24,19 +24,4 @@ public interface HostClock extends InstantSource {
 
     /** The time since this boot, also what the host has slept of it. */
     Duration sinceBoot();
-
-    /** A clock that is never set. */
-    static HostClock steady(InstantSource clock) {
-        return new HostClock() {
-            @Override
-            public Instant instant() {
-                return clock.instant();
-            }
-
-            @Override
-            public Duration sinceBoot() {
-                return Duration.ofMillis(clock.millis());
-            }
-        };
-    }
 }

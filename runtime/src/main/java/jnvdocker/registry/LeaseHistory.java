@@ -53,11 +53,6 @@ public final class LeaseHistory {
         }
     }
 
-    /** Leases that have ended, the latest first. */
-    public List<Lease> past(int limit) throws IOException {
-        return past(Long.MAX_VALUE, limit);
-    }
-
     /** The past leases with smaller numbers, the latest first; read without blocking a writer. */
     public List<Lease> past(long before, int limit) throws IOException {
         return reading(transaction -> LeaseRows.past(transaction, before, limit));

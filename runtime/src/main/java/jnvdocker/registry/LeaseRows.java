@@ -210,9 +210,7 @@ final class LeaseRows {
         try {
             GpuRequest request = GpuRequest.parseOption(row.getString("request"));
             Owner owner = new Owner(row.getInt("uid"), row.getString("owner"));
-            Optional<Claim.ContainerRef> container = container(row);
-            return origin(row)
-                    .map(origin -> new ClaimStore.Made(request, owner, origin, container));
+            return Optional.of(new ClaimStore.Made(request, owner, container(row)));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();
         }

@@ -18,7 +18,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Subject;
 import jnvdocker.lease.TestingLeases;
-import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.supply.AllowanceReader;
 
@@ -49,7 +48,7 @@ class AllowanceReaderTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> now));
+        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> now));
     }
 
     @AfterEach

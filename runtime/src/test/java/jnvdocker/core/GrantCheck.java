@@ -416,7 +416,7 @@ final class GrantCheck {
 
     /** Whether an earlier lease of its container ended at the same moment. */
     private boolean isAgain(Lease lease, Before before) throws IOException {
-        return registry().history().past(10).stream()
+        return registry().history().past(Long.MAX_VALUE, 10).stream()
                 .filter(it -> it.claim().id().equals(lease.claim().id()))
                 .filter(it -> before.held().contains(it.id()))
                 .anyMatch(it -> it.end().orElseThrow().at().equals(latest(it, lease)));

@@ -137,21 +137,20 @@ class KeeperTest {
     }
 
     private Lease create(ProcessId runtime, GpuRequest request) throws Exception {
-        return parts.oci()
-                .take(
-                        new OciCreation(
-                                TRAIN,
-                                "train",
-                                Optional.empty(),
-                                runtime,
-                                Optional.empty(),
-                                ALICE,
-                                request,
-                                Set.of(),
-                                Optional.empty(),
-                                Optional.empty()))
-                .keep()
-                .orElseThrow();
+        return TestingParts.take(
+                parts,
+                new OciCreation(
+                        TRAIN,
+                        "train",
+                        Optional.empty(),
+                        runtime,
+                        Optional.empty(),
+                        ALICE,
+                        request,
+                        Set.of(),
+                        Optional.empty(),
+                        Optional.empty()),
+                List.of(A, B));
     }
 
     @Test

@@ -86,21 +86,20 @@ class LeftoversTest {
     private Lease start(Owner owner) throws Exception {
         ProcessId runtime = machine.spawn();
         Lease lease =
-                parts.oci()
-                        .take(
-                                new OciCreation(
-                                        CONTAINER,
-                                        "train-7",
-                                        Optional.empty(),
-                                        runtime,
-                                        Optional.of("/docker/c1"),
-                                        owner,
-                                        new GpuRequest.Devices(List.of("0")),
-                                        Set.of(),
-                                        Optional.empty(),
-                                        Optional.empty()))
-                        .keep()
-                        .orElseThrow();
+                TestingParts.take(
+                        parts,
+                        new OciCreation(
+                                CONTAINER,
+                                "train-7",
+                                Optional.empty(),
+                                runtime,
+                                Optional.of("/docker/c1"),
+                                owner,
+                                new GpuRequest.Devices(List.of("0")),
+                                Set.of(),
+                                Optional.empty(),
+                                Optional.empty()),
+                        List.of(A, B));
         init = spawn(lease);
         machine.end(runtime);
         assertTrue(parts.ociKeeper().check(lease, Optional.empty()));

@@ -208,7 +208,7 @@ final class ModelCheck {
             if (now.contains(lease.id())) {
                 continue;
             }
-            past = past == null ? registry.history().past(1000) : past;
+            past = past == null ? registry.history().past(Long.MAX_VALUE, 1000) : past;
             Lease ended =
                     past.stream()
                             .filter(it -> it.id() == lease.id())
@@ -433,6 +433,6 @@ final class ModelCheck {
                 + "\n"
                 + registry.live()
                 + "\n"
-                + registry.history().past(1000);
+                + registry.history().past(Long.MAX_VALUE, 1000);
     }
 }

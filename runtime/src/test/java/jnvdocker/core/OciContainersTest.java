@@ -76,11 +76,12 @@ class OciContainersTest extends SimulatedWorldTest {
         return query(id, new GpuRequest.Count(gpus));
     }
 
+    private Lease take(OciCreation creation) throws Exception {
+        return TestingParts.take(parts(), creation, world.gpus());
+    }
+
     private Lease query(String id, GpuRequest request) throws Exception {
-        return parts().oci()
-                .take(creation(id, request, world.machine.spawn()))
-                .keep()
-                .orElseThrow();
+        return take(creation(id, request, world.machine.spawn()));
     }
 
     /** The real runtime creates the container, and ends. */
@@ -166,10 +167,10 @@ class OciContainersTest extends SimulatedWorldTest {
     void sameCreationGetsTheSameLeaseAgain() throws Exception {
         ProcessId process = world.machine.spawn();
         OciCreation creation = creation("a", new GpuRequest.Count(1), process);
-        Lease lease = parts().oci().take(creation).keep().orElseThrow();
+        Lease lease = take(creation);
         world.daemon.kill();
         world.daemon.start();
-        assertEquals(lease.id(), parts().oci().take(creation).keep().orElseThrow().id());
+        assertEquals(lease.id(), take(creation).id());
         assertEquals(1, live().size());
     }
 
@@ -205,7 +206,9 @@ class OciContainersTest extends SimulatedWorldTest {
         try (LeaseParts opened = parts.get()) {
             OciCreation creation = creation("a", new GpuRequest.Count(1), machine.spawn());
             RefusedException why =
-                    assertThrows(RefusedException.class, () -> opened.oci().take(creation).keep());
+                    assertThrows(
+                            RefusedException.class,
+                            () -> TestingParts.take(opened, creation, List.of(TestingLeases.A)));
             assertTrue(why.getMessage().contains(" was released by force"), why.getMessage());
             assertEquals(List.of(), opened.leases().live());
         }
@@ -280,21 +283,18 @@ class OciContainersTest extends SimulatedWorldTest {
                 Optional.empty());
         assertEquals(1, parts().registry().tickets().size());
         Lease first =
-                parts().oci()
-                        .take(
-                                new OciCreation(
-                                        named("a"),
-                                        "train",
-                                        Optional.of("cuda"),
-                                        world.machine.spawn(),
-                                        Optional.empty(),
-                                        TestingLeases.ALICE,
-                                        all,
-                                        Set.of(),
-                                        Optional.of(reserved.id()),
-                                        Optional.empty()))
-                        .keep()
-                        .orElseThrow();
+                take(
+                        new OciCreation(
+                                named("a"),
+                                "train",
+                                Optional.of("cuda"),
+                                world.machine.spawn(),
+                                Optional.empty(),
+                                TestingLeases.ALICE,
+                                all,
+                                Set.of(),
+                                Optional.of(reserved.id()),
+                                Optional.empty()));
         assertEquals(world.gpus().size(), first.claim().gpus().size());
         world.machine.end(begin(first));
         Lease again = query("a", all);
@@ -373,7 +373,7 @@ class OciContainersTest extends SimulatedWorldTest {
                         Set.of(),
                         Optional.empty(),
                         Optional.empty());
-        parts().oci().take(other).keep().orElseThrow();
+        take(other);
         assertEquals(2, live().size());
     }
 
@@ -447,21 +447,18 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals(TestingLeases.ALICE, made.owner());
         assertEquals(new GpuRequest.Count(1), made.request());
         Lease lease =
-                parts().oci()
-                        .take(
-                                new OciCreation(
-                                        named("a"),
-                                        "train",
-                                        Optional.of("cuda"),
-                                        world.machine.spawn(),
-                                        Optional.empty(),
-                                        made.owner(),
-                                        made.request(),
-                                        Set.of(),
-                                        Optional.of(claim.id()),
-                                        Optional.empty()))
-                        .keep()
-                        .orElseThrow();
+                take(
+                        new OciCreation(
+                                named("a"),
+                                "train",
+                                Optional.of("cuda"),
+                                world.machine.spawn(),
+                                Optional.empty(),
+                                made.owner(),
+                                made.request(),
+                                Set.of(),
+                                Optional.of(claim.id()),
+                                Optional.empty()));
         assertEquals(claim.gpus().stream().map(ClaimedGpu::uuid).toList(), uuids(lease));
         assertEquals(1, live().size());
         assertEquals("alice's container train", LeaseText.holder(lease));

@@ -45,7 +45,8 @@ class OciPatienceTest extends SimulatedWorldTest {
                                 request,
                                 Set.of(),
                                 Optional.empty(),
-                                Optional.empty()))
+                                Optional.empty()),
+                        parts().oci().scan(world.gpus()))
                 .keep();
     }
 

@@ -291,12 +291,18 @@ class QueueKeeperTest {
         release(held);
         readsUntilGone.set(1);
         keeper().tick();
-        while (parts.registry().history().past(10).size() < 2) {
+        while (parts.registry().history().past(Long.MAX_VALUE, 10).size() < 2) {
             Thread.sleep(1);
         }
         assertEquals(
                 "its GPU vanished before it could be used",
-                parts.registry().history().past(1).getFirst().end().orElseThrow().evidence());
+                parts.registry()
+                        .history()
+                        .past(Long.MAX_VALUE, 1)
+                        .getFirst()
+                        .end()
+                        .orElseThrow()
+                        .evidence());
         assertEquals(
                 List.of(alice.process(), bob.process()),
                 parts.leases().waiting().stream().map(it -> it.ticket().client()).toList());

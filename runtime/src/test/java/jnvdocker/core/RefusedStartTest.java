@@ -9,7 +9,6 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.words.Refusal;
 
@@ -55,7 +54,8 @@ class RefusedStartTest {
     @BeforeEach
     void open() throws IOException {
         registry =
-                LeaseRegistry.open(directory, "boot", HostClock.steady(() -> TestingLeases.THEN));
+                LeaseRegistry.open(
+                        directory, "boot", TestingLeases.steady(() -> TestingLeases.THEN));
     }
 
     @AfterEach

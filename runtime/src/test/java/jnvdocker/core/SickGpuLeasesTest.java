@@ -105,7 +105,9 @@ class SickGpuLeasesTest {
                         new Origin.MesosTask("train"))) {
             assertEquals(expected, refusal(() -> claim(device(A), origin)));
         }
-        assertEquals(expected, refusal(() -> parts.oci().take(creation(device(A))).keep()));
+        assertEquals(
+                expected,
+                refusal(() -> TestingParts.take(parts, creation(device(A)), List.of(A, B))));
     }
 
     private OciCreation creation(GpuRequest request) {

@@ -170,7 +170,7 @@ final class SimulatedLimits {
     private List<Lease> leases() {
         try {
             List<Lease> all = new ArrayList<>(world.daemon.parts().registry().live());
-            all.addAll(world.daemon.parts().registry().history().past(1000));
+            all.addAll(world.daemon.parts().registry().history().past(Long.MAX_VALUE, 1000));
             return all;
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -378,7 +378,7 @@ final class SimulatedWorld
         return daemon.parts()
                 .registry()
                 .history()
-                .past(1)
+                .past(Long.MAX_VALUE, 1)
                 .getFirst()
                 .end()
                 .orElseThrow()

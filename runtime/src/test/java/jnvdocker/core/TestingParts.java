@@ -7,13 +7,16 @@ import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
 import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -50,6 +53,12 @@ public final class TestingParts {
                         Pace.REAL,
                         AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty())));
+    }
+
+    /** Gives a container of the OCI runtime the GPUs that it requests of these. */
+    static Lease take(LeaseParts parts, OciCreation creation, List<Gpu> gpus)
+            throws RefusedException, IOException {
+        return parts.oci().take(creation, parts.oci().scan(gpus)).keep().orElseThrow();
     }
 
     /** On a machine that a test makes, without an engine. */

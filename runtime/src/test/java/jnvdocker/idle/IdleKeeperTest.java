@@ -51,7 +51,7 @@ class IdleKeeperTest {
     @TempDir Path directory;
     private final List<GpuUse> open = new ArrayList<>();
     private final Map<String, Reading> readings = new HashMap<>();
-    private final HostClock clock = HostClock.steady(() -> this.now);
+    private final HostClock clock = TestingLeases.steady(() -> this.now);
     private Instant now = Instant.parse("2026-11-20T08:00:00Z");
     private boolean knowsContainers = true;
     private final List<String> log = new ArrayList<>();

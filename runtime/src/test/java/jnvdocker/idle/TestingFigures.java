@@ -29,7 +29,7 @@ public final class TestingFigures {
         return of(
                 OptionalInt.of(0),
                 OptionalLong.of(1),
-                Optional.of(new GpuFigures.Mig(true, true, List.of())));
+                Optional.of(new GpuFigures.Mig(true, List.of())));
     }
 
     private static GpuFigures of(

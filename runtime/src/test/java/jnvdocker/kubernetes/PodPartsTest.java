@@ -96,7 +96,7 @@ class PodPartsTest {
     @BeforeEach
     void open() throws IOException {
         policy = policy(false);
-        engine = new DockerEngine(directory.resolve("no-engine.sock"));
+        engine = new DockerEngine(directory.resolve("no-engine.sock"), _ -> false);
         LeaseParts.World world =
                 new LeaseParts.World(
                         Files.createDirectory(directory.resolve("state")),

@@ -3,6 +3,7 @@ package jnvdocker.lease;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Part;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
@@ -16,6 +17,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.HashMap;
@@ -94,6 +96,21 @@ public final class TestingLeases {
                                 21 + number,
                                 22 + number,
                                 slices)));
+    }
+
+    /** A clock that is never set, since a boot at the epoch. */
+    public static HostClock steady(InstantSource clock) {
+        return new HostClock() {
+            @Override
+            public Instant instant() {
+                return clock.instant();
+            }
+
+            @Override
+            public Duration sinceBoot() {
+                return Duration.ofMillis(clock.millis());
+            }
+        };
     }
 
     public static Instant time(int hour, int minute) {

@@ -117,11 +117,11 @@ class HistoryBoundTest extends OneRegistryTest {
             abandoned(ALICE, A);
         }
         Claim held = reserve(BOB, B);
-        List<Lease> latest = registry.history().past(4);
+        List<Lease> latest = registry.history().past(Long.MAX_VALUE, 4);
         assertEquals(
                 6,
                 HistoryKeeper.inParts(() -> registry.history().deleteBeyond(4, 3), Pace.REAL) / 2);
-        assertEquals(latest, registry.history().past(9));
+        assertEquals(latest, registry.history().past(Long.MAX_VALUE, 9));
         assertEquals(4 + 1, count("claim"));
         assertTrue(registry.liveOf(held.id()).isPresent());
     }

@@ -32,7 +32,7 @@ class IdleStoreTest {
     private Instant now = TestingLeases.THEN;
 
     private LeaseRegistry open(String boot) throws IOException {
-        return LeaseRegistry.open(directory, boot, HostClock.steady(() -> now));
+        return LeaseRegistry.open(directory, boot, TestingLeases.steady(() -> now));
     }
 
     private static Lease reserve(LeaseRegistry registry) throws IOException {

@@ -206,12 +206,13 @@ class LeaseRegistryTest extends OneRegistryTest {
         registry.end(second, "again");
         assertEquals(
                 List.of("again", "seen"),
-                registry.history().past(9).stream()
+                registry.history().past(Long.MAX_VALUE, 9).stream()
                         .map(it -> it.end().orElseThrow().evidence())
                         .toList());
-        assertEquals(registry.history().past(9), registry.history().pastOf(A.uuid(), 9));
+        assertEquals(
+                registry.history().past(Long.MAX_VALUE, 9), registry.history().pastOf(A.uuid(), 9));
         assertEquals(List.of(), registry.history().pastOf(B.uuid(), 9));
-        assertEquals(1, registry.history().past(1).size());
+        assertEquals(1, registry.history().past(Long.MAX_VALUE, 1).size());
     }
 
     private void assertStopped(Map<Gpu, Claim> last) throws Exception {
@@ -253,7 +254,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         now = now.plusSeconds(60);
         assertTrue(registry.end(lease, "seen"));
         assertFalse(registry.end(lease, "seen again"));
-        Lease past = registry.history().past(9).getFirst();
+        Lease past = registry.history().past(Long.MAX_VALUE, 9).getFirst();
         assertEquals(Optional.of(new Lease.End(now, "seen")), past.end());
         assertEquals(Map.of(A.uuid(), now), registry.holdings().idleSince());
     }
@@ -264,7 +265,9 @@ class LeaseRegistryTest extends OneRegistryTest {
         Instant since = now;
         now = now.minus(Duration.ofDays(1));
         registry.end(live(ONE), "seen");
-        assertEquals(since, registry.history().past(9).getFirst().end().orElseThrow().at());
+        assertEquals(
+                since,
+                registry.history().past(Long.MAX_VALUE, 9).getFirst().end().orElseThrow().at());
         assertEquals(Map.of(A.uuid(), since), registry.holdings().idleSince());
     }
 
@@ -281,7 +284,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertEquals(Optional.empty(), registry.decide(leases -> leases.hold(lease, late)));
         assertEquals(
                 Holder.of(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
-                registry.history().past(1).getFirst().holder());
+                registry.history().past(Long.MAX_VALUE, 1).getFirst().holder());
     }
 
     @Test
@@ -294,7 +297,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertFalse(registry.claims().hasVolume(ONE.id()));
         assertFalse(registry.claims().created(ONE.id()));
         assertEquals(List.of(), registry.claims().all());
-        assertEquals(ONE, registry.history().past(1).getFirst().claim());
+        assertEquals(ONE, registry.history().past(Long.MAX_VALUE, 1).getFirst().claim());
         assertTrue(registry.claims().restore(ONE, true));
         assertEquals(List.of(ONE), registry.claims().withVolume());
     }

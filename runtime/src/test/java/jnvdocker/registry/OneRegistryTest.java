@@ -1,5 +1,7 @@
 package jnvdocker.registry;
 
+import jnvdocker.lease.TestingLeases;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,7 +22,7 @@ abstract class OneRegistryTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> now));
+        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> now));
     }
 
     @AfterEach

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,7 +35,7 @@ class PastLeasesTest {
     /** Adds one lease after the other, by two users in turn, every third of GPU-b. */
     @BeforeEach
     void fill() throws Exception {
-        LeaseRegistry.open(directory, "boot", HostClock.steady(() -> NOW)).close();
+        LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> NOW)).close();
         try (var connection =
                         DriverManager.getConnection(
                                 "jdbc:sqlite:" + directory.resolve("registry.db"));
@@ -63,7 +64,7 @@ class PastLeasesTest {
                             + " iif(id % 3 = 0, 'GPU-b', 'GPU-a'), 0 FROM lease");
             connection.commit();
         }
-        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> NOW));
+        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> NOW));
     }
 
     @AfterEach
@@ -124,7 +125,7 @@ class PastLeasesTest {
     /** Others write while a reader reads a batch. */
     @Test
     void nothingIsKeptOpenBetween() throws IOException, SQLException {
-        registry.history().past(1);
+        registry.history().past(Long.MAX_VALUE, 1);
         new PastLeases(registry.history()::past, 100_000)
                 .each(lease -> {
                     if (lease.id() == COUNT) {

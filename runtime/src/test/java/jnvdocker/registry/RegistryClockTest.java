@@ -74,7 +74,7 @@ class RegistryClockTest {
         pass(10);
         wall = wall.plus(Duration.ofDays(days));
         assertEquals(wall.minusSeconds(10), registry.live().getFirst().since());
-        Lease past = registry.history().past(1).getFirst();
+        Lease past = registry.history().past(Long.MAX_VALUE, 1).getFirst();
         assertEquals(wall.minusSeconds(20), past.since());
         assertEquals(wall.minusSeconds(10), past.end().orElseThrow().at());
         assertEquals(wall.minusSeconds(10), registry.holdings().idleSince().get(A.uuid()));
@@ -131,11 +131,13 @@ class RegistryClockTest {
         reboot(Duration.ofDays(3));
         end(registry.liveOf(lease.claim().id()).orElseThrow(), 5_000);
         assertEquals(
-                wall.minus(up), registry.history().past(1).getFirst().end().orElseThrow().at());
+                wall.minus(up),
+                registry.history().past(Long.MAX_VALUE, 1).getFirst().end().orElseThrow().at());
         assertEquals(Duration.ofDays(3), hours());
         wall = wall.plus(Duration.ofDays(100));
         assertEquals(
-                wall.minus(up), registry.history().past(1).getFirst().end().orElseThrow().at());
+                wall.minus(up),
+                registry.history().past(Long.MAX_VALUE, 1).getFirst().end().orElseThrow().at());
     }
 
     @Test
@@ -169,7 +171,7 @@ class RegistryClockTest {
         end(held(B), 10);
         reboot(Duration.ofMinutes(1));
         assertEquals(1, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
-        assertEquals(1, registry.history().past(9).size());
+        assertEquals(1, registry.history().past(Long.MAX_VALUE, 9).size());
     }
 
     private void pass(long seconds) {

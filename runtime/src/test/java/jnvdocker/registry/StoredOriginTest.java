@@ -61,7 +61,8 @@ class StoredOriginTest {
     }
 
     private LeaseRegistry open() throws IOException {
-        return LeaseRegistry.open(directory, "boot", HostClock.steady(() -> TestingLeases.THEN));
+        return LeaseRegistry.open(
+                directory, "boot", TestingLeases.steady(() -> TestingLeases.THEN));
     }
 
     @Test

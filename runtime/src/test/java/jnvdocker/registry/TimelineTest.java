@@ -37,7 +37,7 @@ class TimelineTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", HostClock.steady(() -> now));
+        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> now));
     }
 
     @AfterEach

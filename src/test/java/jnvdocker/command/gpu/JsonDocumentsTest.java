@@ -136,7 +136,7 @@ class JsonDocumentsTest {
     @BeforeEach
     void open() throws Exception {
         host = makeHost();
-        engine = new DockerEngine(directory.resolve("no-engine.sock"));
+        engine = new DockerEngine(directory.resolve("no-engine.sock"), _ -> false);
         List<Gpu> gpus = gpus();
         GpuUse.User user = new GpuUse.User(self, "python3", 0, Optional.empty());
         GpuUse use =
@@ -224,7 +224,7 @@ class JsonDocumentsTest {
             var memory = new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ofSeconds(10));
             var client =
                     new ClientConnection(
-                            channel, memory.open(new Peer(1, 0, 0)), deadlines, Optional.empty());
+                            channel, memory.open(new Peer(1, 0)), deadlines, Optional.empty());
             Printout out = new Printout(client, true, Screen.NONE);
             List<String> words = new ArrayList<>(List.of("--json"));
             words.addAll(List.of(options));
@@ -420,7 +420,7 @@ class JsonDocumentsTest {
                                 EditedContainers.in(directory.resolve("markers")),
                                 GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),
                                 GpuRequest.All::new,
-                                MesosPolicy::standard,
+                                () -> new MesosPolicy(List.of(), MesosPolicy.WAIT),
                                 new RuntimeInstaller(
                                         directory,
                                         new RuntimeInstaller.Place(

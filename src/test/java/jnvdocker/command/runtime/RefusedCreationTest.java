@@ -70,7 +70,7 @@ class RefusedCreationTest {
 
     private static ClientRequest by(int uid) {
         return new ClientRequest(
-                new Peer((int) ProcessHandle.current().pid(), uid, uid),
+                new Peer((int) ProcessHandle.current().pid(), uid),
                 Processes.ofThisMachine().find((int) ProcessHandle.current().pid()),
                 new ClientRequest.Terminals(false, false, false),
                 false,

@@ -77,7 +77,7 @@ class GpuHealthTest {
 
     private void start(String boot) {
         health = GpuHealth.keptIn(directory.resolve("gpu-errors"), boot);
-        monitor = GpuMonitor.start(world, QUICK, health);
+        monitor = new GpuMonitor(world, QUICK, health).start();
         await(() -> answered() == 2);
     }
 

@@ -80,7 +80,7 @@ class GpuMonitorTest {
         fake = FakeNvml.in(directory, machine);
         world.gpus = gpus(addresses);
         world.library = Optional.of(fake.library());
-        monitor = GpuMonitor.start(world, QUICK, health());
+        monitor = new GpuMonitor(world, QUICK, health()).start();
     }
 
     private GpuHealth health() {
@@ -176,7 +176,7 @@ class GpuMonitorTest {
         fake.add("0000:07:00.0", "hang nvmlDeviceGetPowerUsage");
         world.gpus = gpus("0000:07:00.0", "0000:0f:00.0");
         world.library = Optional.of(fake.library());
-        monitor = GpuMonitor.start(world, QUICK, health());
+        monitor = new GpuMonitor(world, QUICK, health()).start();
         awaitTemperature("0000:0f:00.0", 61);
         await(() -> reading("0000:07:00.0").filter(Reading::isSilent).isPresent());
         fake.change(text -> text.replace("hang nvmlDeviceGetPowerUsage", ""));
@@ -189,7 +189,7 @@ class GpuMonitorTest {
         fake.add("", "hang nvmlInit_v2");
         world.gpus = gpus("0000:00:1e.0");
         world.library = Optional.of(fake.library());
-        monitor = GpuMonitor.start(world, QUICK, health());
+        monitor = new GpuMonitor(world, QUICK, health()).start();
         assertEquals(Map.of(), monitor.readings());
         fake.change(text -> text.replace("hang nvmlInit_v2", ""));
         awaitTemperature("0000:00:1e.0", 33);

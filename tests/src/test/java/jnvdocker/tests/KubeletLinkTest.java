@@ -14,7 +14,6 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.stub.ServerCalls;
 
-import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.kubelet.Calls;
 import jnvdocker.kubelet.DeviceIds;
 import jnvdocker.kubelet.GrpcException;
@@ -25,6 +24,7 @@ import jnvdocker.kubelet.Resource;
 import jnvdocker.kubernetes.Kubelet.ContainerDevices;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.process.Processes;
+import jnvdocker.tests.world.KubeletMessages;
 import jnvdocker.tests.world.OtherPlugin;
 import jnvdocker.tests.world.TestDevicePlugin;
 import jnvdocker.tests.world.TestKubelet;
@@ -174,7 +174,7 @@ class KubeletLinkTest {
                                 grpc.request(
                                         socket(),
                                         Calls.START,
-                                        DeviceIds.bytes(List.of("GPU-0")),
+                                        KubeletMessages.start(List.of("GPU-0")),
                                         Duration.ofMillis(3500)));
         assertEquals(Status.Code.UNAVAILABLE, e.code());
         assertTrue(plugin.patiences().getFirst().compareTo(Duration.ofSeconds(1)) <= 0);
@@ -187,7 +187,7 @@ class KubeletLinkTest {
                 new DeviceIds(List.of(List.of("GPU-0"), List.of("GPU-1", "GPU-2"))).bytes();
         assertEquals(
                 2,
-                AllocateAnswer.parse(grpc.request(socket(), Calls.ALLOCATE, request, LIMIT))
+                KubeletMessages.allocated(grpc.request(socket(), Calls.ALLOCATE, request, LIMIT))
                         .containers()
                         .size());
     }
@@ -201,7 +201,7 @@ class KubeletLinkTest {
         assertEquals(Status.Code.INVALID_ARGUMENT, refused(wrongId));
         assertEquals(Status.Code.INVALID_ARGUMENT, refused(many));
         PreferredRequest.Choice less = new PreferredRequest.Choice(List.of("GPU-0"), List.of(), -1);
-        byte[] choice = new PreferredRequest(List.of(less)).bytes().toByteArray();
+        byte[] choice = KubeletMessages.bytes(new PreferredRequest(List.of(less))).toByteArray();
         assertEquals(Status.Code.INVALID_ARGUMENT, refused(Calls.PREFERRED, choice));
         assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused(new byte[300 << 10]));
     }

@@ -16,6 +16,7 @@ import jnvdocker.kubelet.PodResources;
 import jnvdocker.kubelet.PreferredRequest;
 import jnvdocker.kubelet.RegisterRequest;
 import jnvdocker.kubernetes.Device;
+import jnvdocker.tests.world.KubeletMessages;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.DynamicTest;
@@ -80,7 +81,7 @@ class KubeletMessagesTest {
     }
 
     private static final Kind OPTIONS =
-            Kind.of(PluginOptions::parse, KubeletMessagesTest::options, PluginOptions::bytes);
+            Kind.of(KubeletMessages::options, KubeletMessagesTest::options, PluginOptions::bytes);
 
     private static final Kind LIST =
             Kind.of(DeviceList::parse, KubeletMessagesTest::devices, DeviceList::bytes);
@@ -99,14 +100,14 @@ class KubeletMessagesTest {
                     LIST,
                     "Register request",
                     Kind.of(
-                            RegisterRequest::parse,
+                            KubeletMessages::registration,
                             KubeletMessagesTest::registration,
                             RegisterRequest::bytes),
                     "GetPreferredAllocation request",
                     Kind.of(
                             PreferredRequest::parse,
                             KubeletMessagesTest::preferred,
-                            PreferredRequest::bytes),
+                            KubeletMessages::bytes),
                     "GetPreferredAllocation response",
                     Kind.of(
                             DeviceIds::parse,
@@ -116,14 +117,14 @@ class KubeletMessagesTest {
                     ALLOCATE,
                     "Allocate response",
                     Kind.of(
-                            AllocateAnswer::parse,
+                            KubeletMessages::allocated,
                             KubeletMessagesTest::answer,
                             AllocateAnswer::bytes),
                     "PreStartContainer request",
                     Kind.of(
                             DeviceIds::parseOne,
                             json -> texts(json.path("devices_ids")),
-                            ids -> DeviceIds.bytes(ids)));
+                            ids -> KubeletMessages.start(ids)));
 
     private static PluginOptions options(JsonNode json) {
         return new PluginOptions(
@@ -288,7 +289,7 @@ class KubeletMessagesTest {
                                         .toFile())
                         .at("/Data/PodDeviceEntries/0");
         byte[] kept = Base64.getDecoder().decode(entry.path("AllocResp").asText());
-        AllocateAnswer.Container answer = AllocateAnswer.Container.parse(ByteString.copyFrom(kept));
+        AllocateAnswer.Container answer = KubeletMessages.container(ByteString.copyFrom(kept));
         assertEquals(
                 List.of(
                         "/dev/nvidia0",
@@ -297,7 +298,7 @@ class KubeletMessagesTest {
                         "/dev/nvidia-uvm",
                         "/dev/nvidia-uvm-tools"),
                 answer.nodes().stream().map(AllocateAnswer.Node::hostPath).toList());
-        assertEquals(ByteString.copyFrom(kept), answer.bytes());
+        assertEquals(ByteString.copyFrom(kept), KubeletMessages.bytes(answer));
     }
 
     @Test
@@ -330,7 +331,7 @@ class KubeletMessagesTest {
                                                                 new PodResources.Devices(
                                                                         "nvidia.com/gpu",
                                                                         List.of("GPU-1"))))))));
-        assertEquals(list, PodResources.parse(list.bytes()));
+        assertEquals(list, PodResources.parse(KubeletMessages.bytes(list)));
     }
 
     @Test

@@ -19,6 +19,7 @@ import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Http;
+import jnvdocker.tests.world.KubeletMessages;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodProcesses;
 import jnvdocker.tests.world.Registry;
@@ -327,7 +328,7 @@ class KubernetesPluginTest extends OneHostTest {
                                 grpc.request(
                                         plugin(),
                                         Calls.START,
-                                        DeviceIds.bytes(List.of(uuids.get(gpu))),
+                                        KubeletMessages.start(List.of(uuids.get(gpu))),
                                         Duration.ofSeconds(3)));
         assertEquals(Status.Code.UNAVAILABLE, refusal.code());
         assertTrue(

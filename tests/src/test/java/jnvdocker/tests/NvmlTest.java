@@ -74,7 +74,7 @@ class NvmlTest {
             assertEquals(OptionalInt.of(4), figures.link().generation());
             assertEquals(OptionalInt.of(12_000), figures.throughput().sent());
             assertEquals(OptionalInt.of(340_000), figures.throughput().received());
-            assertEquals(Optional.of(new Mig(false, false, List.of())), figures.mig());
+            assertEquals(Optional.of(new Mig(false, List.of())), figures.mig());
             assertEquals(OptionalLong.of(0), figures.throttling());
             assertEquals(Optional.of(true), figures.errors().ecc());
             assertEquals(OptionalLong.of(0), figures.errors().uncorrected());
@@ -198,7 +198,6 @@ class NvmlTest {
                     Optional.of(
                             new Mig(
                                     true,
-                                    false,
                                     List.of(
                                             new MigInstance(
                                                     "MIG-0a1b",
@@ -248,7 +247,7 @@ class NvmlTest {
             NvmlGpu lost = nvml.gpu("0000:0f:00.0");
             NvmlException error = assertThrows(NvmlException.class, lost::facts);
             assertEquals("GPU is lost", error.getMessage());
-            assertTrue(error.isOfTheGpu());
+            assertTrue(error.needsReset());
             assertThrows(NvmlException.class, lost::figures);
             NvmlGpu stuck = nvml.gpu("0000:47:00.0");
             assertEquals("GPU-5c1a2006-61a1-4d0c-9a55-2b6d2c3c0002", stuck.facts().uuid());

@@ -82,11 +82,6 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private final Predicate<String> guarded;
 
-    /** An engine without our OCI runtime. */
-    public DockerEngine(Path socket) {
-        this(socket, _ -> false);
-    }
-
     /**
      * @param guarded whether a runtime's program is ours, which requests every GPU from this daemon
      */

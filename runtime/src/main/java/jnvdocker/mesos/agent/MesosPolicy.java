@@ -30,11 +30,6 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         gpus = List.copyOf(gpus);
     }
 
-    /** Any GPU, after the usual wait. */
-    public static MesosPolicy standard() {
-        return new MesosPolicy(List.of(), WAIT);
-    }
-
     /** Whether tasks may get some GPUs only, whatever the host has. */
     public boolean isRestricted() {
         return !gpus.isEmpty();

@@ -123,18 +123,10 @@ public final class OciContainers {
      * Gives a container its GPUs, from now on until nothing of it lives. The same request again
      * gets the same GPUs.
      *
+     * @param scan that was begun when its creation was requested
      * @return nothing for a request for no GPU
      * @throws RefusedException when they cannot be given; the message names their holders if others
      *     have them
-     */
-    public Grant<Lease> take(OciCreation creation) throws RefusedException, IOException {
-        return take(creation, Optional.empty(), Optional.empty());
-    }
-
-    /**
-     * Gives a container its GPUs, of which the daemon has begun to scan the uses.
-     *
-     * @param scan that was begun when its creation was requested
      */
     public Grant<Lease> take(OciCreation creation, FirstScan scan)
             throws RefusedException, IOException {

@@ -36,7 +36,6 @@ import java.util.regex.Pattern;
  * @param runtime the name of its runtime, which is the engine's default if its user named none
  * @param restarting whether a restart policy starts it
  * @param hasPolicy whether it has one
- * @param privileged whether it may open all devices
  * @param devices where in the container its user has devices put
  * @param rules of the device cgroup that its user gives it: {@code c 195:* rw}
  * @param mounted the user's mounts, by their place in the container
@@ -54,7 +53,6 @@ public record DockerContainer(
         String runtime,
         boolean restarting,
         boolean hasPolicy,
-        boolean privileged,
         Set<String> devices,
         List<String> rules,
         Set<String> mounted,
@@ -110,7 +108,6 @@ public record DockerContainer(
                         settings.path("Runtime").asText(""),
                         known.path("State").path("Restarting").asBoolean(false),
                         !policy.isEmpty() && !policy.equals("no"),
-                        settings.path("Privileged").asBoolean(false),
                         devices(settings),
                         Json.texts(settings.path("DeviceCgroupRules")),
                         mounted(known, settings),

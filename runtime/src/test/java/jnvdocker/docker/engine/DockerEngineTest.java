@@ -41,7 +41,7 @@ class DockerEngineTest {
     @BeforeEach
     void start() throws IOException {
         dockerd = TestingEngine.start(directory.resolve("docker.sock")).answers(CUDA, 200, IMAGE);
-        engine = new DockerEngine(directory.resolve("docker.sock"));
+        engine = new DockerEngine(directory.resolve("docker.sock"), _ -> false);
     }
 
     @AfterEach

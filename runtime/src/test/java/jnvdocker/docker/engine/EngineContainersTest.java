@@ -38,7 +38,7 @@ class EngineContainersTest {
     @BeforeEach
     void start() throws IOException {
         dockerd = TestingEngine.start(directory.resolve("docker.sock"));
-        engine = new DockerEngine(directory.resolve("docker.sock"));
+        engine = new DockerEngine(directory.resolve("docker.sock"), _ -> false);
     }
 
     @AfterEach

@@ -46,7 +46,7 @@ class EngineWatchTest {
         dockerd.answers("/info", 200, "{\"ID\": \"ABCD\"}")
                 .answers("/containers/json", 200, "[]")
                 .answers(LABELLED, 200, "[]");
-        engine = new DockerEngine(socket);
+        engine = new DockerEngine(socket, _ -> false);
         parts =
                 TestingParts.open(
                         Files.createDirectory(directory.resolve("state")),

@@ -24,7 +24,7 @@ class AgentFlagsTest {
     private static final Path CONFIG = Path.of("/etc/jnvdocker/config.toml");
     private static final Path DIRECTORY = Path.of("/usr/libexec/jnvdocker");
     private static final String A100 = "NVIDIA A100-SXM4-40GB";
-    private static final MesosPolicy ANY = MesosPolicy.standard();
+    private static final MesosPolicy ANY = new MesosPolicy(List.of(), MesosPolicy.WAIT);
 
     private static final List<GpuStatus> FREE = List.of(free(0), free(1), free(2), free(3));
 

@@ -21,8 +21,8 @@ class MesosPolicyTest {
 
     @Test
     void withoutAListTasksGetAnyGpu() {
-        assertTrue(MesosPolicy.standard().gives(FIRST));
-        assertTrue(MesosPolicy.standard().gives(SECOND));
+        assertTrue(new MesosPolicy(List.of(), MesosPolicy.WAIT).gives(FIRST));
+        assertTrue(new MesosPolicy(List.of(), MesosPolicy.WAIT).gives(SECOND));
     }
 
     @ParameterizedTest

@@ -3,7 +3,6 @@ package jnvdocker.command.gpu.view;
 import jnvdocker.command.caller.SpanOption;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.WatchScreen;
 import jnvdocker.words.Quote;
@@ -121,10 +120,5 @@ public final class Watch {
     /** Returns the interval at which this command is to be repeated; empty when it is not. */
     public Optional<Duration> interval() {
         return Optional.ofNullable(interval);
-    }
-
-    /** Formats a document, on one line if others follow. */
-    public String json(Object document) {
-        return interval == null ? Json.text(document) : Json.line(document);
     }
 }

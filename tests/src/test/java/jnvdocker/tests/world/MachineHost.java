@@ -113,25 +113,26 @@ public final class MachineHost {
     public GpuMonitor monitor() throws IOException {
         List<Gpu> gpus = HostDriver.read(host).gpus();
         GpuMonitor monitor =
-                GpuMonitor.start(
-                        new GpuMonitor.Source() {
-                            @Override
-                            public Optional<Path> library() {
-                                return Optional.of(nvml.library());
-                            }
+                new GpuMonitor(
+                                new GpuMonitor.Source() {
+                                    @Override
+                                    public Optional<Path> library() {
+                                        return Optional.of(nvml.library());
+                                    }
 
-                            @Override
-                            public List<Gpu> gpus() {
-                                return gpus;
-                            }
+                                    @Override
+                                    public List<Gpu> gpus() {
+                                        return gpus;
+                                    }
 
-                            @Override
-                            public String load() {
-                                return "1";
-                            }
-                        },
-                        GpuMonitor.Pace.USUAL,
-                        GpuHealth.keptIn(host.resolve("/gpu-errors"), "a boot"));
+                                    @Override
+                                    public String load() {
+                                        return "1";
+                                    }
+                                },
+                                GpuMonitor.Pace.USUAL,
+                                GpuHealth.keptIn(host.resolve("/gpu-errors"), "a boot"))
+                        .start();
         long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
         while (!isComplete(monitor, gpus.size())) {
             if (System.nanoTime() > deadline) {

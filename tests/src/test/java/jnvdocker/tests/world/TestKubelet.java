@@ -203,7 +203,7 @@ public final class TestKubelet implements AutoCloseable {
 
     private void register(byte[] bytes, StreamObserver<byte[]> plugin) {
         try {
-            RegisterRequest request = RegisterRequest.parse(ByteString.copyFrom(bytes));
+            RegisterRequest request = KubeletMessages.registration(ByteString.copyFrom(bytes));
             if (!request.version().equals(RegisterRequest.VERSION)) {
                 throw Status.UNKNOWN
                         .withDescription("requested API version is not supported")
@@ -225,7 +225,7 @@ public final class TestKubelet implements AutoCloseable {
         ManagedChannel channel = grpc.channel(directory.resolve(request.endpoint()));
         note("GetDevicePluginOptions");
         PluginOptions options =
-                PluginOptions.parse(
+                KubeletMessages.options(
                         query(channel, Calls.OPTIONS, ByteString.EMPTY, OPTIONS_SECONDS));
         Plugin plugin = new Plugin(request.resource(), channel, options);
         synchronized (this) {
@@ -356,27 +356,25 @@ public final class TestKubelet implements AutoCloseable {
         }
         Set<String> ids = choose(pod, container, reusable);
         note("Allocate " + String.join(" ", new TreeSet<>(ids)));
-        AllocateAnswer answer;
+        ByteString answer;
         try {
             answer =
-                    AllocateAnswer.parse(
-                            query(
-                                    plugin(container.resource()).channel(),
-                                    Calls.ALLOCATE,
-                                    new DeviceIds(List.of(List.copyOf(ids))).bytes(),
-                                    0));
+                    KubeletMessages.bytes(
+                            KubeletMessages.allocated(
+                                            query(
+                                                    plugin(container.resource()).channel(),
+                                                    Calls.ALLOCATE,
+                                                    new DeviceIds(List.of(List.copyOf(ids)))
+                                                            .bytes(),
+                                                    0))
+                                    .containers()
+                                    .getFirst());
         } catch (StatusRuntimeException e) {
             throw new AdmissionException(text(e));
         } catch (IOException e) {
             throw new AdmissionException(e.getMessage());
         }
-        keep(
-                new Allocation(
-                        pod,
-                        container.name(),
-                        container.resource(),
-                        ids,
-                        answer.containers().getFirst().bytes()));
+        keep(new Allocation(pod, container.name(), container.resource(), ids, answer));
         return ids;
     }
 
@@ -428,7 +426,8 @@ public final class TestKubelet implements AutoCloseable {
                 new PreferredRequest(
                         List.of(new PreferredRequest.Choice(shuffled, List.of(), size)));
         try {
-            ByteString answer = query(plugin.channel(), Calls.PREFERRED, request.bytes(), 0);
+            ByteString answer =
+                    query(plugin.channel(), Calls.PREFERRED, KubeletMessages.bytes(request), 0);
             List<List<String>> containers = DeviceIds.parse(answer).containers();
             return containers.isEmpty() ? List.of() : containers.getFirst();
         } catch (StatusRuntimeException e) {
@@ -470,12 +469,12 @@ public final class TestKubelet implements AutoCloseable {
             query(
                     plugin(allocation.get().resource()).channel(),
                     Calls.START,
-                    DeviceIds.bytes(ids),
+                    KubeletMessages.start(ids),
                     START_SECONDS);
             synchronized (this) {
                 running.add(pod.uid() + "/" + container);
             }
-            return new Running(AllocateAnswer.Container.parse(allocation.get().answer()));
+            return new Running(KubeletMessages.container(allocation.get().answer()));
         } catch (StatusRuntimeException e) {
             return new Refused("device plugin PreStartContainer rpc failed with err: " + text(e));
         } catch (AdmissionException | IOException e) {

@@ -94,7 +94,8 @@ final class TestPodResources {
 
     private byte[] answer(Supplier<List<TestKubelet.Allocation>> allocations) {
         synchronized (waiting) {
-            return replaced.orElseGet(() -> of(allocations.get()).bytes().toByteArray());
+            return replaced.orElseGet(
+                    () -> KubeletMessages.bytes(of(allocations.get())).toByteArray());
         }
     }
 

@@ -100,12 +100,6 @@ public record DriverFiles(
         return selection.with(programs, graphics);
     }
 
-    /** The bytes of all files. */
-    public long bytes() {
-        return files.stream().mapToLong(DriverFile::size).sum()
-                + graphics.stream().mapToLong(DataFile::size).sum();
-    }
-
     private static <T> List<T> sorted(List<T> list, Comparator<T> order) {
         return list.stream().distinct().sorted(order).toList();
     }

@@ -55,12 +55,6 @@ final class ElfFile {
         }
     }
 
-    /** Like {@link #read}, on bytes in memory. */
-    static ElfFile parse(byte[] bytes) throws IOException {
-        ElfReader.Bytes memory = (into, at) -> into.put(bytes, (int) at, into.remaining());
-        return new ElfReader(bytes.length, memory).read();
-    }
-
     /** 32 or 64. */
     int bits() {
         return bits;

@@ -25,7 +25,7 @@ class ElfFileTest {
 
     @Test
     void libraryOf64BitsSaysWhatItIs() throws Exception {
-        ElfFile elf = ElfFile.parse(full().bytes());
+        ElfFile elf = TestingElf.parse(full().bytes());
 
         assertEquals(64, elf.bits());
         assertEquals(ElfFile.X86_64, elf.machine());
@@ -37,7 +37,7 @@ class ElfFileTest {
 
     @Test
     void libraryOf32BitsIsReadAlike() throws Exception {
-        ElfFile elf = ElfFile.parse(full().i386().bytes());
+        ElfFile elf = TestingElf.parse(full().i386().bytes());
 
         assertEquals(32, elf.bits());
         assertEquals(ElfFile.I386, elf.machine());
@@ -48,7 +48,7 @@ class ElfFileTest {
 
     @Test
     void bigEndianIsRead() throws Exception {
-        ElfFile elf = ElfFile.parse(full().bigEndian().machine(21).bytes());
+        ElfFile elf = TestingElf.parse(full().bigEndian().machine(21).bytes());
 
         assertEquals(ByteOrder.BIG_ENDIAN, elf.order());
         assertEquals(21, elf.machine());
@@ -57,7 +57,7 @@ class ElfFileTest {
 
     @Test
     void withoutSonameOrNoteThereIsNone() throws Exception {
-        ElfFile elf = ElfFile.parse(TestingElf.library().bytes());
+        ElfFile elf = TestingElf.parse(TestingElf.library().bytes());
 
         assertEquals(Optional.empty(), elf.soname());
         assertEquals(Optional.empty(), elf.abi());
@@ -67,7 +67,7 @@ class ElfFileTest {
     @Test
     void textIsNoElfFile() {
         byte[] script = "#!/bin/sh\nexec nvidia-smi.real\n".getBytes();
-        Exception e = assertThrows(MalformedFileException.class, () -> ElfFile.parse(script));
+        Exception e = assertThrows(MalformedFileException.class, () -> TestingElf.parse(script));
         assertEquals("not an ELF file", e.getMessage());
     }
 
@@ -78,7 +78,7 @@ class ElfFileTest {
                 byte[] part = Arrays.copyOf(bytes, length);
                 assertThrows(
                         MalformedFileException.class,
-                        () -> ElfFile.parse(part),
+                        () -> TestingElf.parse(part),
                         "length " + length);
             }
         }
@@ -142,7 +142,7 @@ class ElfFileTest {
 
     private static void parseOrRefuse(byte[] bytes) throws IOException {
         try {
-            ElfFile.parse(bytes);
+            TestingElf.parse(bytes);
         } catch (MalformedFileException e) {
             assertFalse(e.getMessage().isEmpty());
         }

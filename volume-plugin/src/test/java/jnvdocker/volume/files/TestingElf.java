@@ -26,6 +26,11 @@ public final class TestingElf {
         return new TestingElf();
     }
 
+    static ElfFile parse(byte[] bytes) throws IOException {
+        ElfReader.Bytes memory = (into, at) -> into.put(bytes, (int) at, into.remaining());
+        return new ElfReader(bytes.length, memory).read();
+    }
+
     /** A 64-bit library of x86-64 that has this SONAME. */
     public static TestingElf library(String soname) {
         return new TestingElf().soname(soname);
