@@ -46,8 +46,8 @@ final class ConfigurationChecks {
     /** Cordoned and shareable GPUs in the configuration that this host does not have. */
     void cordon(Findings found) throws IOException {
         List<Gpu> gpus = HostDriver.read(around.host()).gpus();
-        unknown("cordon", around.leases().cordonsNothing(gpus), around.daemon(), found);
-        unknown("shareable", around.leases().sharesNothing(gpus), around.daemon(), found);
+        unknown("cordon", around.leases().rules().cordonsNothing(gpus), around.daemon(), found);
+        unknown("shareable", around.leases().rules().sharesNothing(gpus), around.daemon(), found);
         found.okIfNothingElse("every GPU under cordon in the configuration is present");
     }
 
@@ -92,7 +92,7 @@ final class ConfigurationChecks {
     void limits(Findings found) {
         List<String> unknown = new ArrayList<>();
         try {
-            for (Subject subject : around.leases().limited()) {
+            for (Subject subject : around.leases().rules().limits().subjects()) {
                 if (!isKnown(subject)) {
                     unknown.add(Quote.shown(subject.spelled()));
                 }

@@ -64,9 +64,9 @@ final class ContainerChecks {
      */
     void claims(Findings found) throws IOException {
         HostDriver driver = HostDriver.read(host);
-        List<Claim> claims = leases.claimsWithVolume();
+        List<Claim> claims = leases.claims().withVolume();
         Map<String, String> containers = new TreeMap<>();
-        List<RefusedStart> refused = leases.refusedStarts();
+        List<RefusedStart> refused = leases.claims().refusedStarts();
         try {
             for (Listed container : withOurVolumes()) {
                 container.volumes().forEach(volume -> containers.put(volume, container.name()));

@@ -48,7 +48,7 @@ final class DockerlessHost {
                                 || kubernetes.isKubeletThere()
                                 || isForOthers()
                                 || hasPodmanAlone();
-        return needsNone && leases.claimsWithVolume().isEmpty();
+        return needsNone && leases.claims().withVolume().isEmpty();
     }
 
     /** Names what is there instead. */

@@ -119,7 +119,7 @@ public final class MetricsPage implements WebPages {
                                 (one, other) -> one.compareTo(other) > 0 ? one : other);
         samples.add(Metric.WAITING, waiting.size());
         samples.add(Metric.LONGEST_WAIT, longest.toNanos() * NANO);
-        samples.add(Metric.REFUSED_STARTS, leases.refusedStarts().size());
+        samples.add(Metric.REFUSED_STARTS, leases.claims().refusedStarts().size());
     }
 
     private void addGpus(Samples samples) throws IOException {

@@ -111,12 +111,12 @@ public final class Prune {
      */
     public synchronized void forRemake(DriverVersion loaded) throws RefusedException, IOException {
         DriverFiles.find(host, loaded);
-        leases.stop();
+        leases.reservations().stop();
         try {
             refuseUsers();
             drivers.remove(DriverVolume.name(loaded));
         } finally {
-            leases.resume();
+            leases.reservations().resume();
         }
     }
 

@@ -108,7 +108,7 @@ public final class Uninstall {
     public synchronized Outcome run(Wish wish) throws RefusedException {
         Removed removed = new Removed(new ArrayList<>(), new ArrayList<>());
         boolean done = false;
-        leases.stop();
+        leases.reservations().stop();
         plugin.stop();
         try {
             awaitCreations();
@@ -117,7 +117,7 @@ public final class Uninstall {
             if (obstacles.isEmpty()) {
                 remove(wish, containers, removed);
                 done = true;
-                leases.refuseWaiting();
+                leases.reservations().refuseWaiting();
             }
             return new Outcome(obstacles, removed);
         } catch (RefusedException e) {
@@ -127,7 +127,7 @@ public final class Uninstall {
         } finally {
             if (!done) {
                 plugin.resume();
-                leases.resume();
+                leases.reservations().resume();
                 pods.resume();
             }
         }
@@ -241,7 +241,7 @@ public final class Uninstall {
      * confirmed the removal: no list has them any more. What it does not know costs nothing.
      */
     private void forgetRemoved() throws IOException {
-        for (Claim claim : leases.pastClaimsWithVolume(LATELY)) {
+        for (Claim claim : leases.claims().forgottenWithVolume(LATELY)) {
             engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
         }
     }
@@ -280,7 +280,7 @@ public final class Uninstall {
     /** This engine does not know that the volumes of such a container are in use. */
     private List<Refusal> otherEngines() throws IOException {
         List<Refusal> found = new ArrayList<>();
-        for (Claim claim : leases.claimsWithVolume()) {
+        for (Claim claim : leases.claims().withVolume()) {
             String volume = ClaimNames.volume(claim.id());
             otherEngine(claim.origin())
                     .ifPresent(address ->

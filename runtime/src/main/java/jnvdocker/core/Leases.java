@@ -30,15 +30,13 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
-import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Rule;
-import jnvdocker.lease.Subject;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
@@ -49,8 +47,9 @@ import jnvdocker.lease.text.TimeText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.recovery.ClaimOptions;
+import jnvdocker.registry.ClaimStore;
+import jnvdocker.registry.LeaseHistory;
 import jnvdocker.registry.LeaseRegistry;
-import jnvdocker.registry.PastLeases;
 import jnvdocker.registry.RegistryException;
 import jnvdocker.registry.Timeline;
 import jnvdocker.request.GpuRequest;
@@ -70,7 +69,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -133,26 +131,24 @@ public final class Leases {
         return new Grant<>(reservations.claim(request), reservations::cancel);
     }
 
-    /**
-     * The client keeps the GPUs as the program that it is about to become, for as long as that or
-     * anything it starts lives.
-     *
-     * @throws RefusedException when they are not the client's any more
-     * @throws IOException when its children could not be watched
-     */
-    public void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
-        reservations.becomes(claim, client);
+    /** The part that makes and ends the reservations of clients. */
+    public Reservations reservations() {
+        return reservations;
     }
 
-    /**
-     * The GPUs that a client has reserved are a Mesos container's, for as long as anything of that
-     * lives.
-     *
-     * @throws RefusedException when it is not the client's any more
-     */
-    public void becomes(Claim claim, ProcessId client, Claim.ContainerRef container, Holder holder)
-            throws RefusedException, IOException {
-        reservations.becomes(claim, client, container, holder);
+    /** The claims, and the refused starts of their containers. */
+    public ClaimStore claims() {
+        return registry.claims();
+    }
+
+    /** The leases that have ended. */
+    public LeaseHistory history() {
+        return registry.history();
+    }
+
+    /** The rules of the configuration, as they are now. */
+    public LeasePolicy rules() {
+        return supply.rules();
     }
 
     /** A holder that has GPUs without a volume of docker's, for people; empty if there is none. */
@@ -207,24 +203,6 @@ public final class Leases {
     /** The time by the clock that leases and places in the queue are counted by. */
     public Instant now() {
         return registry.now();
-    }
-
-    /**
-     * Refuses claims from now on. Those given before are among {@link #live}; clients that wait go
-     * on waiting.
-     */
-    public void stop() {
-        reservations.stop();
-    }
-
-    /** Refuses the clients that wait, once claims have been stopped for good. */
-    public void refuseWaiting() {
-        reservations.refuseWaiting();
-    }
-
-    /** Grants claims again. */
-    public void resume() {
-        reservations.resume();
     }
 
     /**
@@ -389,16 +367,6 @@ public final class Leases {
         }
     }
 
-    /** Cordoned GPUs of the configuration that this host does not have: typos, perhaps. */
-    public List<String> cordonsNothing(List<Gpu> gpus) {
-        return supply.rules().cordonsNothing(gpus);
-    }
-
-    /** Shareable GPUs of the configuration that this host does not have: typos, perhaps. */
-    public List<String> sharesNothing(List<Gpu> gpus) {
-        return supply.rules().sharesNothing(gpus);
-    }
-
     /**
      * GPUs get leases again: those that were cordoned, and those of which an error was reported and
      * that were reset since.
@@ -479,39 +447,14 @@ public final class Leases {
         return withheld;
     }
 
-    /** Containers that are started as soon as they can have their GPUs, the oldest first. */
-    public List<RefusedStart> refusedStarts() throws IOException {
-        return registry.claims().refusedStarts();
-    }
-
-    /** The claim with that id; its container may be stopped. */
-    public Optional<Claim> claim(String id) throws IOException {
-        return registry.claims().claim(id);
-    }
-
     /** How long each lease of a claim is to last, if its user says so. */
     public Optional<Duration> time(Claim claim) throws IOException {
         return registry.decide(writer -> writer.time(claim));
     }
 
-    /** Every claim that a volume of docker's is for, in order of id. */
-    public List<Claim> claimsWithVolume() throws IOException {
-        return registry.claims().withVolume();
-    }
-
-    /** Claims that had a volume of docker's and are gone, the latest first. */
-    public List<Claim> pastClaimsWithVolume(int limit) throws IOException {
-        return registry.claims().forgottenWithVolume(limit);
-    }
-
     /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
     public GpuStatus.State state(Lease lease) {
         return evidence.state(lease, evidence.of(lease));
-    }
-
-    /** Leases that have ended, the latest first. */
-    public PastLeases past(int limit) {
-        return new PastLeases(registry.history()::past, limit);
     }
 
     /**
@@ -526,11 +469,6 @@ public final class Leases {
             tenures.computeIfPresent(lease.id(), (_, tenure) -> tenure.from(start));
         }
         return tenures;
-    }
-
-    /** Leases of one GPU that have ended, the latest first. */
-    public List<Lease> pastOf(Gpu gpu, int limit) throws IOException {
-        return registry.history().pastOf(gpu.uuid(), limit);
     }
 
     /**
@@ -554,25 +492,9 @@ public final class Leases {
         return registry.history().gpuTime(from, until, gpu, by);
     }
 
-    /**
-     * Leases of one GPU that have ended since then, the latest first.
-     *
-     * @param owners the only ones that count, whatever their names were; empty when all do
-     */
-    public PastLeases pastOf(String gpu, Instant from, Optional<Set<Owner>> owners, int limit) {
-        return new PastLeases(
-                (before, some) -> registry.history().pastOf(gpu, from, owners, before, some),
-                limit);
-    }
-
     /** The use of each GPU over time. */
     public Timeline timeline() {
         return registry.timeline();
-    }
-
-    /** The UUIDs of GPUs that were given back once; the host need not have them any more. */
-    public List<String> pastGpus() throws IOException {
-        return registry.history().pastGpus();
     }
 
     /**
@@ -699,11 +621,6 @@ public final class Leases {
             leases.forgetStop(claim);
             return null;
         });
-    }
-
-    /** All that limits of the configuration are for. */
-    public List<Subject> limited() {
-        return supply.rules().limits().subjects();
     }
 
     /** What users have booked ahead. */

@@ -66,7 +66,8 @@ class MesosLeasesTest extends SimulatedWorldTest {
 
     private Claim launch() throws Exception {
         Claim claim = reserve();
-        leases().becomes(claim, helper, new Claim.ContainerRef("a", "train"), holder());
+        leases().reservations()
+                .becomes(claim, helper, new Claim.ContainerRef("a", "train"), holder());
         return MesosKind.claimOf("a", leases().live()).orElseThrow();
     }
 
@@ -211,7 +212,8 @@ class MesosLeasesTest extends SimulatedWorldTest {
                 assertThrows(
                         RefusedException.class,
                         () ->
-                                leases().becomes(
+                                leases().reservations()
+                                        .becomes(
                                                 claim,
                                                 helper,
                                                 new Claim.ContainerRef("a", "train"),

@@ -399,17 +399,17 @@ class QueueKeeperTest {
         Claim held = hold(ALL, BOB);
         Client first = waiting(ONE, BOB);
         Client alice = waiting(ALL, ALICE);
-        parts.leases().stop();
+        parts.leases().reservations().stop();
         release(held);
         keeper().tick();
         assertEquals(2, parts.leases().waiting().size());
         // It was refused.
-        parts.leases().resume();
+        parts.leases().reservations().resume();
         keeper().tick();
         assertEquals(1, first.claim().get().gpus().size());
         assertFalse(alice.claim().isDone());
-        parts.leases().stop();
-        parts.leases().refuseWaiting();
+        parts.leases().reservations().stop();
+        parts.leases().reservations().refuseWaiting();
         var refusal = assertThrows(ExecutionException.class, () -> alice.claim().get());
         assertTrue(refusal.getMessage().contains("is being uninstalled"), refusal::getMessage);
     }

@@ -147,15 +147,16 @@ public final class MesosClaims {
                         new Origin.MesosTask(name),
                         Optional.of(waiting));
         try (Grant<Claim> grant = leases.take(request)) {
-            leases.becomes(
-                    grant.given().orElseThrow(),
-                    process,
-                    new Claim.ContainerRef(share.owner().id(), name),
-                    MesosKind.holder(
-                            share.isInherited() ? processOf(share.owner()) : process,
-                            share.owner().path().toString(),
-                            cgroups.freezer(),
-                            cgroups.outermostDevices()));
+            leases.reservations()
+                    .becomes(
+                            grant.given().orElseThrow(),
+                            process,
+                            new Claim.ContainerRef(share.owner().id(), name),
+                            MesosKind.holder(
+                                    share.isInherited() ? processOf(share.owner()) : process,
+                                    share.owner().path().toString(),
+                                    cgroups.freezer(),
+                                    cgroups.outermostDevices()));
             return grant.keep().orElseThrow();
         }
     }

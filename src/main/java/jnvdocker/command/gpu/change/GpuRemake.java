@@ -159,7 +159,8 @@ public final class GpuRemake implements Callable<Integer>, Successor {
     private Optional<Claim> claimOf(JsonNode old) throws IOException {
         String label = old.path("Config").path("Labels").path(ClaimNames.CLAIM_LABEL).asText();
         List<String> volumes = old.path("Mounts").findValuesAsText("Name");
-        return leases.claim(label)
+        return leases.claims()
+                .claim(label)
                 .filter(claim ->
                         claim.isOfContainer(old.path("Id").asText())
                                 || volumes.contains(ClaimNames.volume(label)));

@@ -202,7 +202,7 @@ public final class GpuRun implements Callable<Integer>, Successor {
         try (Grant<Claim> grant = leases.take(wish)) {
             if (grant.given().isPresent()) {
                 Leases.gpus(grant.given().get(), inventory.read().gpus());
-                leases.becomes(grant.given().get(), process);
+                leases.reservations().becomes(grant.given().get(), process);
             }
             claim = grant.keep();
         }

@@ -17,6 +17,7 @@ import jnvdocker.page.Chart;
 import jnvdocker.page.ChartText;
 import jnvdocker.posix.HostNames;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.registry.LeaseHistory;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.screen.Json;
@@ -202,7 +203,12 @@ public final class GpuHistory extends OwnCommand {
                                         .anyMatch(claimed -> claimed.uuid().equals(uuid)))
                         .filter(lease -> report.counts(lease.claim().owner()))
                         .toList();
-        return LeaseRows.of(live, leases.pastOf(uuid, from, report.owners(), limit), leases);
+        LeaseHistory history = leases.history();
+        PastLeases past =
+                new PastLeases(
+                        (before, some) -> history.pastOf(uuid, from, report.owners(), before, some),
+                        limit);
+        return LeaseRows.of(live, past, leases);
     }
 
     private void print(HistoryReport report, Optional<String> uuid, Optional<LeaseJson.All> listed)
@@ -339,7 +345,7 @@ public final class GpuHistory extends OwnCommand {
         }
         List<Gpu> shown = leases.status(present).stream().map(GpuStatus::gpu).toList();
         Set<String> gone =
-                leases.pastGpus().stream()
+                leases.history().pastGpus().stream()
                         .filter(uuid -> uuid.toLowerCase(Locale.ROOT).startsWith(lower))
                         .collect(Collectors.toSet());
         shown.forEach(it -> gone.remove(it.uuid()));

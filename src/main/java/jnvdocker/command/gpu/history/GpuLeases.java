@@ -66,7 +66,10 @@ public final class GpuLeases extends OwnCommand {
         boolean watched = watch.interval().isPresent();
         try (var _ = out.reserve(PastLeases.MEMORY)) {
             LeaseRows rows =
-                    LeaseRows.of(leases.live().reversed(), leases.past(all ? limit : 0), leases);
+                    LeaseRows.of(
+                            leases.live().reversed(),
+                            new PastLeases(leases.history()::past, all ? limit : 0),
+                            leases);
             if (json) {
                 Json.print(new LeaseJson.All(rows), out, watched);
                 out.println("");

@@ -16,6 +16,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.registry.PastLeases;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.words.Refusal;
@@ -163,7 +164,8 @@ public final class GpuDocuments {
     }
 
     private LeaseRows rows(int ended) throws IOException {
-        return LeaseRows.of(leases.live().reversed(), leases.past(ended), leases);
+        return LeaseRows.of(
+                leases.live().reversed(), new PastLeases(leases.history()::past, ended), leases);
     }
 
     /** Returns the line of a lease that has just begun. */

@@ -24,6 +24,7 @@ import jnvdocker.lease.Share;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.mesos.agent.RunningAgent;
+import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.MemorySize;
 import jnvdocker.screen.Json;
@@ -132,14 +133,14 @@ public final class GpuWhy extends ShowCommand {
     }
 
     private Known known(GpuStatus status, GpuNotes notes) throws IOException {
-        List<Lease> past = leases.pastOf(status.gpu(), PAST);
+        List<Lease> past = leases.history().pastOf(status.gpu().uuid(), PAST);
         return new Known(status, all(status, past, notes), past);
     }
 
     private List<String> all(GpuStatus status, List<Lease> past, GpuNotes notes)
             throws IOException {
         List<String> sentences = new ArrayList<>(sentences(status, past, notes));
-        leases.refusedStarts().stream()
+        leases.claims().refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
         status.lease().flatMap(GpuWhy::absentAgent).ifPresent(sentences::add);
@@ -202,14 +203,14 @@ public final class GpuWhy extends ShowCommand {
                                             withheld.get().reason().message())));
         }
         List<Lease> past = new ArrayList<>();
-        leases.past(SEARCHED)
+        new PastLeases(leases.history()::past, SEARCHED)
                 .each(lease -> {
                     if (past.size() < PAST && LiveClaim.isItsContainer(id, lease.claim())) {
                         past.add(lease);
                     }
                 });
         Optional<Claim> claim =
-                leases.claimsWithVolume().stream()
+                leases.claims().withVolume().stream()
                         .filter(it -> LiveClaim.isItsContainer(id, it))
                         .findFirst();
         if (isJson() || past.isEmpty() && claim.isEmpty()) {
