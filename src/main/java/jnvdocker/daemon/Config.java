@@ -100,7 +100,7 @@ public record Config(
                         "make it, or unset the variable");
             }
         }
-        return of(ConfigFile.of(parts), file);
+        return of(ConfigFile.of(parts));
     }
 
     /** A user that can write to such a directory can replace what is in it. */
@@ -127,12 +127,12 @@ public record Config(
         }
     }
 
-    static Config of(ConfigFile written, Path file) throws StartException {
+    static Config of(ConfigFile written) throws StartException {
         Config config =
                 new Config(
                         gpus(written.at("default_gpus")),
                         written.at("allow_privileged").choice(),
-                        policy(written, file),
+                        policy(written),
                         words(written.at("ignore").list()),
                         directories(written.at("driver_directories"), "the driver's libraries"),
                         written.at("socket_group").text().orElse(""),
@@ -211,9 +211,9 @@ public record Config(
         return text.map(Path::of);
     }
 
-    private static LeasePolicy policy(ConfigFile written, Path file) throws StartException {
+    private static LeasePolicy policy(ConfigFile written) throws StartException {
         return new LeasePolicy(
-                ConfiguredLimits.read(written, file),
+                ConfiguredLimits.read(written),
                 oneOrMore(
                                 written.at("max_waits_per_user"),
                                 "how many times a user may wait for GPUs at a time",
@@ -226,8 +226,7 @@ public record Config(
                 new BookingRule(
                         bookings(written.at("bookings")),
                         span(written.at("max_booking"), BOOKING, "or leave the key out")
-                                .orElse(BookingRule.NONE.longest())),
-                file.toString());
+                                .orElse(BookingRule.NONE.longest())));
     }
 
     private static BookingRule.Kind bookings(ConfigFile.Entry entry) throws StartException {

@@ -210,9 +210,9 @@ final class ConfigFile {
             return value.filter(word::equals).isPresent();
         }
 
-        /** {@code limits.alice.gpus in /etc/jnvdocker/config.toml:12}. */
-        String name() {
-            return key + " in " + place;
+        /** {@code /etc/jnvdocker/config.toml:12}; empty without a value. */
+        String place() {
+            return place;
         }
 
         Optional<String> text() throws StartException {
@@ -292,7 +292,7 @@ final class ConfigFile {
             }
             List<Entry> entries = new ArrayList<>();
             for (int i = 0; i < array.size(); i++) {
-                String at = place(path, array.inputPositionOf(i));
+                String at = ConfigFile.place(path, array.inputPositionOf(i));
                 Entry entry = new Entry(key, Optional.of(array.get(i)), path, at);
                 entry.refuseUnlessScalar(kind);
                 entries.add(entry);

@@ -8,7 +8,6 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.Span;
 
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,15 +39,14 @@ final class ConfiguredLimits {
 
     private ConfiguredLimits() {}
 
-    static Limits read(ConfigFile written, Path file) throws StartException {
+    static Limits read(ConfigFile written) throws StartException {
         ConfiguredLimits limits = new ConfiguredLimits();
         // No other rule applies to unknown users.
         limits.number(
                 written.at("max_gpus_unknown"),
                 Subject.UNKNOWN,
                 "how many GPUs containers of unknown users may have in all",
-                ", for max_gpus_per_user",
-                file);
+                ", for max_gpus_per_user");
         ConfigFile table = written.in("limits");
         for (String name : table.keys()) {
             ConfigFile its = table.in(name);
@@ -59,17 +57,15 @@ final class ConfiguredLimits {
                 written.at("max_gpus_per_user"),
                 Subject.EVERYBODY,
                 "how many GPUs a user may have at a time",
-                "",
-                file);
+                "");
         limits.number(
                 written.at("max_gpus_per_namespace"),
                 Subject.NAMESPACES,
                 "how many GPUs the pods of a namespace may have in all",
-                "",
-                file);
-        Config.span(written.at("max_wait"), WAITS, LEAVE_OUT)
-                .ifPresent(it ->
-                        limits.wait.add(new Rule<>(Subject.EVERYBODY, it, "max_wait in " + file)));
+                "");
+        ConfigFile.Entry wait = written.at("max_wait");
+        Config.span(wait, WAITS, LEAVE_OUT)
+                .ifPresent(it -> limits.wait.add(rule(Subject.EVERYBODY, Optional.of(it), wait)));
         return new Limits(
                 limits.gpus,
                 limits.perDay,
@@ -96,11 +92,10 @@ final class ConfiguredLimits {
         }
     }
 
-    private void number(
-            ConfigFile.Entry entry, Subject subject, String what, String otherwise, Path file)
+    private void number(ConfigFile.Entry entry, Subject subject, String what, String otherwise)
             throws StartException {
         Config.oneOrMore(entry, what, otherwise)
-                .ifPresent(it -> gpus.add(new Rule<>(subject, it, entry.key() + " in " + file)));
+                .ifPresent(it -> gpus.add(rule(subject, Optional.of(it), entry)));
     }
 
     private void add(Subject subject, ConfigFile its) throws StartException {
@@ -126,11 +121,17 @@ final class ConfiguredLimits {
             List<Rule<T>> rules, Subject subject, ConfigFile.Entry entry, Reader<T> reader)
             throws StartException {
         if (entry.is(ANY)) {
-            rules.add(new Rule<>(subject, Optional.empty(), entry.name()));
+            rules.add(rule(subject, Optional.empty(), entry));
         } else {
-            reader.read(entry)
-                    .ifPresent(value -> rules.add(new Rule<>(subject, value, entry.name())));
+            Optional<T> value = reader.read(entry);
+            if (value.isPresent()) {
+                rules.add(rule(subject, value, entry));
+            }
         }
+    }
+
+    private static <T> Rule<T> rule(Subject subject, Optional<T> value, ConfigFile.Entry entry) {
+        return new Rule<>(subject, value, entry.key(), entry.place());
     }
 
     private static Optional<Duration> hours(ConfigFile.Entry entry) throws StartException {

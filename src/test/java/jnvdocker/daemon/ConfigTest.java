@@ -45,12 +45,7 @@ class ConfigTest {
             new Config(
                     new GpuRequest.All(),
                     false,
-                    TestingLeases.policy(
-                            OptionalInt.empty(),
-                            Optional.empty(),
-                            List.of(),
-                            false,
-                            FILE.toString()),
+                    TestingLeases.policy(OptionalInt.empty(), Optional.empty(), List.of(), false),
                     List.of(),
                     List.of(),
                     "",
@@ -101,8 +96,8 @@ class ConfigTest {
                 refused.getMessage());
     }
 
-    private static <T> Rule<T> rule(Subject subject, T value, String key) {
-        return new Rule<>(subject, value, key + " in " + FILE);
+    private static <T> Rule<T> rule(Subject subject, T value, String key, int line) {
+        return new Rule<>(subject, value, key, FILE + ":" + line);
     }
 
     @Test
@@ -114,12 +109,13 @@ class ConfigTest {
                         new LeasePolicy(
                                 new Limits(
                                         List.of(
-                                                rule(Subject.UNKNOWN, 2, "max_gpus_unknown"),
-                                                rule(Subject.EVERYBODY, 4, "max_gpus_per_user"),
+                                                rule(Subject.UNKNOWN, 2, "max_gpus_unknown", 23),
+                                                rule(Subject.EVERYBODY, 4, "max_gpus_per_user", 3),
                                                 rule(
                                                         Subject.NAMESPACES,
                                                         3,
-                                                        "max_gpus_per_namespace")),
+                                                        "max_gpus_per_namespace",
+                                                        24)),
                                         List.of(),
                                         List.of(),
                                         List.of(),
@@ -127,7 +123,8 @@ class ConfigTest {
                                                 rule(
                                                         Subject.EVERYBODY,
                                                         Duration.ofHours(12),
-                                                        "max_wait")),
+                                                        "max_wait",
+                                                        4)),
                                         List.of(),
                                         List.of(),
                                         List.of()),
@@ -136,8 +133,7 @@ class ConfigTest {
                                 List.of("1", "GPU-5c1a2006"),
                                 true,
                                 Optional.of(Duration.ofMinutes(15)),
-                                new BookingRule(BookingRule.Kind.REFUSE, Duration.ofDays(3)),
-                                FILE.toString()),
+                                new BookingRule(BookingRule.Kind.REFUSE, Duration.ofDays(3))),
                         List.of("lab/monitor", "watcher"),
                         List.of("/opt/gpu/lib64"),
                         "gpu",
@@ -590,14 +586,16 @@ class ConfigTest {
                 new Rule<>(
                         new Subject(Subject.Kind.USER, "alice"),
                         Duration.ofHours(100),
-                        "limits.alice.hours_per_week in " + FILE + ":4"),
+                        "limits.alice.hours_per_week",
+                        FILE + ":4"),
                 alice.perWeek().get());
         assertEquals(Duration.ofHours(8), alice.hold().get().limit());
         assertEquals(-3, alice.rank());
         assertEquals(List.of("0", "1"), alice.allowed().get().limit());
         Allowance both = allowance(config, "bob", "staff", "students");
         assertEquals(1, both.gpus().get().limit());
-        assertEquals("limits.@students.gpus in " + FILE + ":5", both.gpus().get().key());
+        assertEquals("limits.@students.gpus", both.gpus().get().key());
+        assertEquals(FILE + ":5", both.gpus().get().place());
         assertEquals(Duration.ofHours(24), both.perDay().get().limit());
         assertEquals(Optional.empty(), both.waits());
         assertEquals(0, both.rank());

@@ -12,13 +12,13 @@ final class TestingConfig {
     private TestingConfig() {}
 
     static Config parse(String text) throws StartException {
-        return Config.of(ConfigFile.of(List.of(ConfigFile.parse(text, FILE))), FILE);
+        return Config.of(ConfigFile.of(List.of(ConfigFile.parse(text, FILE))));
     }
 
     /** The keys that the file may have, and the names of its tables. */
     static Set<String> keys() throws StartException {
         ConfigFile empty = ConfigFile.of(List.of());
-        Config.of(empty, FILE);
+        Config.of(empty);
         return empty.known();
     }
 }

@@ -88,8 +88,7 @@ class MetricsPageTest {
     /** Each user may have two GPUs, and GPU 0 may be shared. */
     private static LeasePolicy policy() {
         LeasePolicy usual =
-                TestingLeases.policy(
-                        OptionalInt.of(2), Optional.empty(), List.of(), false, "config.toml");
+                TestingLeases.policy(OptionalInt.of(2), Optional.empty(), List.of(), false);
         return new LeasePolicy(
                 usual.limits(),
                 usual.maxWaitsPerUser(),
@@ -97,8 +96,7 @@ class MetricsPageTest {
                 List.of("0"),
                 false,
                 Optional.empty(),
-                BookingRule.NONE,
-                usual.file());
+                BookingRule.NONE);
     }
 
     @AfterEach

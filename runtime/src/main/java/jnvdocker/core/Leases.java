@@ -27,6 +27,7 @@ import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
@@ -376,11 +377,12 @@ public final class Leases {
     public void uncordon(List<Gpu> gpus) throws RefusedException, IOException {
         for (Gpu gpu : gpus) {
             if (supply.rules().cordons(gpu)) {
+                Cordon cordon = new Cordon.ByFile();
                 throw new RefusedException(
                         LeaseText.name(gpu.number(), gpu.uuid())
-                                + " is cordoned by "
-                                + supply.rules().key("cordon"),
-                        "take it out there, then run 'jnvdocker gpu reload'");
+                                + " is "
+                                + LeaseText.cordoned(cordon),
+                        LeaseText.toUncordon(cordon, gpu));
             }
         }
         for (Gpu gpu : gpus) {

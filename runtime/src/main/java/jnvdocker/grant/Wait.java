@@ -165,7 +165,7 @@ final class Wait {
                         + Span.spelled(limit.get())
                         + after
                         + " ("
-                        + longest.orElseThrow().name()
+                        + longest.orElseThrow().key()
                         + ")";
     }
 

@@ -11,10 +11,6 @@ public sealed interface Cordon {
      */
     record ByCommand(Owner owner, Instant since, String reason) implements Cordon {}
 
-    /**
-     * The configuration.
-     *
-     * @param key the key and its file
-     */
-    record ByFile(String key) implements Cordon {}
+    /** The configuration. */
+    record ByFile() implements Cordon {}
 }

@@ -15,7 +15,7 @@ public record Cordons(LeasePolicy policy, Map<String, Cordon.ByCommand> byComman
     /** The file's cordon comes before a command's: a command cannot take it back. */
     public Optional<Cordon> of(Gpu gpu) {
         return policy.cordons(gpu)
-                ? Optional.of(new Cordon.ByFile(policy.key("cordon")))
+                ? Optional.of(new Cordon.ByFile())
                 : Optional.<Cordon>ofNullable(byCommand.get(gpu.uuid()))
                         .or(() -> gpu.part().map(part -> byCommand.get(part.parent())));
     }

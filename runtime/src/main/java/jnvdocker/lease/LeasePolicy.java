@@ -17,7 +17,6 @@ import java.util.Optional;
  * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
  * @param holdAfterStop for how long a stopped container's GPUs are kept for its owner
  * @param bookings whether users may book GPUs, and what that means for others
- * @param file where this was said, for messages
  */
 public record LeasePolicy(
         Limits limits,
@@ -26,8 +25,7 @@ public record LeasePolicy(
         List<String> shareable,
         boolean allowUnmanaged,
         Optional<Duration> holdAfterStop,
-        BookingRule bookings,
-        String file) {
+        BookingRule bookings) {
     /** The default for interactive users; an administrator may set another for programs. */
     public static final int WAITS_PER_USER = 64;
 
@@ -58,14 +56,5 @@ public record LeasePolicy(
     /** Ids that the file lets be shared, and that none of these GPUs has. */
     public List<String> sharesNothing(List<Gpu> gpus) {
         return GpuResolver.coveringNone(shareable, gpus);
-    }
-
-    /** {@code max_wait in /etc/jnvdocker/config.toml}. */
-    public String key(String name) {
-        return key(name, file);
-    }
-
-    private static String key(String name, String file) {
-        return name + " in " + file;
     }
 }

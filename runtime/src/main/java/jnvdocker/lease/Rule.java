@@ -6,17 +6,12 @@ import java.util.Optional;
  * One limit of the configuration.
  *
  * @param value empty for {@code any}, which lifts the limits of later rules
- * @param key with its place in the configuration: {@code max_wait in /etc/jnvdocker/config.toml}
+ * @param key {@code limits.@students.max_wait}
+ * @param place of the key: {@code /etc/jnvdocker/config.toml:12}
  */
-public record Rule<T>(Subject subject, Optional<T> value, String key) {
-    public Rule(Subject subject, T value, String key) {
-        this(subject, Optional.of(value), key);
-    }
-
-    /** The key alone: {@code max_wait}. */
-    public String name() {
-        int end = key.lastIndexOf(" in ");
-        return end < 0 ? key : key.substring(0, end);
+public record Rule<T>(Subject subject, Optional<T> value, String key, String place) {
+    public Rule(Subject subject, T value, String key, String place) {
+        this(subject, Optional.of(value), key, place);
     }
 
     /** The limit; there is one in every rule of an {@link Allowance}. */

@@ -77,7 +77,7 @@ public final class Bookings {
         if (rule.kind() == BookingRule.Kind.NONE) {
             throw new RefusedException(
                     "GPUs cannot be booked on this host",
-                    "an administrator can allow it: " + supply.rules().key("bookings"));
+                    "an administrator can allow it (bookings)");
         }
         supply.learn(owner, Supply.NAMES_LIMIT);
         Supply.Terms terms = supply.terms(owner, List.of());
@@ -167,8 +167,8 @@ public final class Bookings {
         Duration longest = supply.rules().bookings().longest();
         if (time.compareTo(longest) > 0) {
             throw new RefusedException(
-                    "nobody but root may book GPUs for longer than %s (%s)"
-                            .formatted(Span.spelled(longest), supply.rules().key("max_booking")),
+                    "nobody but root may book GPUs for longer than %s (max_booking)"
+                            .formatted(Span.spelled(longest)),
                     "book them for less time");
         }
         if (begin.isAfter(holdings.now().plus(AHEAD))) {

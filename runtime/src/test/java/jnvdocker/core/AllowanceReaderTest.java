@@ -74,7 +74,7 @@ class AllowanceReaderTest {
     }
 
     private static List<Rule<Duration>> hours(int hours) {
-        return List.of(new Rule<>(Subject.EVERYBODY, Duration.ofHours(hours), "x"));
+        return List.of(new Rule<>(Subject.EVERYBODY, Duration.ofHours(hours), "x", "y"));
     }
 
     private Optional<Instant> until(Owner owner, int perDay, int perWeek) throws IOException {
@@ -130,8 +130,8 @@ class AllowanceReaderTest {
 
     @Test
     void groupsAreThoseOfTheHost() throws IOException {
-        Rule<Integer> group = new Rule<>(Subject.parse("@root"), 3, "x");
-        Rule<Integer> none = new Rule<>(Subject.parse("@no-such-group"), 1, "x");
+        Rule<Integer> group = new Rule<>(Subject.parse("@root"), 3, "x", "y");
+        Rule<Integer> none = new Rule<>(Subject.parse("@no-such-group"), 1, "x", "y");
         Limits limits =
                 new Limits(
                         List.of(none, group),

@@ -338,8 +338,7 @@ class QueueKeeperTest {
                         List.of(),
                         false,
                         Optional.empty(),
-                        BookingRule.NONE,
-                        "/etc/c");
+                        BookingRule.NONE);
         parts = LeaseParts.open(world(few));
         hold(ALL, BOB);
         waiting(ONE, ALICE);

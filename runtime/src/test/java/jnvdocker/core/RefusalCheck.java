@@ -52,7 +52,7 @@ final class RefusalCheck {
                     + REQUESTED
                     + "(no shareable GPU|only GPU [0-2]) has that left) \\(GPU [0-2]: .*\\)";
     private static final String CORDONED =
-            "is cordoned (by root since .* \\(fan\\)|\\(cordon in " + SimulatedLab.FILE + "\\))";
+            "is cordoned (by root since .* \\(fan\\)|in the configuration)";
     private static final String KEY = " \\((max_gpus_per_user|limits.[0-9]+.gpus)\\)";
 
     /** One user has a limit of its own, by uid. */

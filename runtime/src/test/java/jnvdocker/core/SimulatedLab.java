@@ -395,8 +395,7 @@ final class SimulatedLab {
                         quota,
                         wish.limitsWait() ? Optional.of(MAX_WAIT) : Optional.empty(),
                         wish.cordon() < all.size() ? List.of(all.get(wish.cordon())) : List.of(),
-                        wish.allowUnmanaged(),
-                        FILE);
+                        wish.allowUnmanaged());
         prefers = wish.prefers();
         List<Rule<Integer>> gpus = new ArrayList<>();
         ownQuota.ifPresent(it ->
@@ -404,7 +403,8 @@ final class SimulatedLab {
                         new Rule<>(
                                 Subject.parse("" + LIMITED),
                                 it,
-                                policy.key("limits." + LIMITED + ".gpus"))));
+                                "limits." + LIMITED + ".gpus",
+                                FILE)));
         gpus.addAll(policy.limits().gpus());
         policy =
                 withLimits(
@@ -420,8 +420,8 @@ final class SimulatedLab {
         Limits limits = policy.limits();
         List<Rule<Integer>> gpus = new ArrayList<>(limits.gpus());
         gpus.removeIf(rule -> rule.subject().equals(Subject.NAMESPACES));
-        most.ifPresent(it ->
-                gpus.add(new Rule<>(Subject.NAMESPACES, it, policy.key("max_gpus_per_namespace"))));
+        most.ifPresent(
+                it -> gpus.add(new Rule<>(Subject.NAMESPACES, it, "max_gpus_per_namespace", FILE)));
         policy = withLimits(gpus, policy.holdAfterStop());
     }
 
@@ -449,13 +449,12 @@ final class SimulatedLab {
                 shareable(),
                 policy.allowUnmanaged(),
                 hold,
-                bookings,
-                FILE);
+                bookings);
     }
 
     private List<Rule<Integer>> priority() {
         return prefers
-                ? List.of(new Rule<>(Subject.parse("" + LIMITED), 1, "limits." + LIMITED))
+                ? List.of(new Rule<>(Subject.parse("" + LIMITED), 1, "limits." + LIMITED, FILE))
                 : List.of();
     }
 
@@ -516,8 +515,7 @@ final class SimulatedLab {
                         policy.shareable(),
                         policy.allowUnmanaged(),
                         policy.holdAfterStop(),
-                        policy.bookings(),
-                        FILE);
+                        policy.bookings());
         world.daemonSteps.kill();
         world.daemonSteps.start();
         uncordon();

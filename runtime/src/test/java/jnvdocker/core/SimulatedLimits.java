@@ -60,9 +60,9 @@ final class SimulatedLimits {
         Subject own = Subject.parse("" + SimulatedLab.LIMITED);
         return new Limits(
                 limits.gpus(),
-                rules(own, wish.day(), policy.key("limits." + own.name() + ".hours_per_day")),
-                rules(Subject.EVERYBODY, wish.week(), policy.key("limits.*.hours_per_week")),
-                rules(Subject.EVERYBODY, wish.hold(), policy.key("limits.*.max_hold")),
+                rules(own, wish.day(), "limits." + own.name() + ".hours_per_day"),
+                rules(Subject.EVERYBODY, wish.week(), "limits.*.hours_per_week"),
+                rules(Subject.EVERYBODY, wish.hold(), "limits.*.max_hold"),
                 limits.waits(),
                 limits.idle(),
                 wish.allowed() == 0
@@ -71,14 +71,15 @@ final class SimulatedLimits {
                                 new Rule<>(
                                         own,
                                         allowed(),
-                                        policy.key("limits." + own.name() + ".allowed"))),
+                                        "limits." + own.name() + ".allowed",
+                                        SimulatedLab.FILE)),
                 limits.priority());
     }
 
     private static List<Rule<Duration>> rules(Subject subject, int seconds, String key) {
         return seconds == 0
                 ? List.of()
-                : List.of(new Rule<>(subject, Duration.ofSeconds(seconds), key));
+                : List.of(new Rule<>(subject, Duration.ofSeconds(seconds), key, SimulatedLab.FILE));
     }
 
     private List<String> allowed() {

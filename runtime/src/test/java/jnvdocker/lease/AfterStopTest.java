@@ -31,8 +31,7 @@ class AfterStopTest {
                     List.of(),
                     false,
                     Optional.of(Duration.ofMinutes(15)),
-                    BookingRule.NONE,
-                    "/etc/jnvdocker/config.toml");
+                    BookingRule.NONE);
 
     private static GpuChoice choice(LeasePolicy policy, Duration ago, List<Ticket> waiting) {
         Holdings holdings =

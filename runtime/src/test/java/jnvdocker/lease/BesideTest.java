@@ -146,12 +146,7 @@ class BesideTest {
     @Test
     void limitsCountAGpuOnce() throws RefusedException {
         LeasePolicy two =
-                TestingLeases.policy(
-                        OptionalInt.of(2),
-                        Optional.empty(),
-                        List.of(),
-                        false,
-                        "/etc/jnvdocker/config.toml");
+                TestingLeases.policy(OptionalInt.of(2), Optional.empty(), List.of(), false);
         assertEquals(
                 new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
                 of("train-7", ALICE, two, TRAIN));

@@ -54,8 +54,7 @@ class BookingTest {
                         List.of(),
                         false,
                         Optional.empty(),
-                        new BookingRule(kind, Duration.ofDays(7)),
-                        "/etc/jnvdocker/config.toml");
+                        new BookingRule(kind, Duration.ofDays(7)));
         return new GpuChoice(
                 List.of(A, B, C),
                 GpuTraits.UNKNOWN,

@@ -228,16 +228,16 @@ class GpuChoiceTest {
                 new GpuChoice.Chosen(List.of(A, C, D)), choice(policy, A, B, C, D).of(EVERY, BOB));
         assertEquals(new GpuChoice.Chosen(List.of(C)), choice(policy, B, C).of(ONE, BOB));
         assertEquals(
-                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml); take"
+                "GPU 1 (GPU-5c1a2006) is cordoned in the configuration; take"
                         + " another (free: 0,2,3), or contact an administrator",
                 refusal(choice(policy, A, B, C, D), devices("0", "1"), BOB));
         assertEquals(
-                "4 GPUs requested, but only 3 GPUs are in service: GPU 1 is cordoned (cordon in"
-                        + " /etc/jnvdocker/config.toml); request fewer ('jnvdocker gpu ls' shows"
+                "4 GPUs requested, but only 3 GPUs are in service: GPU 1 is cordoned in the"
+                        + " configuration; request fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 refusal(choice(policy, A, B, C, D), new GpuRequest.Count(4), BOB));
         assertEquals(
-                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml); contact"
+                "GPU 1 (GPU-5c1a2006) is cordoned in the configuration; contact"
                         + " an administrator",
                 refusal(choice(policy, B), EVERY, BOB));
     }
@@ -391,7 +391,7 @@ class GpuChoiceTest {
     void cordonOfAGpuIsOneOfItsInstances() {
         for (String id : List.of("0", A.uuid(), A.pciAddress())) {
             assertEquals(
-                    "GPU 0:1 (MIG-01000000) is cordoned (cordon in /etc/jnvdocker/config.toml);"
+                    "GPU 0:1 (MIG-01000000) is cordoned in the configuration;"
                             + " take another (free: 1), or contact an administrator",
                     refusal(choice(policy(0, id), part(A, 0), part(A, 1), B), devices("0:1"), BOB));
         }
@@ -405,8 +405,7 @@ class GpuChoiceTest {
                 max == 0 ? OptionalInt.empty() : OptionalInt.of(max),
                 Optional.empty(),
                 List.of(cordon),
-                false,
-                POLICY.file());
+                false);
     }
 
     private static GpuChoice choice(LeasePolicy policy, Gpu... gpus) {

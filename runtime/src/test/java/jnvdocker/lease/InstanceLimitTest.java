@@ -43,8 +43,7 @@ class InstanceLimitTest {
                 TestingLeases.holdings(List.of(leases), Map.of()),
                 UnmanagedUses.NONE,
                 List.of(),
-                TestingLeases.policy(
-                        OptionalInt.of(limit), Optional.empty(), List.of(), false, "FILE"));
+                TestingLeases.policy(OptionalInt.of(limit), Optional.empty(), List.of(), false));
     }
 
     private static List<Gpu> chosen(GpuChoice choice, String option) throws RefusedException {

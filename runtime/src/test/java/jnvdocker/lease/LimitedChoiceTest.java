@@ -5,7 +5,6 @@ import static jnvdocker.lease.TestingLeases.ALICE;
 import static jnvdocker.lease.TestingLeases.B;
 import static jnvdocker.lease.TestingLeases.BOB;
 import static jnvdocker.lease.TestingLeases.C;
-import static jnvdocker.lease.TestingLeases.POLICY;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -26,11 +25,11 @@ import java.util.Optional;
 import java.util.Set;
 
 class LimitedChoiceTest {
-    private static final String KEY = "limits.alice.x in " + POLICY.file() + ":7";
+    private static final String KEY = "limits.alice.x";
     private static final GpuRequest EVERY = new GpuRequest.All();
 
     private static <T> List<Rule<T>> rules(String subject, T limit) {
-        return List.of(new Rule<>(Subject.parse(subject), limit, KEY));
+        return List.of(new Rule<>(Subject.parse(subject), limit, KEY, "config.toml:7"));
     }
 
     private static Limits limits(List<Rule<Integer>> gpus, List<Rule<List<String>>> allowed) {
@@ -46,14 +45,7 @@ class LimitedChoiceTest {
                 UnmanagedUses.NONE,
                 List.of(),
                 new LeasePolicy(
-                        limits,
-                        1,
-                        List.of(),
-                        List.of(),
-                        false,
-                        Optional.empty(),
-                        BookingRule.NONE,
-                        POLICY.file()),
+                        limits, 1, List.of(), List.of(), false, Optional.empty(), BookingRule.NONE),
                 allowances);
     }
 
@@ -131,7 +123,8 @@ class LimitedChoiceTest {
 
     @Test
     void hoursThatAreUsedUpComeAgain() throws Exception {
-        Rule<Duration> week = new Rule<>(Subject.parse("@students"), Duration.ofHours(40), KEY);
+        Rule<Duration> week =
+                new Rule<>(Subject.parse("@students"), Duration.ofHours(40), KEY, "config.toml:7");
         Allowance spent =
                 Limits.NONE
                         .of(ALICE, Set.of())

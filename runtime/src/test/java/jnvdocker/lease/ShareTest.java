@@ -37,7 +37,7 @@ class ShareTest {
     private static LeasePolicy rules(int gpus, String... shareable) {
         Limits limits =
                 new Limits(
-                        List.of(new Rule<>(Subject.EVERYBODY, gpus, "max_gpus_per_user in FILE")),
+                        List.of(new Rule<>(Subject.EVERYBODY, gpus, "max_gpus_per_user", "FILE")),
                         List.of(),
                         List.of(),
                         List.of(),
@@ -52,8 +52,7 @@ class ShareTest {
                 List.of(shareable),
                 false,
                 Optional.empty(),
-                BookingRule.NONE,
-                "FILE");
+                BookingRule.NONE);
     }
 
     private static GpuTraits traits(LeasePolicy rules) {

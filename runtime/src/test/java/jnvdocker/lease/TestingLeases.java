@@ -160,12 +160,7 @@ public final class TestingLeases {
 
     /** A policy that allows everything but to take GPUs that others use. */
     public static final LeasePolicy POLICY =
-            policy(
-                    OptionalInt.empty(),
-                    Optional.empty(),
-                    List.of(),
-                    false,
-                    "/etc/jnvdocker/config.toml");
+            policy(OptionalInt.empty(), Optional.empty(), List.of(), false);
 
     /** A container that the engine shows. */
     public static RunningContainer running(
@@ -265,17 +260,14 @@ public final class TestingLeases {
             OptionalInt maxGpusPerUser,
             Optional<Duration> maxWait,
             List<String> cordon,
-            boolean allowUnmanaged,
-            String file) {
+            boolean allowUnmanaged) {
         return new LeasePolicy(
                 new Limits(
-                        everybody(
-                                maxGpusPerUser.stream().boxed().findAny(),
-                                "max_gpus_per_user in " + file),
+                        everybody(maxGpusPerUser.stream().boxed().findAny(), "max_gpus_per_user"),
                         List.of(),
                         List.of(),
                         List.of(),
-                        everybody(maxWait, "max_wait in " + file),
+                        everybody(maxWait, "max_wait"),
                         List.of(),
                         List.of(),
                         List.of()),
@@ -284,11 +276,11 @@ public final class TestingLeases {
                 List.of(),
                 allowUnmanaged,
                 Optional.empty(),
-                BookingRule.NONE,
-                file);
+                BookingRule.NONE);
     }
 
     private static <T> List<Rule<T>> everybody(Optional<T> value, String key) {
-        return value.map(it -> new Rule<>(Subject.EVERYBODY, it, key)).stream().toList();
+        return value.map(it -> new Rule<>(Subject.EVERYBODY, it, key, "config.toml")).stream()
+                .toList();
     }
 }

@@ -318,9 +318,8 @@ class GpuCommandsTest {
                         + " --for-user 23456",
                 as(BOB, "gpu", "book", "1", "--for", "1h", "--for-user", "23456").run());
         assertRefused(
-                "nobody but root may book GPUs for longer than 7d (max_booking in "
-                        + daemon.environment().get("JNVDOCKER_CONFIG")
-                        + "); book them for less time",
+                "nobody but root may book GPUs for longer than 7d (max_booking); book them for less"
+                        + " time",
                 as(BOB, "gpu", "book", "1", "--for", "8d").run());
         Command.Result incomplete = as(BOB, "gpu", "book", "--from", "18:00").run();
         assertEquals(2, incomplete.exitCode(), incomplete::toString);

@@ -141,7 +141,7 @@ class HoldTimeTest extends OneEngineTest {
     @Test
     void bookedGpuIsItsUsersFromTheBeginningOn() {
         assertRefused(
-                "GPUs cannot be booked on this host; an administrator can allow it: bookings in .*",
+                "GPUs cannot be booked on this host; an administrator can allow it \\(bookings\\)",
                 lab.as(ALICE, "gpu", "book", "1", "--for", "1h").run());
         lab.configure("bookings = 'end'\n");
         String other = "run --rm --gpus device=1 plain true";

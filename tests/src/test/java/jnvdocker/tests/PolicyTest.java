@@ -149,14 +149,12 @@ class PolicyTest extends OneEngineTest {
         configure("cordon = [0, 'GPU-5c1a3009']\n");
         assertEquals(List.of("CORDONED", "FREE", "FREE", "CORDONED"), states());
         assertRefused(
-                "GPU 0 \\(GPU-5c1a0000\\) is cordoned \\(cordon in "
-                        + file()
-                        + "\\); take another \\(free: 1,2\\), or contact an administrator",
+                "GPU 0 \\(GPU-5c1a0000\\) is cordoned in the configuration; take another \\(free:"
+                        + " 1,2\\), or contact an administrator",
                 run(ALICE, "device=0"));
         assertRefused(
-                "GPU 3 \\(GPU-5c1a3009\\) is cordoned by cordon in "
-                        + file()
-                        + "; take it out there, then run 'jnvdocker gpu reload'",
+                "GPU 3 \\(GPU-5c1a3009\\) is cordoned in the configuration; take it out of cordon"
+                        + " in the configuration, then run 'jnvdocker gpu reload'",
                 lab.jnvdocker("gpu", "uncordon", "3"));
     }
 

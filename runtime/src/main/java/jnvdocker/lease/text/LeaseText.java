@@ -266,7 +266,7 @@ public final class LeaseText {
     /** {@code cordoned by root since 09:12 (fan is loud)}. */
     public static String cordoned(Cordon cordon) {
         return switch (cordon) {
-            case Cordon.ByFile(String key) -> "cordoned (" + key + ")";
+            case Cordon.ByFile _ -> "cordoned in the configuration";
             case Cordon.ByCommand(Owner owner, Instant since, String reason) ->
                     "cordoned by "
                             + Quote.shown(owner.name())
@@ -279,8 +279,8 @@ public final class LeaseText {
     /** The command that returns it to service. */
     public static String toUncordon(Cordon cordon, Gpu gpu) {
         return switch (cordon) {
-            case Cordon.ByFile(String key) ->
-                    "take it out of " + key + ", then run 'jnvdocker gpu reload'";
+            case Cordon.ByFile _ ->
+                    "take it out of cordon in the configuration, then run 'jnvdocker gpu reload'";
             case Cordon.ByCommand _ -> "jnvdocker gpu uncordon " + gpu.number();
         };
     }

@@ -106,7 +106,7 @@ public final class QuotaText {
 
     /** {@code (max_wait)}: 'gpu limits' shows its place in the configuration. */
     static String key(Rule<?> rule) {
-        return " (" + rule.name() + ")";
+        return " (" + rule.key() + ")";
     }
 
     /** {@code each user}, {@code each member of students}, {@code alice}. */

@@ -18,7 +18,6 @@ import jnvdocker.words.RefusedException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -36,6 +35,9 @@ final class DaemonJson implements EngineSettings {
     private static final String STANDARD = "default-runtime";
     private static final String RESOURCES = "node-generic-resources";
     private static final String ARGUMENTS = "runtimeArgs";
+
+    /** The beginning of a resource that says how many GPUs a node has, or names one of them. */
+    private static final String GPUS = SwarmResources.KIND + "=";
 
     /** A container's {@code runc} is the engine's own. */
     private static final String PLAIN = "runc";
@@ -63,9 +65,8 @@ final class DaemonJson implements EngineSettings {
             makeStandard(root, entry);
         }
         if (!entry.resources().isEmpty()) {
-            String kind = kind(entry.resources().getFirst());
             ArrayNode resources = listIn(root, RESOURCES, entry.file());
-            removeIf(resources, each -> kind(each.asText()).equals(kind));
+            removeGpus(resources);
             entry.resources().forEach(resources::add);
         }
         return print(root, text);
@@ -99,7 +100,7 @@ final class DaemonJson implements EngineSettings {
             }
         }
         if (root.get(RESOURCES) instanceof ArrayNode resources) {
-            removeIf(resources, each -> each.asText().startsWith(SwarmResources.KIND + "="));
+            removeGpus(resources);
             if (resources.isEmpty()) {
                 root.remove(RESOURCES);
             }
@@ -139,10 +140,9 @@ final class DaemonJson implements EngineSettings {
 
     /** How many GPUs docker reports to Swarm by its file; empty where it reports no number. */
     static OptionalInt swarmGpus(String text, Path file) throws RefusedException {
-        String begin = SwarmResources.KIND + "=";
         for (JsonNode each : parse(text, file).path(RESOURCES)) {
             String number =
-                    each.asText().startsWith(begin) ? each.asText().substring(begin.length()) : "";
+                    each.asText().startsWith(GPUS) ? each.asText().substring(GPUS.length()) : "";
             if (number.matches("[0-9]{1,4}")) {
                 return OptionalInt.of(Integer.parseInt(number));
             }
@@ -150,16 +150,8 @@ final class DaemonJson implements EngineSettings {
         return OptionalInt.empty();
     }
 
-    private static String kind(String resource) {
-        return resource.substring(0, resource.indexOf('=') + 1);
-    }
-
-    private static void removeIf(ArrayNode list, Predicate<JsonNode> wrong) {
-        for (int i = list.size() - 1; i >= 0; i--) {
-            if (wrong.test(list.get(i))) {
-                list.remove(i);
-            }
-        }
+    private static void removeGpus(ArrayNode resources) {
+        resources.removeIf(each -> each.asText().startsWith(GPUS));
     }
 
     private static ObjectNode parse(String text, Path file) throws RefusedException {

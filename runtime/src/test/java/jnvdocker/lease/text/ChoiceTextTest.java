@@ -39,8 +39,7 @@ class ChoiceTextTest {
     }
 
     private static LeasePolicy policy(OptionalInt max) {
-        return TestingLeases.policy(
-                max, Optional.empty(), List.of(), false, TestingLeases.POLICY.file());
+        return TestingLeases.policy(max, Optional.empty(), List.of(), false);
     }
 
     private static GpuUse use(Gpu gpu, int container) {

@@ -69,7 +69,7 @@ class AgentFlagsTest {
                         status(gpu(8), GpuStatus.State.STUCK, "killed", false));
         AgentFlags flags = flags(host, "", ANY);
         assertEquals("gpus:3", flags.resources());
-        String cordoned = "cordoned (cordon in /etc/jnvdocker/config.toml)";
+        String cordoned = "cordoned in the configuration";
         assertEquals(
                 List.of(
                         "GPU 1 (GPU-5c1a1000) is left out: " + cordoned,
@@ -201,8 +201,7 @@ class AgentFlagsTest {
     }
 
     private static GpuStatus status(Gpu gpu, GpuStatus.State state, String note, boolean cordoned) {
-        Optional<Cordon> cordon =
-                cordoned ? Optional.of(new Cordon.ByFile("cordon in " + CONFIG)) : Optional.empty();
+        Optional<Cordon> cordon = cordoned ? Optional.of(new Cordon.ByFile()) : Optional.empty();
         return new GpuStatus(
                 gpu, state, Optional.empty(), Optional.empty(), note, List.of(), cordon);
     }

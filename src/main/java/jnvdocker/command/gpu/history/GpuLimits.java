@@ -85,19 +85,19 @@ public final class GpuLimits extends ShowCommand {
     record Limit(
             String limit, Long max, List<String> gpus, Double used, String until, String rule) {
         private static Limit gpus(Rule<Integer> rule, double used) {
-            return new Limit("gpus", (long) rule.limit(), null, used, null, rule.key());
+            return new Limit("gpus", (long) rule.limit(), null, used, null, shown(rule));
         }
 
         private static Limit span(String limit, Rule<Duration> rule) {
-            return new Limit(limit, rule.limit().toSeconds(), null, null, null, rule.key());
+            return new Limit(limit, rule.limit().toSeconds(), null, null, null, shown(rule));
         }
 
         private static Limit allowed(Rule<List<String>> rule) {
-            return new Limit("allowed", null, rule.limit(), null, null, rule.key());
+            return new Limit("allowed", null, rule.limit(), null, null, shown(rule));
         }
 
         private static Limit priority(Rule<Integer> rule) {
-            return new Limit("priority", (long) rule.limit(), null, null, null, rule.key());
+            return new Limit("priority", (long) rule.limit(), null, null, null, shown(rule));
         }
 
         private static Limit hours(String limit, Rule<Duration> rule, Standing.Hours hours) {
@@ -107,7 +107,12 @@ public final class GpuLimits extends ShowCommand {
                     null,
                     hours.used().toMillis() / HOUR_MILLIS,
                     hours.until().toString(),
-                    rule.key());
+                    shown(rule));
+        }
+
+        /** {@code limits.alice.gpus in /etc/jnvdocker/config.toml:12}. */
+        private static String shown(Rule<?> rule) {
+            return rule.key() + " in " + rule.place();
         }
 
         /** The greatest value, for people. */
