@@ -108,14 +108,13 @@ class MetricsPageTest {
         return parts.leases()
                 .take(
                         new LeaseRequest(
-                                        GpuRequest.parseOption(request),
-                                        Set.of(),
-                                        ALICE,
-                                        self,
-                                        new Origin.EngineContainer(
-                                                "engine", Optional.of("cuda:\"12\"\n")),
-                                        Optional.empty())
-                                .lasting(Optional.of(Duration.ofHours(8))))
+                                GpuRequest.parseOption(request),
+                                Set.of(),
+                                ALICE,
+                                self,
+                                new Origin.EngineContainer("engine", Optional.of("cuda:\"12\"\n")),
+                                Optional.empty(),
+                                Optional.of(Duration.ofHours(8))))
                 .keep()
                 .orElseThrow();
     }

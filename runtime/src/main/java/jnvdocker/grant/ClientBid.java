@@ -220,7 +220,7 @@ final class ClientBid implements Grants.Bid<Claim> {
                 new Grants.Granted<>(
                         Grants.begin(
                                 leases,
-                                request.ticket(),
+                                request.ticket(0),
                                 chosen.claimed(),
                                 earlier.map(LeaseRequest.Over::lease)
                                         .filter(past -> isOwn(past) && isJoined(past, leases))

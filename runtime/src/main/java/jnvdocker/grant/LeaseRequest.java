@@ -41,16 +41,9 @@ public record LeaseRequest(
         candidates = Set.copyOf(candidates);
     }
 
-    /** A copy that says how long the GPUs are wanted. */
-    public LeaseRequest lasting(Optional<Duration> wanted) {
-        return new LeaseRequest(
-                request, candidates, owner, client, origin, waiting, creation, wanted, container);
-    }
-
     /**
      * A container that our runtime creates while its engine waits: the engine is not queried.
      *
-     * @param cgroup the directory that its cgroup will have, if that is known
      * @param earlier a lease that ends when this one begins: of its last start, or a reservation
      *     that was made for it
      * @param had the UUIDs of those that it had, which it gets again where it may
@@ -59,7 +52,6 @@ public record LeaseRequest(
      */
     public record Creation(
             Claim.ContainerRef container,
-            Optional<String> cgroup,
             Optional<Over> earlier,
             Set<String> had,
             Optional<FirstScan> scan,
@@ -83,7 +75,8 @@ public record LeaseRequest(
             Owner owner,
             ProcessId client,
             Origin origin,
-            Optional<Waiting> waiting) {
+            Optional<Waiting> waiting,
+            Optional<Duration> time) {
         this(
                 request,
                 candidates,
@@ -92,14 +85,13 @@ public record LeaseRequest(
                 origin,
                 waiting,
                 Optional.empty(),
-                Optional.empty(),
+                time,
                 Optional.empty());
     }
 
     /** The owner of the GPUs. */
     Holder holder() {
-        return creation.map(it -> Holder.created(client, it.cgroup()))
-                .orElseGet(() -> Holder.reserved(client));
+        return creation.isPresent() ? Holder.created(client) : Holder.reserved(client);
     }
 
     /** A request, if it is kept for as long as a container of its origin exists. */
@@ -111,9 +103,18 @@ public record LeaseRequest(
         };
     }
 
-    /** A place in the queue for it, which has no number and no priority yet. */
-    public Ticket ticket() {
+    /** A place in the queue for it, which has no number yet. */
+    public Ticket ticket(int priority) {
         return new Ticket(
-                0, client, owner, request, Instant.EPOCH, origin, candidates, time, 0, container);
+                0,
+                client,
+                owner,
+                request,
+                Instant.EPOCH,
+                origin,
+                candidates,
+                time,
+                priority,
+                container);
     }
 }

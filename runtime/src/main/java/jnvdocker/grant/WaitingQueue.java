@@ -110,7 +110,7 @@ public final class WaitingQueue {
 
     private Place enterCounted(LeaseRequest request, int priority, Optional<Duration> limit)
             throws IOException {
-        Ticket ticket = registry.addTicket(request.ticket().with(priority));
+        Ticket ticket = registry.addTicket(request.ticket(priority));
         // It may have waited for the daemon before this one.
         Duration before = Duration.between(ticket.since(), registry.now());
         long began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
@@ -134,7 +134,7 @@ public final class WaitingQueue {
         List<Ticket> now =
                 Stream.concat(
                                 places.stream().map(Place::ticket),
-                                entering.stream().map(LeaseRequest::ticket))
+                                entering.stream().map(it -> it.ticket(0)))
                         .toList();
         if (now.size() >= MOST) {
             throw new RefusedException(

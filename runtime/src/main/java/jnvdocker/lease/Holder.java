@@ -54,13 +54,9 @@ public record Holder(
         return new Holder(Stage.HELD, process, init, cgroup, List.of());
     }
 
-    /**
-     * A container that is being created.
-     *
-     * @param cgroup that it will have, if that is known
-     */
-    public static Holder created(ProcessId runtime, Optional<String> cgroup) {
-        return new Holder(Stage.CREATED, runtime, Optional.empty(), cgroup, List.of());
+    /** A container that is being created. */
+    public static Holder created(ProcessId runtime) {
+        return new Holder(Stage.CREATED, runtime, Optional.empty(), Optional.empty(), List.of());
     }
 
     /** A copy with the first process, which has become known. */

@@ -41,12 +41,6 @@ public record Ticket(
         candidates = Set.copyOf(candidates);
     }
 
-    /** The same place with another priority. */
-    public Ticket with(int rank) {
-        return new Ticket(
-                id, client, owner, request, since, origin, candidates, time, rank, container);
-    }
-
     /** Whether it is a scheduler that waits, and not a user. */
     public boolean isScheduled() {
         return origin.isScheduled();

@@ -42,7 +42,6 @@ class FirstScanTest extends SimulatedWorldTest {
                                 id,
                                 Optional.empty(),
                                 world.machine.spawn(),
-                                Optional.empty(),
                                 Owner.UNKNOWN,
                                 new GpuRequest.Count(gpus),
                                 Set.of(),

@@ -144,7 +144,6 @@ class KeeperTest {
                         "train",
                         Optional.empty(),
                         runtime,
-                        Optional.empty(),
                         ALICE,
                         request,
                         Set.of(),

@@ -230,15 +230,13 @@ public final class LabDay
 
     private LeaseRequest request(LabPlan.Session planned, ProcessId client, boolean waits) {
         return new LeaseRequest(
-                        planned.request(),
-                        Set.of(),
-                        planned.owner(),
-                        client,
-                        new Origin.EngineContainer(engine.id, Optional.of(planned.image())),
-                        waits
-                                ? Optional.of(new Waiting(Optional.empty(), _ -> {}))
-                                : Optional.empty())
-                .lasting(planned.time());
+                planned.request(),
+                Set.of(),
+                planned.owner(),
+                client,
+                new Origin.EngineContainer(engine.id, Optional.of(planned.image())),
+                waits ? Optional.of(new Waiting(Optional.empty(), _ -> {})) : Optional.empty(),
+                planned.time());
     }
 
     /** Serves the queue until nobody in it can be served. */

@@ -93,7 +93,6 @@ class LeftoversTest {
                                 "train-7",
                                 Optional.empty(),
                                 runtime,
-                                Optional.of("/docker/c1"),
                                 owner,
                                 new GpuRequest.Devices(List.of("0")),
                                 Set.of(),
@@ -133,6 +132,7 @@ class LeftoversTest {
                                 BOB,
                                 machine.spawn(),
                                 TestingLeases.CUDA,
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep()
                 .orElseThrow();

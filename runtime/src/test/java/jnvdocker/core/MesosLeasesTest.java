@@ -59,7 +59,8 @@ class MesosLeasesTest extends SimulatedWorldTest {
                                 TestingLeases.ALICE,
                                 helper,
                                 new Origin.MesosTask("train"),
-                                Optional.of(new Waiting(Optional.of(Duration.ZERO), _ -> {}))))
+                                Optional.of(new Waiting(Optional.of(Duration.ZERO), _ -> {})),
+                                Optional.empty()))
                 .keep()
                 .orElseThrow();
     }

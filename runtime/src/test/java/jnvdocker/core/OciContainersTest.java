@@ -64,7 +64,6 @@ class OciContainersTest extends SimulatedWorldTest {
                 "name-" + id,
                 Optional.of("cuda"),
                 process,
-                Optional.empty(),
                 Owner.UNKNOWN,
                 request,
                 Set.of(),
@@ -267,6 +266,7 @@ class OciContainersTest extends SimulatedWorldTest {
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.OciContainer("", Optional.of("cuda")),
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep()
                 .orElseThrow();
@@ -289,7 +289,6 @@ class OciContainersTest extends SimulatedWorldTest {
                                 "train",
                                 Optional.of("cuda"),
                                 world.machine.spawn(),
-                                Optional.empty(),
                                 TestingLeases.ALICE,
                                 all,
                                 Set.of(),
@@ -367,7 +366,6 @@ class OciContainersTest extends SimulatedWorldTest {
                         "a",
                         Optional.empty(),
                         world.machine.spawn(),
-                        Optional.empty(),
                         Owner.UNKNOWN,
                         new GpuRequest.Count(1),
                         Set.of(),
@@ -453,7 +451,6 @@ class OciContainersTest extends SimulatedWorldTest {
                                 "train",
                                 Optional.of("cuda"),
                                 world.machine.spawn(),
-                                Optional.empty(),
                                 made.owner(),
                                 made.request(),
                                 Set.of(),

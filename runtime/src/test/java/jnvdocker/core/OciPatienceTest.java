@@ -40,7 +40,6 @@ class OciPatienceTest extends SimulatedWorldTest {
                                 "train",
                                 Optional.empty(),
                                 world.machine.spawn(),
-                                Optional.empty(),
                                 Owner.UNKNOWN,
                                 request,
                                 Set.of(),
@@ -63,6 +62,7 @@ class OciPatienceTest extends SimulatedWorldTest {
                                         engine,
                                         new Origin.EngineContainer(
                                                 world.engine().id, Optional.of("cuda")),
+                                        Optional.empty(),
                                         Optional.empty()))
                         .keep()
                         .orElseThrow();

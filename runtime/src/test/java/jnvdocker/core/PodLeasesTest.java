@@ -121,6 +121,7 @@ class PodLeasesTest extends SimulatedWorldTest {
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.HostProcess("train"),
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep()
                 .orElseThrow();
@@ -640,6 +641,7 @@ class PodLeasesTest extends SimulatedWorldTest {
                                 Owner.UNKNOWN,
                                 world.machine.spawn(),
                                 new Origin.HostProcess("train"),
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep();
         world.machine.pass(Duration.ofMinutes(1));

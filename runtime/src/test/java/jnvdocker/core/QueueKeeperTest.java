@@ -153,7 +153,13 @@ class QueueKeeperTest {
     private LeaseRequest request(
             GpuRequest request, Owner owner, ProcessId process, Optional<Waiting> waiting) {
         return new LeaseRequest(
-                request, Set.of(), owner, process, new Origin.HostProcess("train"), waiting);
+                request,
+                Set.of(),
+                owner,
+                process,
+                new Origin.HostProcess("train"),
+                waiting,
+                Optional.empty());
     }
 
     private Claim hold(GpuRequest request, Owner owner) throws Exception {
@@ -484,7 +490,6 @@ class QueueKeeperTest {
                                 Optional.of(
                                         new LeaseRequest.Creation(
                                                 container,
-                                                Optional.empty(),
                                                 Optional.empty(),
                                                 had,
                                                 Optional.empty(),

@@ -31,7 +31,8 @@ class ReservationsTest extends SimulatedWorldTest {
                         TestingLeases.ALICE,
                         client,
                         new Origin.EngineContainer(world.engine().id, Optional.of(image)),
-                        waiting);
+                        waiting,
+                        Optional.empty());
         return world.daemon.parts().leases().take(request).keep().orElseThrow();
     }
 

@@ -72,7 +72,15 @@ class SickGpuLeasesTest {
     private Claim claim(GpuRequest request, Owner owner, Origin origin, ProcessId client)
             throws Exception {
         return parts.leases()
-                .take(new LeaseRequest(request, Set.of(), owner, client, origin, Optional.empty()))
+                .take(
+                        new LeaseRequest(
+                                request,
+                                Set.of(),
+                                owner,
+                                client,
+                                origin,
+                                Optional.empty(),
+                                Optional.empty()))
                 .keep()
                 .orElseThrow();
     }
@@ -116,7 +124,6 @@ class SickGpuLeasesTest {
                 "train-7",
                 Optional.empty(),
                 machine.spawn(),
-                Optional.empty(),
                 BOB,
                 request,
                 Set.of(),

@@ -150,13 +150,13 @@ final class SimulatedClients {
 
     LeaseRequest request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
         return new LeaseRequest(
-                        options.request(),
-                        Set.of(),
-                        owner(process),
-                        process,
-                        new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),
-                        waiting)
-                .lasting(options.time());
+                options.request(),
+                Set.of(),
+                owner(process),
+                process,
+                new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),
+                waiting,
+                options.time());
     }
 
     private Optional<Claim> answer(ProcessId process, RunOptions options) throws IOException {

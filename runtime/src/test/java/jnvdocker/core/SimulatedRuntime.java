@@ -133,7 +133,6 @@ final class SimulatedRuntime {
                         it.id.substring(0, 2),
                         Optional.of("cuda"),
                         process,
-                        Optional.empty(),
                         owner,
                         request,
                         Set.of(),
@@ -146,6 +145,7 @@ final class SimulatedRuntime {
                         owner,
                         process,
                         new Origin.OciContainer(ROOT, Optional.of("cuda")),
+                        Optional.empty(),
                         Optional.empty());
         GrantCheck.Before before = world.grants.beforeMount();
         boolean alone = world.course.isUndisturbed();

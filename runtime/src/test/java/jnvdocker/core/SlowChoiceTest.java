@@ -100,6 +100,7 @@ class SlowChoiceTest {
                                                 ALICE,
                                                 client,
                                                 TestingLeases.CUDA,
+                                                Optional.empty(),
                                                 Optional.empty()))
                                 .keep()
                                 .orElseThrow());

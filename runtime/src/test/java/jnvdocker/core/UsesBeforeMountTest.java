@@ -72,6 +72,7 @@ class UsesBeforeMountTest {
                         ALICE,
                         machine.spawn(),
                         TestingLeases.CUDA,
+                        Optional.empty(),
                         Optional.empty());
         Claim claim = parts.leases().take(request).keep().orElseThrow();
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());

@@ -110,6 +110,7 @@ class WaitingQueueTest {
                 owner,
                 client,
                 new Origin.MesosTask("train"),
+                Optional.empty(),
                 Optional.empty());
     }
 

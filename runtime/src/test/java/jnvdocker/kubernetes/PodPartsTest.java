@@ -177,6 +177,7 @@ class PodPartsTest {
                                         TestingLeases.ALICE,
                                         self,
                                         new Origin.HostProcess("train"),
+                                        Optional.empty(),
                                         Optional.empty()))
                         .keep()
                         .orElseThrow();

@@ -117,8 +117,9 @@ class RegistryClockTest {
                                 ALICE,
                                 CLIENT,
                                 TestingLeases.CUDA,
+                                Optional.empty(),
                                 Optional.empty())
-                        .ticket());
+                        .ticket(0));
         pass(10);
         wall = wall.plus(Duration.ofDays(400));
         assertEquals(wall.minusSeconds(10), registry.tickets().getFirst().since());

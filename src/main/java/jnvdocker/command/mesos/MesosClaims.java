@@ -145,7 +145,8 @@ public final class MesosClaims {
                         owner(config),
                         process,
                         new Origin.MesosTask(name),
-                        Optional.of(waiting));
+                        Optional.of(waiting),
+                        Optional.empty());
         try (Grant<Claim> grant = leases.take(request)) {
             leases.reservations()
                     .becomes(

@@ -159,17 +159,17 @@ record CreateCall(
     }
 
     /** The creation of the container with GPUs. */
-    OciCreation creation(Owner owner, GpuRequest gpus) throws RefusedException {
+    OciCreation creation(Owner owner, GpuRequest gpus, Optional<String> reservation)
+            throws RefusedException {
         return new OciCreation(
                 container(),
                 name(),
                 docker.map(DockerContainer::imageName),
                 Caller.process(request),
-                Optional.empty(),
                 owner,
                 gpus,
                 Set.of(),
-                Optional.empty(),
+                reservation,
                 HoldTime.of(
                         "the label " + ClaimNames.TIME_LABEL,
                         Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));

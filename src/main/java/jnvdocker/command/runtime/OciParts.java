@@ -12,6 +12,7 @@ import jnvdocker.oci.lease.OciKeeper;
 import jnvdocker.oci.spec.GpuWish;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.oci.spec.Majors;
+import jnvdocker.registry.ClaimStore;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
@@ -66,17 +67,16 @@ public record OciParts(
     }
 
     OciCreation creation(CreateCall call, GpuRequest request) throws RefusedException {
-        return call.creation(owners.of(call.usersLabels()), request);
+        return call.creation(owners.of(call.usersLabels()), request, Optional.empty());
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */
     OciCreation claimed(String claim, CreateCall call, GpuRequest request)
             throws RefusedException, IOException {
-        OciCreation creation = creation(call, request);
-        return containers
-                .made(claim, call.container())
-                .map(made -> creation.with(claim, made.owner()))
-                .orElse(creation);
+        Optional<ClaimStore.Made> made = containers.made(claim, call.container());
+        return made.isPresent()
+                ? call.creation(made.get().owner(), request, Optional.of(claim))
+                : creation(call, request);
     }
 
     /**

@@ -259,8 +259,9 @@ public final class StartContainer {
                             Caller.owner(request),
                             Caller.process(request),
                             new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
-                            waiting);
-            try (Grant<Claim> grant = take(wanted.get(), wish.lasting(time))) {
+                            waiting,
+                            time);
+            try (Grant<Claim> grant = take(wanted.get(), wish)) {
                 becomeWithRuntime(ours.get(), run, grant.given(), time, request, ending);
                 grant.keep();
             }
@@ -270,13 +271,13 @@ public final class StartContainer {
         boolean plainRuntime = runtime.isPlain(run, where);
         LeaseRequest wish =
                 new LeaseRequest(
-                                wanted.get().request(),
-                                candidates,
-                                Caller.owner(request),
-                                Caller.process(request),
-                                origin(where, Quote.shown(run.image())),
-                                waiting)
-                        .lasting(time);
+                        wanted.get().request(),
+                        candidates,
+                        Caller.owner(request),
+                        Caller.process(request),
+                        origin(where, Quote.shown(run.image())),
+                        waiting,
+                        time);
         try (Grant<Claim> grant = take(wanted.get(), wish)) {
             Optional<Claim> claim = grant.given();
             // The client may have waited for days.

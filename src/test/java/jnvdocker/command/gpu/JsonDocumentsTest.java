@@ -186,6 +186,7 @@ class JsonDocumentsTest {
                                 owner,
                                 self,
                                 CUDA,
+                                Optional.empty(),
                                 Optional.empty()))
                 .keep()
                 .orElseThrow();
@@ -200,7 +201,8 @@ class JsonDocumentsTest {
                         BOB,
                         self,
                         CUDA,
-                        Optional.of(new Waiting(Optional.empty(), _ -> waiting.countDown())));
+                        Optional.of(new Waiting(Optional.empty(), _ -> waiting.countDown())),
+                        Optional.empty());
         waiter =
                 Thread.ofVirtual()
                         .start(() ->

@@ -287,12 +287,7 @@ public final class OciContainers {
                                 Optional.empty(),
                                 Optional.of(
                                         new LeaseRequest.Creation(
-                                                ref,
-                                                creation.cgroup(),
-                                                earlier,
-                                                had(last),
-                                                scan,
-                                                until)),
+                                                ref, earlier, had(last), scan, until)),
                                 creation.time(),
                                 Optional.empty()));
         if (claim.isEmpty()) {

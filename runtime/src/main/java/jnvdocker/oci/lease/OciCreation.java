@@ -12,7 +12,6 @@ import java.util.Set;
  * A container that is to be created.
  *
  * @param process our runtime, which waits for the answer and then becomes the real one
- * @param cgroup the directory that its cgroup will have, if that is known
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  * @param reservation the claim that was made for it beforehand
  * @param time how long its user wants the GPUs
@@ -22,7 +21,6 @@ public record OciCreation(
         String name,
         Optional<String> image,
         ProcessId process,
-        Optional<String> cgroup,
         Owner owner,
         GpuRequest request,
         Set<String> candidates,
@@ -37,21 +35,6 @@ public record OciCreation(
         return !(request instanceof GpuRequest.None);
     }
 
-    /** A copy for a container that a claim was made for beforehand. */
-    public OciCreation with(String claim, Owner itsOwner) {
-        return new OciCreation(
-                container,
-                name,
-                image,
-                process,
-                cgroup,
-                itsOwner,
-                request,
-                candidates,
-                Optional.of(claim),
-                time);
-    }
-
     /**
      * A copy for a container that may be given only some GPUs.
      *
@@ -59,6 +42,6 @@ public record OciCreation(
      */
     public OciCreation among(Set<String> uuids) {
         return new OciCreation(
-                container, name, image, process, cgroup, owner, request, uuids, reservation, time);
+                container, name, image, process, owner, request, uuids, reservation, time);
     }
 }

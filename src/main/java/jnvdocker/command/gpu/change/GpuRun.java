@@ -191,13 +191,13 @@ public final class GpuRun implements Callable<Integer>, Successor {
                         .orElse(Set.of());
         LeaseRequest wish =
                 new LeaseRequest(
-                                wanted.orElseThrow(),
-                                candidates,
-                                Caller.owner(request),
-                                process,
-                                new Origin.HostProcess(name(command.getFirst())),
-                                waiting)
-                        .lasting(time);
+                        wanted.orElseThrow(),
+                        candidates,
+                        Caller.owner(request),
+                        process,
+                        new Origin.HostProcess(name(command.getFirst())),
+                        waiting,
+                        time);
         Optional<Claim> claim;
         try (Grant<Claim> grant = leases.take(wish)) {
             if (grant.given().isPresent()) {

@@ -28,9 +28,7 @@ class GpuQueueTest {
 
     private static final List<Leases.Waiter> WAITING =
             List.of(
-                    new Leases.Waiter(
-                            ticket(7, "alice", new GpuRequest.Count(2), CUDA).ticket().with(5),
-                            Optional.empty()),
+                    ticket(7, 5, "alice", new GpuRequest.Count(2), CUDA),
                     ticket(
                             9,
                             "b\u001b[2J",
@@ -45,6 +43,16 @@ class GpuQueueTest {
 
     private static Leases.Waiter ticket(
             long id, String user, GpuRequest request, Origin origin, String... obstacle) {
+        return ticket(id, 0, user, request, origin, obstacle);
+    }
+
+    private static Leases.Waiter ticket(
+            long id,
+            int priority,
+            String user,
+            GpuRequest request,
+            Origin origin,
+            String... obstacle) {
         ProcessId client = new ProcessId((int) (4700 + id), 1);
         Owner owner = new Owner(1000, user);
         return new Leases.Waiter(
@@ -57,7 +65,7 @@ class GpuQueueTest {
                         origin,
                         Set.of(),
                         Optional.empty(),
-                        0,
+                        priority,
                         Optional.empty()),
                 Stream.of(obstacle).findFirst());
     }
