@@ -4,14 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.RuntimeInstallation;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
@@ -22,36 +16,18 @@ import java.util.List;
  * CUDA libraries of a newer driver that an image has itself, on a host whose driver supports CUDA
  * 12.2: where they come first, and whether an image that needs them is refused.
  */
-@Tag("docker")
-@Tag("root")
-class CudaLibrariesTest {
+class CudaLibrariesTest extends RuntimeEngineTest {
     private static final String REQUIRES =
             "ENV NVIDIA_REQUIRE_CUDA=\"cuda>=13.0 driver>=535,driver<536\"";
     private static final String LACKING =
             "unsatisfied condition: cuda>=13.0 (cuda is 12.2; NVIDIA_REQUIRE_CUDA of the image),"
                     + " and no cuda-compat of the image is in use";
 
-    private static Lab lab;
-    private static RuntimeInstallation runtime;
-
     @BeforeAll
-    static void open() {
-        lab = new Lab(TestEngine.Release.wanted());
-        runtime = RuntimeInstallation.of(lab);
+    static void makeImages() {
         lab.engine().image("debian", "--tools", "bookworm");
         make("newer", "580.65.06");
         make("older", "470.256.02");
-    }
-
-    @AfterAll
-    static void close() {
-        lab.close();
-        runtime.close();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        lab.clear();
     }
 
     /** Makes an image with CUDA libraries of that driver, behind a link as in NVIDIA's images. */

@@ -6,16 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
-import jnvdocker.tests.world.RuntimeInstallation;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -34,9 +27,7 @@ import java.util.TreeMap;
  * request two of four GPUs get different ones, and the refusal of a third names their holders. With
  * {@code ENGINE=DEBIAN_STABLE} the engine is the installed one.
  */
-@Tag("docker")
-@Tag("root")
-class RuntimeClientsTest {
+class RuntimeClientsTest extends RuntimeEngineTest {
     /**
      * A service that both releases of compose can read; its container's name begins with the
      * project's.
@@ -55,30 +46,6 @@ class RuntimeClientsTest {
 
     private static final String DEVICES =
             "    deploy: {resources: {reservations: {devices: [{%scapabilities: [gpu]}]}}}\n";
-
-    private static Lab lab;
-    private static RuntimeInstallation runtime;
-    private static Path directory;
-
-    @BeforeAll
-    static void open() {
-        lab = new Lab(TestEngine.Release.wanted());
-        runtime = RuntimeInstallation.of(lab);
-        directory = Directories.make("c");
-    }
-
-    @AfterAll
-    static void close() {
-        lab.close();
-        runtime.close();
-        Directories.remove(directory);
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        lab.engine().removeContainers();
-        awaitNumbers(Map.of());
-    }
 
     /**
      * Waits until containers with these name prefixes, and no others, hold these numbers of GPUs.
@@ -144,8 +111,7 @@ class RuntimeClientsTest {
         up(compose, "ids", DEVICES.formatted("device_ids: ['1', '3'], ")).ok();
         up(compose, "env", "    environment: [NVIDIA_VISIBLE_DEVICES=0]\n").ok();
         awaitNumbers(Map.of("ids", 2, "env", 1));
-        lab.engine().removeContainers();
-        awaitNumbers(Map.of());
+        lab.clear();
         up(compose, "all", DEVICES.formatted("")).ok();
         awaitNumbers(Map.of("all", 4));
     }

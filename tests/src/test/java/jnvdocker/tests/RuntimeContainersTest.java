@@ -5,13 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -34,21 +31,14 @@ import java.util.concurrent.Future;
  * Containers of any client of the engine, with our OCI runtime: the tests use plain docker, like
  * compose and all others would.
  */
-@Tag("docker")
-@Tag("root")
-class RuntimeContainersTest {
+class RuntimeContainersTest extends RuntimeEngineTest {
     private static final String NODES =
             "ls /dev | grep nvidia | tr '\\n' ' '; for n in 0 1 2 3; do"
                     + " [ -e /dev/nvidia$n ] || mknod /dev/nvidia$n c 195 $n;"
                     + " echo $n $(tryopen /dev/nvidia$n); done";
 
-    private static Lab lab;
-    private static RuntimeInstallation runtime;
-
     @BeforeAll
-    static void open() throws IOException {
-        lab = new Lab(TestEngine.Release.wanted());
-        runtime = RuntimeInstallation.of(lab);
+    static void makeImages() throws IOException {
         lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
         lab.engine()
                 .image(
@@ -70,45 +60,16 @@ class RuntimeContainersTest {
                         "NVIDIA_VISIBLE_DEVICES=void");
     }
 
-    @AfterAll
-    static void close() {
-        lab.close();
-        runtime.close();
-    }
-
     @AfterEach
-    void nothingIsLeft() {
+    void daemonIsAsBefore() {
         lab.daemon().config("");
         lab.startDaemon();
-        lab.clear();
     }
 
     private static Command.Result run(Object... words) {
         List<Object> all = new ArrayList<>(List.of("run", "--rm", "--runtime", "nvidia"));
         all.addAll(Arrays.asList(words));
         return lab.docker(all.toArray());
-    }
-
-    private static void start(String name, Object... options) {
-        List<Object> all =
-                new ArrayList<>(
-                        List.of(
-                                "run",
-                                "-d",
-                                "--runtime",
-                                "nvidia",
-                                "--name",
-                                name,
-                                "--stop-signal",
-                                "KILL"));
-        all.addAll(Arrays.asList(options));
-        all.addAll(List.of("plain", "sleep", "1000"));
-        lab.docker(all.toArray()).ok();
-    }
-
-    private static void assertRefused(Command.Result result, String why) {
-        assertEquals(125, result.exitCode(), result::toString);
-        assertTrue(result.err().contains(why), result::toString);
     }
 
     /**
@@ -174,8 +135,8 @@ class RuntimeContainersTest {
 
     @Test
     void countsAreOfFreeOnesAndTheThirdIsRefusedByName() {
-        start("one", "--label", "jnvdocker.gpus=2");
-        start("two", "-e", "JNVDOCKER_GPUS=2");
+        start("one", "--label", "jnvdocker.gpus=2").ok();
+        start("two", "-e", "JNVDOCKER_GPUS=2").ok();
         awaitNumbers(Map.of("one", 2, "two", 2));
         assertRefused(
                 run("--label", "jnvdocker.gpus=1", "plain", "true"),
@@ -187,7 +148,7 @@ class RuntimeContainersTest {
 
     @Test
     void restartHasTheSameAndALaterStartAnotherWhereItIsTaken() {
-        start("one", "--label", "jnvdocker.gpus=1");
+        start("one", "--label", "jnvdocker.gpus=1").ok();
         assertOpensItsOwn("one");
         Set<Integer> first = gpus("one");
         lab.docker("restart", "one").ok();
@@ -195,7 +156,7 @@ class RuntimeContainersTest {
         assertEquals(first, gpus("one"));
         lab.docker("stop", "one").ok();
         awaitNumbers(Map.of());
-        start("two", "--label", "jnvdocker.gpus=device=" + first.iterator().next());
+        start("two", "--label", "jnvdocker.gpus=device=" + first.iterator().next()).ok();
         lab.docker("start", "one").ok();
         awaitNumbers(Map.of("one", 1, "two", 1));
         assertEquals(first, gpus("two"));
@@ -207,7 +168,7 @@ class RuntimeContainersTest {
 
     @Test
     void commandsInItHaveWhatItHas() {
-        start("one", "--label", "jnvdocker.gpus=1");
+        start("one", "--label", "jnvdocker.gpus=1").ok();
         String out = lab.docker("exec", "one", "env").ok().out();
         assertTrue(out.contains(":/usr/local/nvidia/bin\n"), out);
         assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=GPU-5c1a"), out);
@@ -225,7 +186,7 @@ class RuntimeContainersTest {
 
     @Test
     void labelSaysHowLongTheGpuIsWantedIfTheUserHasSetIt() {
-        start("one", "--label", "jnvdocker.gpus=device=0", "--label", "jnvdocker.time=2h");
+        start("one", "--label", "jnvdocker.gpus=device=0", "--label", "jnvdocker.time=2h").ok();
         assertEquals(Optional.of(Duration.ofHours(2)), lab.timeOf("one"));
         List<Object> forged =
                 List.of(
@@ -290,7 +251,7 @@ class RuntimeContainersTest {
         lab.daemon().kill();
         run("plain", "true").ok();
         assertRefused(run("cuda", "true"), "no jnvdockerd answers at " + lab.daemon().socket());
-        start("kept");
+        start("kept").ok();
         lab.startDaemon();
         lab.docker("restart", "kept").ok();
     }
@@ -298,7 +259,7 @@ class RuntimeContainersTest {
     @Test
     void explicitNodeIsLeasedOrRefused() {
         Path node = lab.host().directory().resolve("dev/nvidia2");
-        start("one", "--device", node + ":/dev/nvidia2");
+        start("one", "--device", node + ":/dev/nvidia2").ok();
         awaitNumbers(Map.of("one", 1));
         assertEquals(Set.of(2), gpus("one"));
         assertOpensItsOwn("one");
@@ -311,7 +272,7 @@ class RuntimeContainersTest {
     /** It has no label, and its second name no event. */
     @Test
     void renamedContainerIsCalledSo() {
-        start("one", "--network=none", "--label", "jnvdocker.gpus=1");
+        start("one", "--network=none", "--label", "jnvdocker.gpus=1").ok();
         lab.docker("rename", "one", "two").ok();
         awaitNumbers(Map.of("two", 1));
         lab.daemon().kill();
@@ -324,7 +285,7 @@ class RuntimeContainersTest {
     /** A bind mount can put any directory into any container, without a lease. */
     @Test
     void directoryOfAnothersClaimIsNoPass() throws IOException {
-        start("one", "--label", "jnvdocker.gpus=1");
+        start("one", "--label", "jnvdocker.gpus=1").ok();
         awaitNumbers(Map.of("one", 1));
         String gpu = "/dev/nvidia" + gpus("one").iterator().next();
         String device = "--device=" + lab.host().directory().resolve(gpu.substring(1)) + ":" + gpu;
@@ -381,7 +342,7 @@ class RuntimeContainersTest {
     /** Docker tries to start it once, when there is no daemon yet. */
     @Test
     void containerThatDockerCouldNotStartBeforeTheDaemonIsStarted() {
-        start("one", "--label=jnvdocker.gpus=device=1", "--restart=unless-stopped");
+        start("one", "--label=jnvdocker.gpus=device=1", "--restart=unless-stopped").ok();
         lab.daemon().stop();
         lab.engine().restart();
         assertEquals("exited", lab.inspect("one", "{{.State.Status}}"));
@@ -400,7 +361,7 @@ class RuntimeContainersTest {
     /** The policy does not retry after a refused create, and doubles its delay each time. */
     @Test
     void restartPolicyTriesAgainWhileItsGpuIsTaken() throws Exception {
-        start("one", "--label=jnvdocker.gpus=device=0", "--restart=always");
+        start("one", "--label=jnvdocker.gpus=device=0", "--restart=always").ok();
         Command two =
                 lab.daemon()
                         .jnvdocker(
@@ -494,7 +455,7 @@ class RuntimeContainersTest {
     /** Docker does not know that such a container uses it. */
     @Test
     void driverVolumeStaysAsLongAsAContainerHasIt() {
-        start("train", "--gpus", "device=1");
+        start("train", "--gpus", "device=1").ok();
         String volume = "nvidia_driver_" + lab.host().version();
         Command.Result refused = lab.docker("volume", "rm", volume);
         assertEquals(1, refused.exitCode(), refused::toString);

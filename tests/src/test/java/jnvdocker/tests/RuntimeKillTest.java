@@ -4,17 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Moments;
 import jnvdocker.tests.world.Registry;
-import jnvdocker.tests.world.RuntimeInstallation;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -43,9 +38,7 @@ import java.util.stream.Collectors;
  * containers: no GPU ever has two holders, and nothing is left behind. Each test takes a few of the
  * many moments, or all with {@code KILL_POINTS=all} in the environment.
  */
-@Tag("docker")
-@Tag("root")
-class RuntimeKillTest {
+class RuntimeKillTest extends RuntimeEngineTest {
     private static final int FEW = 1;
     private static final Duration LATE = Duration.ofSeconds(4);
 
@@ -55,16 +48,10 @@ class RuntimeKillTest {
     private static final Executor THREADS = Thread::startVirtualThread;
     private static final String LISTED = "{{.Names}} {{.Label \"jnvdocker.gpus\"}}";
 
-    private static Lab lab;
-    private static RuntimeInstallation runtime;
-    private static Path directory;
     private static int writes;
 
     @BeforeAll
-    static void open() throws IOException {
-        lab = new Lab(TestEngine.Release.wanted());
-        runtime = RuntimeInstallation.of(lab);
-        directory = Directories.make("kill");
+    static void addKilledRuntime() throws IOException {
         Path script = directory.resolve("nvidia-container-runtime");
         Files.writeString(
                 script,
@@ -81,13 +68,6 @@ class RuntimeKillTest {
                                 "\"runtimes\": {",
                                 "\"runtimes\": {\"killed\": {\"path\": \"" + script + "\"},"));
         lab.engine().restart();
-    }
-
-    @AfterAll
-    static void close() {
-        lab.close();
-        runtime.close();
-        Directories.remove(directory);
     }
 
     private static Path trace() {

@@ -4,16 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Registry;
-import jnvdocker.tests.world.RuntimeInstallation;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,57 +24,11 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** What users, images and the lab say of containers with our OCI runtime, and what comes of it. */
-@Tag("docker")
-@Tag("root")
-class RuntimeWordsTest {
-    private static Lab lab;
-    private static RuntimeInstallation runtime;
-    private static Path directory;
-
-    @BeforeAll
-    static void open() {
-        lab = new Lab(TestEngine.Release.wanted());
-        runtime = RuntimeInstallation.of(lab);
-        directory = Directories.make("w");
-    }
-
-    @AfterAll
-    static void close() {
-        lab.close();
-        runtime.close();
-        Directories.remove(directory);
-    }
+class RuntimeWordsTest extends RuntimeEngineTest {
 
     @AfterEach
-    void nothingIsLeft() {
+    void configurationIsAsBefore() {
         lab.configure("");
-        lab.clear();
-    }
-
-    private static Command.Result start(String name, Object... words) {
-        List<Object> all =
-                new ArrayList<>(
-                        List.of(
-                                "run",
-                                "-d",
-                                "--runtime=nvidia",
-                                "--name=" + name,
-                                "--stop-signal=KILL"));
-        all.addAll(Arrays.asList(words));
-        all.addAll(List.of("plain", "sleep", "1000"));
-        return lab.docker(all.toArray());
-    }
-
-    private static void assertRefused(Command.Result result, String why) {
-        assertEquals(125, result.exitCode(), result::toString);
-        assertTrue(result.err().contains(why), result::toString);
-    }
-
-    private static void awaitHolders(Map<Integer, String> holders) {
-        Lab.await(() -> {
-            Map<Integer, String> now = lab.registry().holders();
-            return now.equals(holders) ? List.of() : List.of("should be " + holders + ": " + now);
-        });
     }
 
     /** Docker mounts the other container's files, and the image has to be found all the same. */
