@@ -1,5 +1,6 @@
 package jnvdocker.holder;
 
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.MountedDirectory;
@@ -65,11 +66,26 @@ public final class ClaimMounts {
         return new Seen(ours, others, mounts.unread().isEmpty());
     }
 
-    /** The oldest process that has a lease's claim mounted and may be of its holder. */
+    /**
+     * A process that has a lease's claim mounted and may be of its holder: one in a cgroup named
+     * after its container if there is one, else the oldest.
+     */
     Optional<ProcessId> inside(Lease lease, Seen mounted) {
-        return mounted.ours().getOrDefault(lease.claim().id(), List.of()).stream()
-                .filter(process -> !isOfAnother(process, lease))
-                .findFirst();
+        List<ProcessId> mounting = mounted.ours().getOrDefault(lease.claim().id(), List.of());
+        return itsOwn(lease.claim(), mounting)
+                .or(() ->
+                        mounting.stream()
+                                .filter(process -> !isOfAnother(process, lease))
+                                .findFirst());
+    }
+
+    /** The oldest process in a cgroup that is named after the container of a claim. */
+    Optional<ProcessId> itsOwn(Claim claim, List<ProcessId> mounting) {
+        return mounting.stream().filter(process -> isOfContainer(process, claim)).findFirst();
+    }
+
+    private boolean isOfContainer(ProcessId process, Claim claim) {
+        return claim.container().flatMap(its -> processes.cgroup(process, its.id())).isPresent();
     }
 
     /**
@@ -87,11 +103,7 @@ public final class ClaimMounts {
                         .flatMap(ProcessTraits::container)
                         .filter(id -> !cgroup.get().contains(id))
                         .isPresent();
-        return others
-                && lease.claim()
-                        .container()
-                        .flatMap(its -> processes.cgroup(process, its.id()))
-                        .isEmpty();
+        return others && !isOfContainer(process, lease.claim());
     }
 
     /** How mounts of our claims are spelled; empty when that cannot be determined. */

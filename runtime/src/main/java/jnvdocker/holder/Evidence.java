@@ -1,5 +1,6 @@
 package jnvdocker.holder;
 
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -101,6 +102,11 @@ public final class Evidence {
      */
     public Map<String, List<ProcessId>> containers() {
         return mountedClaims().ours();
+    }
+
+    /** A process of a claim's container, of those that have it mounted; else the oldest. */
+    public ProcessId itsOwn(Claim claim, List<ProcessId> mounting) {
+        return mounts.itsOwn(claim, mounting).orElse(mounting.getFirst());
     }
 
     /** The oldest process that has a lease's claim mounted and may be of its holder. */

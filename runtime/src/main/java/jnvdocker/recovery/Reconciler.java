@@ -131,33 +131,27 @@ public final class Reconciler {
         }
     }
 
-    /** A process with a claim mounted holds its GPUs, whatever we or the engine know of it. */
+    /**
+     * A process with a claim mounted holds its GPUs, whatever we or the engine know of it. Where a
+     * container of our OCI runtime has its lease, {@link jnvdocker.oci.lease.OciKeeper} learns of
+     * its first process: another container may have mounted the same directory.
+     */
     private void meetProcesses() throws IOException {
         // Before the processes: those seen afterwards belong to these leases or to later ones.
         Map<String, Lease> live = registry.liveByClaim();
         for (Map.Entry<String, List<ProcessId>> running : evidence.containers().entrySet()) {
             Optional<Claim> claim = registry.claims().claim(running.getKey());
-            if (claim.isPresent()) {
-                String container = claim.get().container().map(Claim.ContainerRef::id).orElse("");
-                ProcessId process = itsOwn(running.getValue(), container);
-                Optional<String> cgroup = evidence.cgroup(process, container);
-                Optional<Lease> lease = Optional.ofNullable(live.get(claim.get().id()));
+            Optional<Lease> lease = Optional.ofNullable(live.get(running.getKey()));
+            boolean docker = claim.filter(it -> it.origin().isKnownToDocker()).isPresent();
+            if (claim.isPresent() && (docker || lease.isEmpty())) {
+                ProcessId process = evidence.itsOwn(claim.get(), running.getValue());
+                Optional<String> cgroup =
+                        claim.get().container().flatMap(its -> evidence.cgroup(process, its.id()));
                 // The engine itself may have it mounted for a moment, while it copies files.
-                Optional<ProcessId> init =
-                        claim.get().origin().isKnownToDocker()
-                                ? cgroup.map(_ -> process)
-                                : Optional.of(process);
+                Optional<ProcessId> init = docker ? cgroup.map(_ -> process) : Optional.of(process);
                 runs(claim.get(), lease, Holder.of(process, init, cgroup), live);
             }
         }
-    }
-
-    /** A process of the claim's container, of those that have it mounted; else the oldest. */
-    private ProcessId itsOwn(List<ProcessId> mounting, String container) {
-        return mounting.stream()
-                .filter(process -> evidence.cgroup(process, container).isPresent())
-                .findFirst()
-                .orElse(mounting.getFirst());
     }
 
     /** Compares everything with the engine's containers. */

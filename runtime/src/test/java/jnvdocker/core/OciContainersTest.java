@@ -10,6 +10,7 @@ import jnvdocker.grant.LeaseRequest;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -411,6 +412,67 @@ class OciContainersTest extends SimulatedWorldTest {
         pass(GRACE);
         assertEquals(List.of(), live());
         assertTrue(world.machine.lives(other));
+    }
+
+    /** Its own process has gone, and so no other that has mounted the claim is its first. */
+    @Test
+    void scanAfterTheEndTakesNoOtherContainerForTheHolder() throws Exception {
+        Lease lease = query("a", 1);
+        ProcessId init = begin(lease);
+        ProcessId other =
+                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
+        world.machine.end(init);
+        parts().reconciler().reconcile();
+        pass(GRACE);
+        assertEquals(List.of(), live());
+        assertTrue(world.machine.lives(other));
+    }
+
+    @Test
+    void scanDuringACreationTakesNoOtherContainerForTheHolder() throws Exception {
+        Lease lease = query("a", 1);
+        world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
+        parts().reconciler().reconcile();
+        ProcessId init = begin(lease);
+        assertEquals(
+                Holder.of(lease.holder().process(), Optional.of(init), Optional.of("/docker/a")),
+                live().getFirst().holder());
+        world.machine.end(init);
+        pass(GRACE);
+        assertEquals(List.of(), live());
+    }
+
+    /** At that moment its cgroup cannot be read any more, while others of the container live. */
+    @Test
+    void firstProcessThatEndsWhileItIsMetLeavesTheLeaseToTheNext() throws Exception {
+        for (int moment = 0; moment < 8; moment++) {
+            Lease lease = query("a", 1);
+            ProcessId init = spawn(lease);
+            ProcessId child = spawn(lease);
+            world.machine.end(lease.holder().process());
+            world.course.during(
+                    moment,
+                    _ -> {
+                        world.machine.end(init);
+                        return true;
+                    });
+            world.daemon.perform(
+                    "meet",
+                    () -> {
+                        while (!parts().ociKeeper().check(lease, Optional.empty())) {
+                            world.machine.pass(Duration.ofMillis(5));
+                        }
+                    });
+            world.course.calm();
+            assertEquals(
+                    Optional.of("/docker/a"),
+                    live().getFirst().holder().cgroup(),
+                    "moment " + moment);
+            world.machine.end(init);
+            world.machine.end(child);
+            pass(GRACE);
+            assertEquals(List.of(), live());
+        }
     }
 
     /** The event of a rename may be missing. */

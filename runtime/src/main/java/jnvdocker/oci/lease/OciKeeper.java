@@ -133,14 +133,8 @@ public final class OciKeeper implements AutoCloseable {
      */
     public void follow(Lease lease, Optional<Path> pidFile) {
         if (lease.isReservation()) {
-            Thread.startVirtualThread(() -> {
-                try {
-                    learn(lease, pidFile);
-                } catch (IOException e) {
-                    // A sweep sees what has become of it.
-                    LOG.warn("container {}: {}", container(lease), FileErrors.describe(e));
-                }
-            });
+            // Nothing else learns of it, so it goes on after the host or the registry has failed.
+            PermanentThread.virtual("creation", () -> learn(lease, pidFile)).start();
         }
     }
 
@@ -152,11 +146,11 @@ public final class OciKeeper implements AutoCloseable {
     public boolean begin(Lease lease, int init) throws IOException {
         Optional<ProcessId> process =
                 evidence.process(init).filter(it -> evidence.isInside(it, lease));
-        if (process.isPresent()) {
-            remember(lease);
-            began(lease, process.get());
+        if (process.isEmpty()) {
+            return false;
         }
-        return process.isPresent();
+        remember(lease);
+        return began(lease, process.get());
     }
 
     private void learn(Lease lease, Optional<Path> pidFile) throws IOException {
@@ -174,8 +168,7 @@ public final class OciKeeper implements AutoCloseable {
         // Read first: once our runtime has exited, a missing pid file will never appear.
         boolean creating = evidence.isAlive(lease.holder().process());
         Optional<ProcessId> init = pidFile.flatMap(OciKeeper::pid).flatMap(evidence::process);
-        if (init.isPresent() && evidence.isInside(init.get(), lease)) {
-            began(lease, init.get());
+        if (init.isPresent() && evidence.isInside(init.get(), lease) && began(lease, init.get())) {
             return true;
         }
         if (creating) {
@@ -183,16 +176,24 @@ public final class OciKeeper implements AutoCloseable {
         }
         Optional<ProcessId> inside = evidence.inside(lease);
         if (inside.isPresent()) {
-            began(lease, inside.get());
-        } else {
-            keeper.end(List.of(lease), Keeper.Caller.WAITER);
+            return began(lease, inside.get());
         }
+        keeper.end(List.of(lease), Keeper.Caller.WAITER);
         return true;
     }
 
-    private void began(Lease lease, ProcessId init) throws IOException {
+    /**
+     * Whether a process is the first one that a lease is known by. One that has just ended is not,
+     * unless its cgroup was still readable: processes of other containers may have the claim
+     * mounted, and only the cgroup tells them from the holder's.
+     */
+    private boolean began(Lease lease, ProcessId init) throws IOException {
         Optional<String> cgroup = evidence.cgroup(init, container(lease));
+        if (cgroup.isEmpty() && !evidence.isAlive(init)) {
+            return false;
+        }
         registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
+        return true;
     }
 
     private static Optional<Integer> pid(Path file) {
