@@ -10,6 +10,8 @@ import jnvdocker.supply.Standing;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -18,7 +20,10 @@ import java.util.Optional;
  * then.
  */
 public final class Place {
-    private final Ticket ticket;
+    private volatile Ticket ticket;
+
+    /** When the boot began, by the clock that the ticket's time is of. */
+    private Instant boot;
 
     /**
      * The time by the pace at which the client gives up, or has to; the place from an earlier
@@ -72,20 +77,38 @@ public final class Place {
         }
     }
 
-    private Place(Ticket ticket, boolean present, long deadline) {
+    private Place(Ticket ticket, Instant boot, boolean present, long deadline) {
         this.ticket = ticket;
+        this.boot = boot;
         this.present = present;
         this.deadline = deadline;
     }
 
-    /** The place of a client that has sent its request to this daemon. */
-    static Place of(Ticket ticket, long deadline) {
-        return new Place(ticket, true, deadline);
+    /**
+     * The place of a client that has sent its request to this daemon.
+     *
+     * @param boot when the boot began, by the clock that the ticket's time is of
+     */
+    static Place of(Ticket ticket, Instant boot, long deadline) {
+        return new Place(ticket, boot, true, deadline);
     }
 
     /** The place of a client that has not, and may come back. */
-    static Place absent(Ticket ticket) {
-        return new Place(ticket, false, Long.MAX_VALUE);
+    static Place absent(Ticket ticket, Instant boot) {
+        return new Place(ticket, boot, false, Long.MAX_VALUE);
+    }
+
+    /** The place when its client is gone, but may come back. */
+    synchronized Place absent() {
+        return absent(ticket, boot);
+    }
+
+    /** Moves the ticket's time with the clock, as those of leases are. */
+    synchronized void follow(Instant began) {
+        if (!began.equals(boot)) {
+            ticket = ticket.movedBy(Duration.between(boot, began));
+            boot = began;
+        }
     }
 
     public Ticket ticket() {

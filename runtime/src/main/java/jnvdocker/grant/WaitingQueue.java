@@ -11,6 +11,7 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -74,7 +75,9 @@ public final class WaitingQueue {
     public static WaitingQueue open(
             LeaseRegistry registry, Evidence evidence, Supplier<LeasePolicy> policy, Pace pace)
             throws IOException {
-        List<Place> places = registry.tickets().stream().map(Place::absent).toList();
+        List<Ticket> tickets = registry.tickets();
+        Instant boot = registry.bootBegan();
+        List<Place> places = tickets.stream().map(ticket -> Place.absent(ticket, boot)).toList();
         WaitingQueue queue = new WaitingQueue(registry, evidence, policy, pace, places);
         queue.dropDead(places);
         return queue;
@@ -115,7 +118,7 @@ public final class WaitingQueue {
         Duration before = Duration.between(ticket.since(), registry.now());
         long began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
         long late = limit.map(it -> began + it.plus(LATE).toNanos()).orElse(Long.MAX_VALUE);
-        Place place = Place.of(ticket, late);
+        Place place = Place.of(ticket, registry.bootBegan(), late);
         Optional<Place> replaced;
         synchronized (this) {
             end(request);
@@ -193,7 +196,7 @@ public final class WaitingQueue {
         synchronized (this) {
             if (places.contains(place)) {
                 List<Place> now = new ArrayList<>(places);
-                now.replaceAll(it -> it == place ? Place.absent(it.ticket()) : it);
+                now.replaceAll(it -> it == place ? it.absent() : it);
                 places = List.copyOf(now);
             }
         }
@@ -218,6 +221,8 @@ public final class WaitingQueue {
     public List<Place> places() {
         long now = pace.nanos();
         boolean mayReturn = now - opened < RETURN.toNanos();
+        Instant boot = registry.bootBegan();
+        places.forEach(place -> place.follow(boot));
         return places.stream()
                 .filter(place -> place.isPresent() ? place.isOpen() : mayReturn)
                 .filter(place -> !place.isOverdue(now))

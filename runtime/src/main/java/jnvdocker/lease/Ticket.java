@@ -41,6 +41,21 @@ public record Ticket(
         candidates = Set.copyOf(candidates);
     }
 
+    /** The same place, as the clock counts that was set meanwhile. */
+    public Ticket movedBy(Duration clock) {
+        return new Ticket(
+                id,
+                client,
+                owner,
+                request,
+                since.plus(clock),
+                origin,
+                candidates,
+                time,
+                priority,
+                container);
+    }
+
     /** Whether it is a scheduler that waits, and not a user. */
     public boolean isScheduled() {
         return origin.isScheduled();

@@ -123,6 +123,19 @@ class WaitingQueueTest {
     }
 
     @Test
+    void placeIsAsOldAsItIsWhenTheClockIsSet() throws IOException {
+        Place place = enter(request(machine.spawn(), ALICE));
+        Duration age = Duration.between(place.ticket().since(), registry.now());
+        for (Duration set : List.of(Duration.ofHours(1), Duration.ofHours(-2))) {
+            machine.setClock(set);
+            registry.tickets();
+            assertEquals(
+                    List.of(registry.now().minus(age)),
+                    queue.places().stream().map(it -> it.ticket().since()).toList());
+        }
+    }
+
+    @Test
     void clientThatIsLostAndDeadHasNoPlace() throws IOException {
         ProcessId client = machine.spawn();
         Place place = enter(request(client, ALICE));
