@@ -120,7 +120,7 @@ final class ConfigurationChecks {
             case USER ->
                     name.startsWith(Owner.NAMESPACE)
                             || name.chars().allMatch(Character::isDigit)
-                            || NAMES.user(name).isPresent();
+                            || NAMES.user(name, HostNames.LONGEST).isPresent();
         };
     }
 

@@ -22,7 +22,7 @@ public final class HostNames {
     private static final Duration A_MOMENT = Duration.ofMillis(300);
 
     /** The time limit of a query for a name's number, without which a caller cannot go on. */
-    private static final Duration LONGER = Duration.ofSeconds(5);
+    public static final Duration LONGEST = Duration.ofSeconds(5);
 
     /** Users are put into groups and taken out of them, and expect that to count. */
     private static final Duration MEMBERS_KNOWN = Duration.ofSeconds(5);
@@ -80,15 +80,19 @@ public final class HostNames {
     /**
      * Returns the number of a user, or empty if the host has no user of that name.
      *
-     * @throws NoAnswerException when the host does not answer within seconds
+     * @throws NoAnswerException when the host does not answer in that time
      */
-    public Optional<Integer> user(String name) throws NoAnswerException {
-        return users.query(name, LONGER);
+    public Optional<Integer> user(String name, Duration patience) throws NoAnswerException {
+        return users.query(name, patience);
     }
 
-    /** Returns the number of a group in the same way. */
+    /**
+     * Returns the number of a group in the same way.
+     *
+     * @throws NoAnswerException when the host does not answer within seconds
+     */
     public Optional<Integer> group(String name) throws NoAnswerException {
-        return groups.query(name, LONGER);
+        return groups.query(name, LONGEST);
     }
 
     /**

@@ -18,9 +18,9 @@ class HostNamesTest {
 
     @Test
     void namesHaveNumbersAndOthersNone() throws NoAnswerException {
-        assertEquals(Optional.of(0), names.user("root"));
+        assertEquals(Optional.of(0), names.user("root", HostNames.LONGEST));
         assertEquals(Optional.of(0), names.group("root"));
-        assertEquals(Optional.empty(), names.user("no such user"));
+        assertEquals(Optional.empty(), names.user("no such user", HostNames.LONGEST));
         assertEquals(Optional.empty(), names.group("no such group"));
         assertEquals(Optional.empty(), names.group(""));
     }

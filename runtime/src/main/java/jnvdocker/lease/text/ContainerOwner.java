@@ -3,11 +3,13 @@ package jnvdocker.lease.text;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.DirectoryOwners;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -40,8 +42,12 @@ public final class ContainerOwner {
     static final List<String> LABELS =
             List.of(LABEL, DIRECTORIES.getFirst(), DIRECTORIES.getLast());
 
+    /** An engine waits meanwhile, and holds the lock of the container that is to start. */
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+
     private final DirectoryOwners directories = DirectoryOwners.ofThisHost();
     private final Supplier<Set<Trust>> trusted;
+    private final Function<String, Owner> users;
 
     /** The kinds of evidence. */
     public enum Trust {
@@ -60,7 +66,15 @@ public final class ContainerOwner {
      * @param trusted the evidence that counts, as the configuration says at each moment
      */
     public ContainerOwner(Supplier<Set<Trust>> trusted) {
+        this(trusted, name -> Owners.named(name, PATIENCE));
+    }
+
+    /**
+     * @param users finds the user of a name, which may take a while
+     */
+    ContainerOwner(Supplier<Set<Trust>> trusted, Function<String, Owner> users) {
         this.trusted = trusted;
+        this.users = users;
     }
 
     /**
@@ -68,12 +82,11 @@ public final class ContainerOwner {
      *
      * @param labels the labels that the container's user has set
      * @return {@link Owner#UNKNOWN} if they name nobody; an owner without a number if they are not
-     *     trusted, or name a user whom the host does not know
+     *     trusted, or name a user whom the host does not know, or does not report in time
      */
     public Owner of(Map<String, String> labels) {
         return Optional.ofNullable(labels.get(LABEL))
-                .flatMap(ContainerOwner::labelled)
-                .map(owner -> trusted(Trust.LABEL, owner))
+                .flatMap(this::labelled)
                 .or(() -> ofDirectory(labels).map(owner -> trusted(Trust.DIRECTORY, owner)))
                 .orElse(Owner.UNKNOWN);
     }
@@ -83,13 +96,20 @@ public final class ContainerOwner {
         return UID + Integer.toUnsignedString(uid);
     }
 
-    private static Optional<Owner> labelled(String text) {
+    private Optional<Owner> labelled(String text) {
         if (NUMBER.matcher(text).matches()) {
             return Optional.of(Long.parseLong(text.substring(UID.length())))
                     .filter(uid -> uid <= MAX_UID)
-                    .map(uid -> Owners.of(uid.intValue()));
+                    .map(uid -> trusted(Trust.LABEL, Owners.of(uid.intValue())));
         }
-        return Optional.of(text).filter(NAME.asMatchPredicate()).map(Owners::named);
+        return Optional.of(text).filter(NAME.asMatchPredicate()).map(this::named);
+    }
+
+    /** A name that is not trusted stays a guess, whoever has it: nothing need be queried. */
+    private Owner named(String name) {
+        return trusted.get().contains(Trust.LABEL)
+                ? trusted(Trust.LABEL, users.apply(name))
+                : Owner.guessed(name);
     }
 
     private Owner trusted(Trust evidence, Owner owner) {

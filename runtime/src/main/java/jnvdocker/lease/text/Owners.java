@@ -4,6 +4,8 @@ import jnvdocker.lease.Owner;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
 
+import java.time.Duration;
+
 /** Users, by the names that this host has for them. */
 public final class Owners {
     /** Root has this name everywhere: the host need not be queried. */
@@ -16,8 +18,13 @@ public final class Owners {
      * number -1.
      */
     public static Owner named(String name) {
+        return named(name, HostNames.LONGEST);
+    }
+
+    /** Likewise, for a caller that waits for no longer than that. */
+    static Owner named(String name, Duration patience) {
         try {
-            return new Owner(HostNames.ofThisHost().user(name).orElse(-1), name);
+            return new Owner(HostNames.ofThisHost().user(name, patience).orElse(-1), name);
         } catch (NoAnswerException e) {
             return new Owner(-1, name);
         }

@@ -1,6 +1,7 @@
 package jnvdocker.lease.text;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import jnvdocker.lease.Owner;
 
@@ -23,6 +24,16 @@ class ContainerOwnerTest {
         assertEquals(new Owner(0, "root"), owner("root", ContainerOwner.Trust.LABEL));
         assertEquals(
                 Owner.guessed("nobody-is-it"), owner("nobody-is-it", ContainerOwner.Trust.LABEL));
+    }
+
+    /** The host's user database may take long, and an engine or a table waits. */
+    @Test
+    void nameThatIsNotTrustedIsNotLookedUp() {
+        ContainerOwner owners =
+                new ContainerOwner(
+                        () -> Set.of(ContainerOwner.Trust.DIRECTORY),
+                        name -> fail(name + " is looked up"));
+        assertEquals(Owner.guessed("alice"), owners.of(Map.of(ContainerOwner.LABEL, "alice")));
     }
 
     @Test
