@@ -192,7 +192,7 @@ class ShareTest {
                         RULES);
         assertEquals(
                 "10G of 1 GPU requested, but NVML does not report the memory of GPUs 1,2; try again"
-                        + " in a minute, or name a model or GPUs ('jnvdocker gpu ls' shows them)",
+                        + " in a minute ('jnvdocker gpu doctor' checks NVML)",
                 refusal(choice, "share=10G", ALICE));
         assertTrue(!rules(1, "1").shares(TestingLeases.part(B, 0)));
     }

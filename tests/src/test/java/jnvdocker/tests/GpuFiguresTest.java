@@ -85,6 +85,8 @@ class GpuFiguresTest {
                 Duration.ofMinutes(2));
         assertTrue(ls().get(1).contains("97%"), () -> ls().toString());
         assertEquals(ls().get(2), top().get(2));
+        String why = daemon.jnvdocker("gpu", "why", "1").run().ok().out();
+        assertTrue(why.contains("\nIts driver has not answered since "), why);
         Command.Result json = daemon.jnvdocker("gpu", "ls", "--json").run().ok();
         assertTrue(json.json().path(1).path("figures").isNull(), json.out());
         nvml.change(text -> text.replace("hang nvmlDeviceGetPowerUsage", ""));

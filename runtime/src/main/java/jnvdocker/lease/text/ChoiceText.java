@@ -250,8 +250,11 @@ public final class ChoiceText {
             case GpuChoice.Unclear(GpuRequest.Count requested, List<Gpu> unclear) ->
                     new Refusal(
                             requested(requested) + ", but " + RequestText.unclear(unclear),
-                            "try again in a minute, or name a model or GPUs ('jnvdocker gpu ls'"
-                                    + " shows them)");
+                            // A share is a part of the memory, whichever GPU it is of.
+                            requested.filter().share().isPresent()
+                                    ? "try again in a minute ('jnvdocker gpu doctor' checks NVML)"
+                                    : "try again in a minute, or name a model or GPUs ('jnvdocker"
+                                            + " gpu ls' shows them)");
         };
     }
 

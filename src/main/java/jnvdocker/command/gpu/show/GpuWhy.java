@@ -270,12 +270,15 @@ public final class GpuWhy extends ShowCommand {
             throws IOException {
         Explanation explanation = new Explanation(status, mayEnd, Instant.now());
         if (status.lease().isEmpty()) {
-            return explanation.free(past.stream().findFirst());
+            List<String> sentences = new ArrayList<>(explanation.free(past.stream().findFirst()));
+            notes.ofDriver(status).ifPresent(sentences::add);
+            return sentences;
         }
         Lease lease = status.lease().get();
         Tenure tenure = leases.tenures(List.of(lease)).get(lease.id());
         List<String> sentences =
                 explanation.held(lease, tenure, leases.explain(lease), notes.sentence(status));
+        notes.ofDriver(status).ifPresent(sentences::add);
         for (Lease other : leases.beside(lease)) {
             sentences.add("It " + LeaseText.held(other) + ", too.");
         }

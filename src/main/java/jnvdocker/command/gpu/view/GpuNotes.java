@@ -59,21 +59,36 @@ public record GpuNotes(List<IdleHolder> holders, Map<String, Reading> readings, 
 
     private GpuStatus on(GpuStatus gpu) {
         GpuStatus noted = of(gpu).map(idle -> gpu.noting(IdleText.note(idle, now))).orElse(gpu);
-        Optional<Reading> reading = reading(gpu.gpu());
-        return reading.filter(it -> it.isSilent() && gpu.gpu().isSound())
-                .map(it -> "its driver has not answered since " + LeaseText.time(it.at()))
-                .or(() -> reading.flatMap(it -> memoryInUse(gpu, it)))
+        return silence(gpu)
+                .map(it -> "its driver " + it)
+                .or(() -> memoryInUse(gpu).map(it -> "has " + it))
                 .map(noted::noting)
                 .orElse(noted);
     }
 
+    /** Returns {@code has not answered since 09:12}. */
+    private Optional<String> silence(GpuStatus gpu) {
+        return reading(gpu.gpu())
+                .filter(it -> it.isSilent() && gpu.gpu().isSound())
+                .map(it -> "has not answered since " + LeaseText.time(it.at()));
+    }
+
     /** The memory of a free GPU is not free: a process may not be seen, or be gone. */
-    private static Optional<String> memoryInUse(GpuStatus gpu, Reading reading) {
-        return reading.figures()
+    private Optional<String> memoryInUse(GpuStatus gpu) {
+        return figures(gpu.gpu())
                 .flatMap(GpuFigures::memory)
                 .filter(_ -> gpu.state() == GpuStatus.State.FREE)
                 .filter(memory -> memory.used() > memory.total() * FILLED)
-                .map(memory -> "has " + FigureText.memory(memory) + " in use");
+                .map(memory -> FigureText.memory(memory) + " in use");
+    }
+
+    /** Returns {@code Its driver has not answered since 09:12.} */
+    public Optional<String> ofDriver(GpuStatus gpu) {
+        return silence(gpu)
+                .map(it -> "Its driver " + it + ".")
+                .or(() ->
+                        memoryInUse(gpu)
+                                .map(it -> "It has " + it + ", though no process is seen."));
     }
 
     /** Returns what NVML last reported about a GPU, or about a MIG instance. */
