@@ -98,7 +98,12 @@ final class HeldStart implements AutoCloseable {
         while (waits) {
             waits = !isOver(over, PERIOD_S) && isLeft.getAsBoolean();
         }
-        return !isOver(gone, 0);
+        return !isGone(0);
+    }
+
+    /** Whether the client is gone, or goes within that time. */
+    boolean isGone(int seconds) throws IOException {
+        return isOver(gone, seconds);
     }
 
     private static boolean isOver(CountDownLatch latch, int seconds) throws IOException {

@@ -31,6 +31,12 @@ final class ProxyConnection {
     /** In which a head, and a body that is to get a label, must have come whole. */
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
+    /**
+     * How long a start that has waited for its GPUs waits for the engine: its GPUs may have become
+     * free by the very restart of the engine, which ends containers.
+     */
+    private static final Duration RESTART = Duration.ofMinutes(1);
+
     private static final byte[] CONTINUE =
             "HTTP/1.1 100 Continue\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -65,7 +71,7 @@ final class ProxyConnection {
                 byte[] request = inTime(() -> edited(its, body -> body));
                 try (HeldStart start = new HeldStart(ends.client(), waiting.get(), in, threads)) {
                     if (start.await(() -> started.isLeft(waiting.get()))) {
-                        relay(request, start.rest(), ends.engine(), threads);
+                        relay(request, start.rest(), connect(ends.engine(), start), threads);
                     }
                 }
                 return;
@@ -75,7 +81,7 @@ final class ProxyConnection {
                     labels.isPresent()
                             ? inTime(() -> labelled(head, labels.get()))
                             : head.forwarded();
-            relay(request, in, ends.engine(), threads);
+            relay(request, in, connect(ends.engine()), threads);
         } catch (FailedException e) {
             refuse(client, e);
             relay.end(in);
@@ -91,10 +97,11 @@ final class ProxyConnection {
         }
     }
 
-    private void relay(byte[] begun, InputStream rest, Path engine, ExecutorService threads)
+    private void relay(
+            byte[] begun, InputStream rest, SocketChannel engine, ExecutorService threads)
             throws IOException {
-        try (SocketChannel connected = connect(engine)) {
-            relay.run(begun, rest, connected, threads);
+        try (engine) {
+            relay.run(begun, rest, engine, threads);
         }
     }
 
@@ -148,6 +155,19 @@ final class ProxyConnection {
                     RequestRefusal.UNAVAILABLE,
                     "cannot reach Docker's engine at " + engine + " (" + FileErrors.reason(e) + ")",
                     "start it (systemctl start docker), then try again");
+        }
+    }
+
+    private static SocketChannel connect(Path engine, HeldStart start) throws IOException {
+        long begun = System.nanoTime();
+        while (true) {
+            try {
+                return connect(engine);
+            } catch (RequestRefusal e) {
+                if (System.nanoTime() - begun > RESTART.toNanos() || start.isGone(1)) {
+                    throw e;
+                }
+            }
         }
     }
 

@@ -399,6 +399,17 @@ class ProxyTest extends OneEngineTest {
         awaitHolders(Map.of(0, "next"));
     }
 
+    /** The restart ends the container that has the GPU, before the engine answers again. */
+    @Test
+    void waitOutlivesTheEngine() throws Exception {
+        lab.run("train", 0);
+        Process next = waitingClient("next", "-d", "plain", "sleep", "1000");
+        lab.engine().restart();
+        assertTrue(next.waitFor(1, TimeUnit.MINUTES), "the client still runs");
+        awaitHolders(Map.of(0, "next"));
+        awaitWaiting(0);
+    }
+
     @Test
     void startIsRefusedWhenItsTimeIsOver() {
         lab.run("train", 0);
