@@ -750,7 +750,7 @@ public final class Leases {
             if (registry.unwrittenEnd().isEmpty()) {
                 throw e;
             }
-            LOG.warn("the end of a lease is not written: {}", e.getMessage());
+            LOG.debug("the end of a lease is not written: {}", e.getMessage());
         }
     }
 

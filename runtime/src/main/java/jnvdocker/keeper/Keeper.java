@@ -14,6 +14,7 @@ import jnvdocker.registry.LeaseRegistry;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -22,6 +23,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -245,12 +247,16 @@ public final class Keeper implements AutoCloseable {
     private void check(Collection<Lease> leases) {
         HostView view = evidence.view();
         for (Lease lease : leases) {
+            IOException before = failures.remove(lease.id());
             try {
-                failures.remove(lease.id());
                 check(lease, evidence.of(lease, view));
             } catch (IOException e) {
-                LOG.warn("the end of lease {} is not written: {}", lease.id(), e.getMessage());
                 failures.put(lease.id(), e);
+                // Each command has the leases checked, for as long as a disk is full.
+                boolean known =
+                        before != null && Objects.equals(before.getMessage(), e.getMessage());
+                LOG.atLevel(known ? Level.DEBUG : Level.WARN)
+                        .log("the end of lease {} is not written: {}", lease.id(), e.getMessage());
             } catch (RuntimeException e) {
                 LOG.error("lease {} is checked again later", lease.id(), e);
             }
