@@ -192,7 +192,7 @@ final class Explanation {
         }
         return start
                 + use.container()
-                        .map(container -> "docker stop " + Quote.shown(container.name()))
+                        .map(its -> "docker stop " + Holding.typed(its.id(), its.name()))
                         .orElseGet(() ->
                                 use.kind() == GpuUse.Kind.OTHER_CLAIM
                                         ? "stop it with its own engine's docker"
@@ -362,7 +362,10 @@ final class Explanation {
 
     private static String toStop(Lease lease) {
         String name =
-                lease.claim().container().map(it -> Quote.shown(it.name())).orElse("CONTAINER");
+                lease.claim()
+                        .container()
+                        .map(it -> Holding.typed(it.id(), it.name()))
+                        .orElse("CONTAINER");
         return "To free it: " + OtherContainer.toStop(lease.holder().cgroup(), name);
     }
 

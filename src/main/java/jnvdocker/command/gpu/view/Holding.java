@@ -70,6 +70,14 @@ public final class Holding {
         return Quote.shown(container.substring(0, Math.min(SHORT_ID, container.length())));
     }
 
+    /**
+     * Returns a container as a command takes it: its name, or its id when the name is too long to
+     * be shown.
+     */
+    public static String typed(String id, String name) {
+        return Quote.shown(name).equals(name) ? name : shortId(id);
+    }
+
     public static String indices(Lease lease) {
         return Indices.numbers(lease.claim().gpus().stream().map(ClaimedGpu::number));
     }

@@ -46,6 +46,17 @@ class ExplanationTest {
                         .held(lease, ONCE, "its process (pid 4711) runs", Optional.empty()));
     }
 
+    /** A name that is cut off would stop nothing. */
+    @Test
+    void containerWithALongNameIsStoppedByItsId() {
+        Lease lease = Samples.held(1, "c".repeat(255), 0);
+        String toFree =
+                explain(GpuStatus.State.HELD, lease)
+                        .held(lease, ONCE, "its process (pid 4711) runs", Optional.empty())
+                        .getLast();
+        assertTrue(toFree.startsWith("To free it: docker stop 3f2a9c01d4e5; "), toFree);
+    }
+
     @Test
     void reservedGpuHasNoContainerYet() {
         Lease lease = Samples.reserved(1, 0);
