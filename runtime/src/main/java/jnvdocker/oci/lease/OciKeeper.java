@@ -144,13 +144,9 @@ public final class OciKeeper implements AutoCloseable {
      * @return whether it is one of that container
      */
     public boolean begin(Lease lease, int init) throws IOException {
-        Optional<ProcessId> process =
-                evidence.process(init).filter(it -> evidence.isInside(it, lease));
-        if (process.isEmpty()) {
-            return false;
-        }
         remember(lease);
-        return began(lease, process.get());
+        Optional<ProcessId> process = evidence.process(init);
+        return process.isPresent() && began(lease, process.get());
     }
 
     private void learn(Lease lease, Optional<Path> pidFile) throws IOException {
@@ -168,7 +164,7 @@ public final class OciKeeper implements AutoCloseable {
         // Read first: once our runtime has exited, a missing pid file will never appear.
         boolean creating = evidence.isAlive(lease.holder().process());
         Optional<ProcessId> init = pidFile.flatMap(OciKeeper::pid).flatMap(evidence::process);
-        if (init.isPresent() && evidence.isInside(init.get(), lease) && began(lease, init.get())) {
+        if (init.isPresent() && began(lease, init.get())) {
             return true;
         }
         if (creating) {
@@ -183,13 +179,13 @@ public final class OciKeeper implements AutoCloseable {
     }
 
     /**
-     * Whether a process is the first one that a lease is known by. One that has just ended is not,
-     * unless its cgroup was still readable: processes of other containers may have the claim
+     * Whether a process is of the container of a lease, which is known by it from now on. One that
+     * ends before its cgroup is read is not: processes of other containers may have the claim
      * mounted, and only the cgroup tells them from the holder's.
      */
     private boolean began(Lease lease, ProcessId init) throws IOException {
         Optional<String> cgroup = evidence.cgroup(init, container(lease));
-        if (cgroup.isEmpty() && !evidence.isAlive(init)) {
+        if (cgroup.isEmpty() && !(evidence.isInside(init, lease) && evidence.isAlive(init))) {
             return false;
         }
         registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
