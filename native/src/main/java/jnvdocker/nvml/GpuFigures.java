@@ -82,7 +82,6 @@ public record GpuFigures(
 
     /**
      * @param enabled whether the GPU is parted, and only its instances can be used
-     * @param pending whether it will be from its next reset on
      */
     public record Mig(boolean enabled, List<MigInstance> instances) {
         public Mig {
