@@ -247,11 +247,12 @@ public final class Keeper implements AutoCloseable {
     private void check(Collection<Lease> leases) {
         HostView view = evidence.view();
         for (Lease lease : leases) {
-            IOException before = failures.remove(lease.id());
             try {
                 check(lease, evidence.of(lease, view));
+                failures.remove(lease.id());
             } catch (IOException e) {
-                failures.put(lease.id(), e);
+                // Until a check has succeeded: a client that waits reads it at any moment.
+                IOException before = failures.put(lease.id(), e);
                 // Each command has the leases checked, for as long as a disk is full.
                 boolean known =
                         before != null && Objects.equals(before.getMessage(), e.getMessage());
