@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Obstacle;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.registry.Changes;
@@ -121,6 +122,11 @@ public final class Place {
 
     boolean isPresent() {
         return present;
+    }
+
+    /** Whether it is a pod's, whose kubelet requests its GPUs again and again. */
+    boolean isOfPod() {
+        return ticket.origin() instanceof Origin.Pod;
     }
 
     /** Whether the time for the wait is up. */

@@ -27,7 +27,8 @@ import java.util.stream.Stream;
  * The clients that wait for GPUs, those of users with a higher priority first, then first come,
  * first served: none takes a GPU that one before it waits for. So a client that wants many GPUs is
  * not passed for ever by those of its priority that want few. A place outlives the daemon: its
- * client repeats its request, and still has it.
+ * client repeats its request, and still has it. A pod has a place, too: the GPUs are kept until its
+ * kubelet requests them again.
  *
  * <p>Readers of the queue find it as it was last seen; one thread checks for all of them which
  * clients live, and never while anybody waits for it.
@@ -99,6 +100,52 @@ public final class WaitingQueue {
         }
     }
 
+    /**
+     * Gives a pod a place, unless it has one or the queue is full. Its GPUs are kept for it, but
+     * are not given to it here: its kubelet requests them again.
+     *
+     * @param request whose client is the oldest process of the pod
+     */
+    public void keepPlace(LeaseRequest request) throws IOException {
+        synchronized (this) {
+            boolean enters = entering.stream().anyMatch(it -> it.client().equals(request.client()));
+            if (enters || has(request.client()) || places.size() + entering.size() >= MOST) {
+                return;
+            }
+            entering.add(request);
+        }
+        try {
+            Ticket ticket = registry.addTicket(request.ticket(0));
+            add(Place.absent(ticket, registry.bootBegan()));
+        } finally {
+            end(request);
+        }
+        registry.changes().add();
+    }
+
+    private synchronized void add(Place place) {
+        List<Place> now = new ArrayList<>(places);
+        now.add(place);
+        now.sort(ORDER);
+        places = List.copyOf(now);
+    }
+
+    /** Gives up the place of a pod, if it has one for this request. */
+    public void leave(LeaseRequest request) throws IOException {
+        for (Place place : places) {
+            Ticket ticket = place.ticket();
+            if (ticket.client().equals(request.client())
+                    && ticket.request().equals(request.request())) {
+                leave(place);
+            }
+        }
+    }
+
+    /** The tickets that come before that of a client; all if it has none. */
+    public List<Ticket> before(ProcessId client) {
+        return all().stream().takeWhile(ticket -> !ticket.client().equals(client)).toList();
+    }
+
     /** Counts a client among those that wait, before that is written: many may come at once. */
     private synchronized void begin(LeaseRequest request) throws RefusedException {
         if (!has(request.client())) {
@@ -123,10 +170,7 @@ public final class WaitingQueue {
         synchronized (this) {
             end(request);
             replaced = remove(ticket.id());
-            List<Place> now = new ArrayList<>(places);
-            now.add(place);
-            now.sort(ORDER);
-            places = List.copyOf(now);
+            add(place);
         }
         replaced.ifPresent(it -> it.close());
         registry.changes().add();
@@ -216,7 +260,7 @@ public final class WaitingQueue {
     /**
      * The clients that wait and have been given nothing yet, in order: those that have sent their
      * requests to this daemon, and those that still may. A client that does neither would keep
-     * everybody else waiting.
+     * everybody else waiting. A pod has its place for as long as it lives.
      */
     public List<Place> places() {
         long now = pace.nanos();
@@ -224,7 +268,7 @@ public final class WaitingQueue {
         Instant boot = registry.bootBegan();
         places.forEach(place -> place.follow(boot));
         return places.stream()
-                .filter(place -> place.isPresent() ? place.isOpen() : mayReturn)
+                .filter(place -> place.isPresent() ? place.isOpen() : mayReturn || place.isOfPod())
                 .filter(place -> !place.isOverdue(now))
                 .toList();
     }

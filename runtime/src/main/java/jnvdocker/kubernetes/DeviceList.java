@@ -4,6 +4,7 @@ import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Origin;
 import jnvdocker.request.GpuResolver;
 
 import java.util.ArrayList;
@@ -19,8 +20,8 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * The devices of one resource. A GPU that a pod has is healthy whatever becomes of it: the
- * scheduler would count it twice as missing. Any other is healthy while it is free.
+ * The devices of one resource. A GPU that a pod has, or waits for, is healthy whatever becomes of
+ * it: the scheduler would count it twice as missing. Any other is healthy while it is free.
  */
 final class DeviceList {
     /** Instances of GPUs come and go, and have another UUID each time. */
@@ -99,7 +100,11 @@ final class DeviceList {
     }
 
     private boolean isHealthy(GpuStatus status, GpuChoice choice) {
-        boolean isOfPod = choice.holder(status.gpu()).filter(PodKind::isOfPod).isPresent();
+        boolean isOfPod =
+                choice.holder(status.gpu()).filter(PodKind::isOfPod).isPresent()
+                        || choice.keptFor(status.gpu())
+                                .filter(it -> it.origin() instanceof Origin.Pod)
+                                .isPresent();
         return isOfPod || obstacle(status, choice).isEmpty() && gives(status.gpu());
     }
 

@@ -2,6 +2,8 @@ package jnvdocker.kubernetes;
 
 import jnvdocker.core.LeaseParts;
 import jnvdocker.grant.Grants;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
@@ -120,6 +122,18 @@ public final class PodLeases implements PodGrants {
             return GpuFilter.sharing(Optional.ofNullable(shares.get(gpu.uuid())));
         }
 
+        /** The request of a place in the queue. */
+        LeaseRequest request(ProcessId sandbox) {
+            return new LeaseRequest(
+                    new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
+                    Set.of(),
+                    pod.owner(),
+                    sandbox,
+                    pod,
+                    Optional.empty(),
+                    Optional.empty());
+        }
+
         List<Gpu> whole() {
             return gpus.stream().filter(gpu -> !shares.containsKey(gpu.uuid())).toList();
         }
@@ -137,7 +151,12 @@ public final class PodLeases implements PodGrants {
     @Override
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
         grants.take(
-                () -> grants.decide(new Admission(gpus, kubelet, rules(Owner.KUBERNETES))),
+                () ->
+                        grants.decide(
+                                new Admission(
+                                        gpus,
+                                        kubelet,
+                                        rules(Owner.KUBERNETES, parts.queue().all()))),
                 grants.patience(Duration.ZERO, Optional.empty(), _ -> false));
     }
 
@@ -283,19 +302,50 @@ public final class PodLeases implements PodGrants {
         }
     }
 
-    private Rules rules(Owner owner) throws IOException {
-        List<Ticket> waiting = parts.queue().all();
+    private Rules rules(Owner owner, List<Ticket> waiting) throws IOException {
         return new Rules(parts.supply().terms(owner, waiting), waiting);
     }
 
     @Override
     public List<Lease> take(Start start, Duration patience) throws RefusedException, IOException {
         return grants.take(
-                () -> grants.decide(new StartBid(start, rules(start.pod().owner()))),
+                () -> attempt(start),
                 grants.patience(
                         Duration.ZERO,
                         Optional.of(pace.nanos() + patience.toNanos()),
                         by -> by.stream().noneMatch(PodLeases::isFinal)));
+    }
+
+    /**
+     * A pod that must wait has a place in the queue from then on, by its oldest process: its
+     * sandbox runs before the first container starts. Nothing of it runs yet when a resource claim
+     * is prepared.
+     */
+    private Grants.Outcome<List<Lease>> attempt(Start start) throws RefusedException, IOException {
+        WaitingQueue queue = parts.queue();
+        Optional<LeaseRequest> place =
+                start.shares().isEmpty()
+                        ? pods.group(start.pod().uid()).map(group -> start.request(group.process()))
+                        : Optional.empty();
+        List<Ticket> before = place.map(its -> queue.before(its.client())).orElseGet(queue::all);
+        Grants.Outcome<List<Lease>> outcome =
+                grants.decide(new StartBid(start, rules(start.pod().owner(), before)));
+        if (place.isPresent()) {
+            if (outcome instanceof Grants.Blocked) {
+                queue.keepPlace(place.get());
+            }
+            // A call that the kubelet has given up may end after the next one has got them.
+            if (!(outcome instanceof Grants.Blocked) || hasAll(start)) {
+                queue.leave(place.get());
+            }
+        }
+        return outcome;
+    }
+
+    private boolean hasAll(Start start) throws IOException {
+        List<Lease> its = of(start.pod().uid());
+        return start.gpus().stream()
+                .allMatch(gpu -> its.stream().anyMatch(lease -> lease.isOf(gpu.uuid())));
     }
 
     /** The kubelet has a resource claim of this uid from now on. */

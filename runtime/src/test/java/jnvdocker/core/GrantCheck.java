@@ -11,6 +11,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -121,7 +122,10 @@ final class GrantCheck {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
-                .filter(it -> young || world.waiters.isWaiting(it.client()))
+                .filter(it ->
+                        young
+                                || it.origin() instanceof Origin.Pod
+                                || world.waiters.isWaiting(it.client()))
                 .filter(it -> !world.waiters.isOverdue(it.client()))
                 .filter(it -> !world.waiters.isUntold(it.client()))
                 .toList();

@@ -24,6 +24,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
@@ -365,6 +366,80 @@ class PodLeasesTest extends SimulatedWorldTest {
         Origin.Pod other = new Origin.Pod(NEW.uid(), "team-b", "new");
         assertEquals(2, start(other, "main", gpu(1), gpu(2)).size());
         assertEquals(1, start(OLD, "main", gpu(0)).size());
+    }
+
+    private List<Ticket> tickets() throws IOException {
+        return world.daemon.parts().registry().tickets();
+    }
+
+    private LeaseRequest waiting(ProcessId client) {
+        return new LeaseRequest(
+                new GpuRequest.Devices(List.of(gpu(0).uuid())),
+                Set.of(),
+                TestingLeases.ALICE,
+                client,
+                new Origin.HostProcess("train"),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    /** Its sandbox runs, and the kubelet starts its container again and again. */
+    @Test
+    void podThatWaitsIsNotPassedByClientsThatComeLater() throws Exception {
+        ProcessId old = spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        ProcessId sandbox = spawnIn(CGROUP.replace(UID, NEW.uid()));
+        assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        assertEquals(List.of(sandbox), tickets().stream().map(Ticket::client).toList());
+        assertEquals("pod team-a/new", LeaseText.purpose(tickets().getFirst()));
+        ProcessId client = world.machine.spawn();
+        world.daemon.parts().queue().enter(waiting(client), 0, Optional.empty());
+        world.machine.end(old);
+        reported(Map.of(), Map.of());
+        world.daemon.parts().queueKeeper().tick();
+        assertEquals(List.of(), live());
+        ProcessId other = world.machine.spawn();
+        var error = assertThrows(RefusedException.class, () -> docker(other, gpu(0)));
+        assertTrue(
+                error.getMessage()
+                        .contains(
+                                "is kept for kubernetes:team-a's pod team-a/new (pid "
+                                        + sandbox.pid()),
+                error::getMessage);
+        assertEquals(1, start(NEW, "main", gpu(0)).size());
+        assertEquals(List.of(client), tickets().stream().map(Ticket::client).toList());
+    }
+
+    @Test
+    void podWaitsForClientsThatCameBefore() throws Exception {
+        ProcessId old = spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        ProcessId client = world.machine.spawn();
+        world.daemon.parts().queue().enter(waiting(client), 0, Optional.empty());
+        spawnIn(CGROUP.replace(UID, NEW.uid()));
+        assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        world.machine.end(old);
+        reported(Map.of(), Map.of());
+        var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        assertTrue(error.getMessage().contains(" is kept for alice (pid "), error::getMessage);
+        world.daemon.parts().queueKeeper().tick();
+        assertEquals(client, live().getFirst().holder().process());
+    }
+
+    @Test
+    void podThatIsDeletedWhileItWaitsHasNoPlace() throws Exception {
+        spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        ProcessId sandbox = spawnIn(CGROUP.replace(UID, NEW.uid()));
+        assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        world.daemon.kill();
+        world.daemon.start();
+        assertEquals(1, tickets().size());
+        world.machine.end(sandbox);
+        world.machine.pass(Duration.ofSeconds(2));
+        world.daemon.parts().queueKeeper().tick();
+        assertEquals(List.of(), tickets());
     }
 
     /** By a resource claim for an amount of the memory of GPU 1, which has 39.5 GiB for shares. */

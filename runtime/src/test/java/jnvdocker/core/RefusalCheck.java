@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.registry.LeaseRegistry;
@@ -248,7 +249,10 @@ final class RefusalCheck {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
-                .filter(it -> young || world.waiters.isConnected(it.client()))
+                .filter(it ->
+                        young
+                                || it.origin() instanceof Origin.Pod
+                                || world.waiters.isConnected(it.client()))
                 .filter(it -> it.priority() >= world.lab.rank(owner))
                 .sorted(Ticket.ORDER)
                 .toList();

@@ -191,6 +191,11 @@ final class SimulatedPods {
                                                 .isPresent());
     }
 
+    /** Whether a process may be the oldest of a pod, by which that has its place in the queue. */
+    boolean isSandbox(ProcessId process) {
+        return all().flatMap(Pod::processes).anyMatch(process::equals);
+    }
+
     private ProcessId spawn(Pod pod, String container) {
         return world.machine.spawn(
                 Optional.empty(),
@@ -326,12 +331,13 @@ final class SimulatedPods {
                         && lease.claim().gpus().stream().map(ClaimedGpu::uuid).anyMatch(pod::has));
     }
 
-    /** The kubelet answers once more. */
+    /** The kubelet answers once more, and pods that have ended lose their places in the queue. */
     void settle() throws IOException {
         if (!world.daemon.isUp()) {
             return;
         }
         answer(observe());
+        world.daemon.perform("queue", parts().queue()::checkClients);
     }
 
     /** Ends all of them. */

@@ -43,7 +43,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
 /**
@@ -338,11 +337,19 @@ class KubernetesPluginTest extends OneHostTest {
                                         + " \\d\\d:\\d\\d; wait, or delete the pod"),
                 refusal::getMessage);
         processes.prepare(next);
+        processes.start(next, "sleep", "1000"); // its sandbox
         CompletableFuture<TestKubelet.Start> start =
                 CompletableFuture.supplyAsync(() -> kubelet.start(next, "main"));
-        assertThrows(TimeoutException.class, () -> start.get(500, TimeUnit.MILLISECONDS));
+        Lab.await(() -> {
+            JsonNode queue = daemon.jnvdocker("gpu", "queue", "--json").run().json();
+            return queue.at("/0/pod").asText().equals("team-a/next")
+                    ? List.of()
+                    : List.of(queue.toString());
+        });
+        assertFalse(start.isDone());
         processes.end(old);
         assertInstanceOf(TestKubelet.Running.class, start.get(5, TimeUnit.SECONDS));
+        assertEquals("nobody waits for GPUs\n", out("gpu", "queue"));
         assertTrue(out("gpu", "why", gpu).contains("team-a/next"));
     }
 
