@@ -141,10 +141,9 @@ class GpuQueueTest {
         JsonSchemas.check("gpu-queue", Json.text(queue));
         assertEquals(
                 "{'place':1,'user':'alice','uid':1000,'request':'2"
-                        + " GPUs','count':2,'memory':null,'model':null,'share_bytes':null,"
-                        + "'gpus':null,"
-                        + "'container_name':null,'image':'nvidia/cuda','command':null,'task':null,"
-                        + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null,'priority':5}",
+                    + " GPUs','count':2,'memory':null,'model':null,'share_bytes':null,'gpus':null,"
+                    + "'container_name':null,'image':'nvidia/cuda','command':null,'task':null,'pod':null,"
+                    + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null,'priority':5}",
                 Json.line(queue.get(0)).replace('"', '\''));
         assertEquals(List.of("1", "GPU-5c1a"), queue.get(2).gpus());
         assertEquals("train\u0007", queue.get(1).task());
