@@ -3,7 +3,6 @@ package jnvdocker.grant;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Obstacle;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.registry.Changes;
@@ -126,7 +125,7 @@ public final class Place {
 
     /** Whether it is a pod's, whose kubelet requests its GPUs again and again. */
     boolean isOfPod() {
-        return ticket.origin() instanceof Origin.Pod;
+        return ticket.origin().isRequestedAgain();
     }
 
     /** Whether the time for the wait is up. */

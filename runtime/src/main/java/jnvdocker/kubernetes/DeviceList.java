@@ -4,7 +4,6 @@ import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.Origin;
 import jnvdocker.request.GpuResolver;
 
 import java.util.ArrayList;
@@ -102,9 +101,7 @@ final class DeviceList {
     private boolean isHealthy(GpuStatus status, GpuChoice choice) {
         boolean isOfPod =
                 choice.holder(status.gpu()).filter(PodKind::isOfPod).isPresent()
-                        || choice.keptFor(status.gpu())
-                                .filter(it -> it.origin() instanceof Origin.Pod)
-                                .isPresent();
+                        || choice.keptFor(status.gpu()).filter(PodKind::isOfPod).isPresent();
         return isOfPod || obstacle(status, choice).isEmpty() && gives(status.gpu());
     }
 

@@ -109,6 +109,17 @@ public sealed interface Origin {
         };
     }
 
+    /**
+     * Whether a scheduler requests the GPUs again and again, and has them only from one of its
+     * requests on.
+     */
+    default boolean isRequestedAgain() {
+        return switch (this) {
+            case DockerContainer _, OciContainer _, HostProcess _, MesosTask _ -> false;
+            case Pod _ -> true;
+        };
+    }
+
     /** Whether a scheduler starts and ends it, and not a user by hand. */
     default boolean isScheduled() {
         return switch (this) {
