@@ -74,7 +74,8 @@ class KubernetesRestartTest extends OneHostTest {
     }
 
     private void start() {
-        assertInstanceOf(TestKubelet.Running.class, kubelet.start(pod, "main"));
+        TestKubelet.Start start = kubelet.start(pod, "main");
+        assertInstanceOf(TestKubelet.Running.class, start, start::toString);
     }
 
     private String ls() {
