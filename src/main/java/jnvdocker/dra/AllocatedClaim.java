@@ -23,8 +23,6 @@ import java.util.OptionalLong;
  */
 record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
     private static final String REMEDY = "delete the pod and its claim, and write another claim";
-    private static final String AMOUNT =
-            "write another claim, for a whole number of M, Mi, G or Gi";
 
     /**
      * A device that was allocated for a request of the claim.
@@ -104,12 +102,7 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
 
     private static long consumed(JsonNode result, ClaimRef ref) throws RefusedException {
         String amount = result.path("consumedCapacity").path(SliceDevices.MEMORY).asText();
-        return Quantity.parse(amount)
-                .orElseThrow(() ->
-                        new RefusedException(
-                                "resource claim %s requests %s bytes of a GPU's memory"
-                                        .formatted(ref.name(), Quote.quoted(amount)),
-                                AMOUNT));
+        return Quantity.parse(amount).orElseThrow(() -> refusalOfAmount(ref, Quote.quoted(amount)));
     }
 
     private static Origin.Pod pod(JsonNode claim, ClaimRef ref) throws RefusedException {
@@ -153,11 +146,13 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
     }
 
     private MemorySize size(long bytes) throws RefusedException {
-        return MemorySize.of(bytes)
-                .orElseThrow(() ->
-                        new RefusedException(
-                                "resource claim %s requests %d bytes of a GPU's memory"
-                                        .formatted(ref.name(), bytes),
-                                AMOUNT));
+        return MemorySize.of(bytes).orElseThrow(() -> refusalOfAmount(ref, String.valueOf(bytes)));
+    }
+
+    private static RefusedException refusalOfAmount(ClaimRef ref, String bytes) {
+        return new RefusedException(
+                "resource claim %s requests %s bytes of a GPU's memory"
+                        .formatted(ref.name(), bytes),
+                "write another claim, for a whole number of M, Mi, G or Gi");
     }
 }

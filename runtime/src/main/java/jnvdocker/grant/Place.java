@@ -123,8 +123,8 @@ public final class Place {
         return present;
     }
 
-    /** Whether it is a pod's, whose kubelet requests its GPUs again and again. */
-    boolean isOfPod() {
+    /** Whether its GPUs are kept, and not given: its client requests them again and again. */
+    boolean isRequestedAgain() {
         return ticket.origin().isRequestedAgain();
     }
 

@@ -268,7 +268,8 @@ public final class WaitingQueue {
         Instant boot = registry.bootBegan();
         places.forEach(place -> place.follow(boot));
         return places.stream()
-                .filter(place -> place.isPresent() ? place.isOpen() : mayReturn || place.isOfPod())
+                .filter(place ->
+                        place.isPresent() ? place.isOpen() : mayReturn || place.isRequestedAgain())
                 .filter(place -> !place.isOverdue(now))
                 .toList();
     }

@@ -101,7 +101,9 @@ final class DeviceList {
     private boolean isHealthy(GpuStatus status, GpuChoice choice) {
         boolean isOfPod =
                 choice.holder(status.gpu()).filter(PodKind::isOfPod).isPresent()
-                        || choice.keptFor(status.gpu()).filter(PodKind::isOfPod).isPresent();
+                        || choice.keptFor(status.gpu())
+                                .filter(it -> it.origin().isRequestedAgain())
+                                .isPresent();
         return isOfPod || obstacle(status, choice).isEmpty() && gives(status.gpu());
     }
 

@@ -8,7 +8,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
-import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.process.Processes;
@@ -142,11 +141,6 @@ public final class PodKind implements HolderKind {
     /** Whether a lease is a pod's, or is reserved for one. */
     static boolean isOfPod(Lease lease) {
         return pod(lease).isPresent();
-    }
-
-    /** Whether a pod waits. */
-    static boolean isOfPod(Ticket ticket) {
-        return ticket.origin() instanceof Origin.Pod;
     }
 
     /**

@@ -397,13 +397,17 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals(List.of(), live());
     }
 
+    /** Starts a process of another container that has the directory of a lease's claim mounted. */
+    private ProcessId mountsInAnother(Lease lease) {
+        return world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
+    }
+
     /** Any user of an engine can have it mount a claim's directory in any container. */
     @Test
     void claimMountedInAnotherContainerIsNoEvidence() throws Exception {
         Lease lease = query("a", 1);
         ProcessId init = begin(lease);
-        ProcessId other =
-                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
+        ProcessId other = mountsInAnother(lease);
         ProcessId moved = world.machine.spawn(Optional.of(lease.claim().id()), Optional.empty());
         world.machine.end(init);
         pass(GRACE);
@@ -419,8 +423,7 @@ class OciContainersTest extends SimulatedWorldTest {
     void scanAfterTheEndTakesNoOtherContainerForTheHolder() throws Exception {
         Lease lease = query("a", 1);
         ProcessId init = begin(lease);
-        ProcessId other =
-                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
+        ProcessId other = mountsInAnother(lease);
         world.machine.end(init);
         parts().reconciler().reconcile();
         pass(GRACE);
@@ -431,7 +434,7 @@ class OciContainersTest extends SimulatedWorldTest {
     @Test
     void scanDuringACreationTakesNoOtherContainerForTheHolder() throws Exception {
         Lease lease = query("a", 1);
-        world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/docker/b"));
+        mountsInAnother(lease);
         parts().reconciler().reconcile();
         ProcessId init = begin(lease);
         assertEquals(
