@@ -3,7 +3,7 @@
  *
  * Responsibilities:
  *   - commands that cannot start a container: become docker at once, without the daemon
- *   - version and --help: add our own text to docker's
+ *   - version, --version and --help: add our own text to docker's
  *   - everything else: send a request to the daemon, obey its frames, in the end become docker
  *   - start the daemon, or have systemd start it, when no daemon answers and the caller is root
  *   - completion in shells: query the daemon, but neither start it nor wait until it runs
@@ -45,6 +45,7 @@
 #include "base.h"
 #include "files.h"
 #include "frames.h"
+#include "help.h"
 
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
 enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4, CALL_INHERITS_STDIO = 8,
@@ -56,7 +57,7 @@ enum { EXIT_REFUSED = 125 };
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
 /* How long a client that is queued for GPUs waits for a stopped daemon: an upgrade takes a while. */
-enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
+enum { RETURN_FOR_ROOT_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
 /* How long a container that docker can start without GPUs waits for a daemon. */
 enum { RESTART_MS = 3000 };
 /* How long a daemon may be silent before the user is notified that the client still waits for it. */
@@ -78,6 +79,7 @@ enum { MAX_SELF = 4 << 20 };
 enum { MAX_ROUNDS = 8 };
 
 #define SERVICE "jnvdocker.service"
+#define SOCKET "jnvdocker.socket"
 #define LIMITS "check the limits of this shell (ulimit -a), then try again"
 #define NAME_DOCKER "install docker, or name it in NV_DOCKER"
 
@@ -428,10 +430,13 @@ static bool is_help(int argc, char **argv)
 	return i == argc - 1 ? argv[i][0] == '-' || strcmp(argv[i], "help") == 0 : argc == 1;
 }
 
-/* Has docker print its text in full and, if it succeeds, prints ours behind it on the same stream. */
-static void add(int stream, const char *text, int argc, char **argv) __attribute__((noreturn));
+/*
+ * Has docker print its text in full, and prints ours behind it on the same stream: if docker succeeds, or in any case.
+ * Docker's version fails where no engine answers.
+ */
+static void add(int stream, bool always, const char *text, int argc, char **argv) __attribute__((noreturn));
 
-static void add(int stream, const char *text, int argc, char **argv)
+static void add(int stream, bool always, const char *text, int argc, char **argv)
 {
 	const struct sigaction standard = { .sa_handler = SIG_DFL };
 	char **docker = typed_docker(argc, argv);
@@ -449,7 +454,7 @@ static void add(int stream, const char *text, int argc, char **argv)
 			die("cannot wait for '%s': %s; try again", shown(docker[0]), strerror(errno));
 	if (WIFSIGNALED(status))
 		exit(128 + WTERMSIG(status));
-	if (WEXITSTATUS(status) == 0 && !write_all(stream, text, strlen(text)))
+	if ((always || WEXITSTATUS(status) == 0) && !write_all(stream, text, strlen(text)))
 		die("cannot write to standard output: %s; check its destination", strerror(errno));
 	exit(WEXITSTATUS(status));
 }
@@ -459,7 +464,7 @@ static void help(int argc, char **argv) __attribute__((noreturn));
 static void help(int argc, char **argv)
 {
 	/* Docker takes a missing command for a mistake. */
-	add(argc == 1 ? 2 : 1,
+	add(argc == 1 ? 2 : 1, false,
 	    "\njnvdocker adds:\n"
 	    "  run, create  Give the container free GPUs: see 'jnvdocker run --help'\n"
 	    "  gpu          Show and manage this host's GPUs, their leases and the driver\n"
@@ -471,6 +476,22 @@ static void help(int argc, char **argv)
 }
 
 /* ---- without a daemon ------------------------------------------------------------------------ */
+
+/* Prints the help that is requested and ends the program, if any is: help starts no daemon. */
+static void help_without_daemon(int argc, char **argv)
+{
+	char **words = argv + first_operand(argc, argv);
+	struct buffer text = { 0 };
+
+	if (!read_requested_help(words, &text))
+		return;
+	put_bytes(&text, "", 1);
+	if (!is_our_own(*words))
+		add(1, false, text.data, argc, argv);
+	if (!write_all(1, text.data, strlen(text.data)))
+		die("cannot write to standard output: %s; check its destination", strerror(errno));
+	exit(EXIT_SUCCESS);
+}
 
 /* The typed command, if docker may run it without a daemon; else NULL. */
 static struct {
@@ -878,10 +899,9 @@ static bool is_systemds(void)
 	return !directories_moved() && stat("/run/systemd/system", &manager) == 0 && S_ISDIR(manager.st_mode) && unit_installed();
 }
 
-/* The exit code of systemctl, which ends when the daemon serves or has failed. */
-static int run_systemctl(void)
+/* The exit code of systemctl, of which the caller may see no message. */
+static int run_systemctl(char *const arguments[], bool silent)
 {
-	char *const arguments[] = { "systemctl", "start", SERVICE, NULL };
 	const struct sigaction standard = { .sa_handler = SIG_DFL };
 	struct sigaction inherited;
 	int status;
@@ -895,6 +915,8 @@ static int run_systemctl(void)
 		int nothing = fd_above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 
 		dup2(nothing, 0);
+		if (silent)
+			dup2(nothing, 2);
 		dup2(2, 1);
 		execve("/usr/bin/systemctl", arguments, daemon_environment());
 		execve("/bin/systemctl", arguments, daemon_environment());
@@ -911,7 +933,10 @@ static int run_systemctl(void)
 static int start_service(const char *path)
 {
 	fprintf(stderr, "jnvdocker: no daemon at %s, starting " SERVICE "\n", path);
-	int code = run_systemctl();
+	/* A service that has failed too often may not be started before. */
+	run_systemctl((char *const[]) { "systemctl", "reset-failed", SERVICE, SOCKET, NULL }, true);
+	/* Ends when the daemon serves or has failed. */
+	int code = run_systemctl((char *const[]) { "systemctl", "start", SERVICE, NULL }, false);
 	int connection = try_connect(path);
 
 	if (connection < 0 && code != 0)
@@ -994,7 +1019,7 @@ static int await_return(void)
 {
 	static const char words[] = "jnvdocker: the daemon went away; the request is repeated when it is back\n";
 	bool starts_daemon = geteuid() == 0 && !waits_for_proxy;
-	long deadline = milliseconds() + (starts_daemon ? RETURN_MS : RETURN_FOR_OTHERS_MS);
+	long deadline = milliseconds() + (starts_daemon ? RETURN_FOR_ROOT_MS : RETURN_FOR_OTHERS_MS);
 	char *path = socket_path();
 	int connection;
 
@@ -1008,7 +1033,7 @@ static int await_return(void)
 	return connection;
 }
 
-static int connect_daemon(void)
+static int connect_daemon(int argc, char **argv)
 {
 	char *path = socket_path();
 
@@ -1020,6 +1045,9 @@ static int connect_daemon(void)
 		return connection;
 	if (without_daemon != NULL)
 		exit(EXIT_REFUSED);
+	int reason = errno;
+	help_without_daemon(argc, argv);
+	errno = reason;
 	if (errno == EACCES || errno == EPERM)
 		die_not_allowed(path);
 	if (geteuid() != 0 || waits_for_proxy) {
@@ -1510,7 +1538,9 @@ int main(int argc, char **argv)
 		prepare_completion(argc, argv);
 	int word = first_operand(argc, argv);
 	if (word == argc - 1 && strcmp(argv[word], "version") == 0)
-		add(1, "\njnvdocker: " VERSION "\n", argc, argv);
+		add(1, true, "\njnvdocker: " VERSION "\n", argc, argv);
+	if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0))
+		add(1, true, "jnvdocker version " VERSION "\n", argc, argv);
 	if (is_help(argc, argv))
 		help(argc, argv);
 	if (!concerns_daemon(argc, argv))
@@ -1528,7 +1558,7 @@ int main(int argc, char **argv)
 		uint32_t pause;
 
 		if (connection < 0)
-			connection = connect_daemon();
+			connection = connect_daemon(argc, argv);
 		if (docker == NULL)
 			docker = docker_command(!is_our_own(argv[word]));
 		send_request(connection, docker, argv);

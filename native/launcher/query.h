@@ -29,6 +29,11 @@ struct listener {
 	void (*idle)(struct listener *listener);
 };
 
+/* How long containers and tasks wait for a daemon that is being started: a booting host is slow. Tests have less time. */
+#ifndef RETURN_MS
+#define RETURN_MS 30000
+#endif
+
 struct query {
 	const struct words *words;
 	const char *socket;

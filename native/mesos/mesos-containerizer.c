@@ -49,8 +49,6 @@ const int failure_code = 125;
 #define DRIVER_VOLUME "/usr/local/nvidia "
 
 enum { MAX_CONFIG = 4 << 20, MAX_MOUNTINFO = 64 << 20 };
-/* An upgrade of the daemon takes a while. */
-enum { RETURN_MS = 10000 };
 /* An agent gives an executor a minute to register, unless configured otherwise. Tests have less time. */
 #ifndef SILENCE_MS
 #define SILENCE_MS 50000

@@ -2,31 +2,51 @@
 #include "need.h"
 
 #include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "base.h"
+#include "files.h"
 
 /*
  * The matches in a text, and their reasons. All engines write their texts with Go's or a similar library, which
  * spells plain letters as they are; a name or string in quotes cannot come from within a user's string, since quotes
- * are escaped there.
+ * are escaped there. Java decides what the texts request (GpuWishes); tests/fixtures/gpu-words has the cases.
  *
  *   anywhere, as part of anything:
  *     NVIDIA_           NVIDIA_VISIBLE_DEVICES and the like: of the image, the user, or dockerd's own --gpus
  *     nvidia            nodes (/dev/nvidia0), mounts, hooks, CDI names, labels of images (com.nvidia.*)
- *     JNVDOCKER_, jnvdocker   variables, labels, annotations and claim volumes of ours
+ *     jnvdocker_claim_  the volume of a claim
  *     DOCKER_RESOURCE_  Swarm's generic resources
+ *     "JNVDOCKER_GPUS=  our variable that requests GPUs
  *     "CUDA_VERSION=    a variable by which NVIDIA's first images alone say that they are for GPUs
+ *   the name of a member:
+ *     "jnvdocker.gpus", "jnvdocker.claim"   our labels and annotations that request GPUs; others of ours, such as the
+ *                       owner that jnvdockerd --proxy adds to every container, request nothing
  *   in config.json:
  *     "major":195       a node or a rule for NVIDIA's devices, whatever its name
+ *     "major":226       a graphics node that is NVIDIA's, or may be: renderD129 computes as nvidia0 does
  *     numbers that no device has: crun cuts off their upper bits
  *     an allow rule for devices of every driver: --privileged, or a rule such as 'c *:* rwm' or 'a 10:1 m'
  *   in hostconfig.json:
  *     "gpu"             a DeviceRequest that has reached no driver yet
  *
- * An exception is the value of "Runtime" in hostconfig.json: docker knows us by that name, and every
- * container has it if we are the default.
+ * Exceptions:
+ *   the value of "Runtime" in hostconfig.json: docker knows us by that name, and every container has it if we are the
+ *     default
+ *   the values of compose's labels and of the owner's in config.v2.json: paths and names of a project or of a user
+ *   NVIDIA_VISIBLE_DEVICES=void, or with no value, by which a container requests nothing: jnvdocker sets it for a
+ *     container that it starts without the daemon
  */
-static const char *const WORDS[] = { "NVIDIA_", "nvidia", "JNVDOCKER_", "jnvdocker", "DOCKER_RESOURCE_", "\"CUDA_VERSION=",
-				     NULL };
+static const char *const WORDS[] = { "NVIDIA_", "nvidia", "jnvdocker_claim_", "DOCKER_RESOURCE_", "\"JNVDOCKER_GPUS=",
+				     "\"CUDA_VERSION=", NULL };
+static const char *const LABELS[] = { "\"jnvdocker.gpus\"", "\"jnvdocker.claim\"", NULL };
+/* The members whose values are no words, by how their names begin. */
+static const char *const NONE[] = { NULL };
+static const char *const OF_CONTAINER[] = { "\"com.docker.compose.", "\"jnvdocker.owner\"", NULL };
+static const char *const OF_HOST[] = { "\"Runtime\"", NULL };
 
 static const char *end_of(const struct buffer *text)
 {
@@ -88,7 +108,7 @@ static bool begins_with(const char *at, const char *end, const char *word)
 	return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-enum { NVIDIA_MAJOR = 195, MAX_MAJOR = (1 << 12) - 1, MAX_MINOR = (1 << 20) - 1 };
+enum { NVIDIA_MAJOR = 195, DRM_MAJOR = 226, MAX_VENDOR = 64, MAX_MAJOR = (1 << 12) - 1, MAX_MINOR = (1 << 20) - 1 };
 enum { ANY_NUMBER = -1, IMPOSSIBLE_NUMBER = -2 };
 
 /* A number of a device, or one of the two above. */
@@ -107,6 +127,39 @@ static int device_number(const char *at, const char *end, int limit)
 		if ((number = 10 * number + *at - '0') > limit)
 			return IMPOSSIBLE_NUMBER;
 	return number;
+}
+
+/* Whether a graphics node is of NVIDIA's driver. Unknown means that it may be. */
+static bool may_be_nvidias(int minor_number)
+{
+	char *path = joined("/sys/dev/char/%d:%d/device/vendor", DRM_MAJOR, minor_number);
+	struct buffer vendor = { 0 };
+	struct stat status;
+	bool read = read_file(AT_FDCWD, path, 0, MAX_VENDOR, &vendor, &status) == FILE_READ;
+	bool nvidias = !read || contains(&vendor, "0x10de");
+
+	free(path);
+	free(vendor.data);
+	return nvidias;
+}
+
+/* A node or rule holds no object and no list, so it is the text between two braces. */
+static bool has_graphics(const struct buffer *config)
+{
+	const char *end = end_of(config);
+
+	for (const char *at = config->data; (at = next_value(at, end, "\"major\"")) != NULL; ) {
+		if (device_number(at, end, MAX_MAJOR) != DRM_MAJOR)
+			continue;
+		const char *from = memrchr(config->data, '{', at - config->data);
+		const char *to = memchr(at, '}', end - at);
+		if (from == NULL || to == NULL)
+			return true;
+		int number = device_number(next_value(from, to, "\"minor\""), to, MAX_MINOR);
+		if (number < 0 || may_be_nvidias(number))
+			return true;
+	}
+	return false;
 }
 
 /* Whether a rule or node has such a number, or one that no device has. */
@@ -156,18 +209,9 @@ static bool allows_all(const struct buffer *config)
 	return false;
 }
 
-static bool has_word(const struct buffer *text)
+/* Whether a match is in a value of a member with one of these names. */
+static bool is_value_of(const char *const *names, const char *begin, const char *at)
 {
-	for (const char *const *word = WORDS; *word != NULL; word++)
-		if (contains(text, *word))
-			return true;
-	return false;
-}
-
-/* Whether this range is the value of "Runtime". */
-static bool is_runtime(const char *begin, const char *at)
-{
-	static const char name[] = "\"Runtime\"";
 	const char *quote = memrchr(begin, '"', at - begin);
 
 	if (quote == NULL)
@@ -178,23 +222,43 @@ static bool is_runtime(const char *begin, const char *at)
 		return false;
 	while (quote > begin && strchr(" \t\r\n", quote[-1]) != NULL)
 		quote--;
-	return (size_t)(quote - begin) >= sizeof name - 1 && memcmp(quote - (sizeof name - 1), name, sizeof name - 1) == 0;
+	if (quote == begin || *--quote != '"')
+		return false;
+	const char *name = memrchr(begin, '"', quote - begin);
+	if (name == NULL)
+		return false;
+	for (; *names != NULL; names++)
+		if (begins_with(name, quote + 1, *names))
+			return true;
+	return false;
 }
 
-static bool has_word_beside_runtime(const struct buffer *host)
+/* Whether a match is the variable by which a container requests no GPUs. */
+static bool is_void(const char *begin, const char *at, const char *end)
 {
-	const char *end = end_of(host);
+	return at > begin && at[-1] == '"' && (begins_with(at, end, "NVIDIA_VISIBLE_DEVICES=void\"") ||
+					       begins_with(at, end, "NVIDIA_VISIBLE_DEVICES=\""));
+}
 
+static bool has_word(const struct buffer *text, const char *const *but)
+{
+	const char *end = end_of(text);
+
+	for (const char *const *label = LABELS; *label != NULL; label++)
+		if (next_value(text->data, end, *label) != NULL)
+			return true;
 	for (const char *const *word = WORDS; *word != NULL; word++)
-		for (const char *at = host->data; at < end && (at = memmem(at, end - at, *word, strlen(*word))) != NULL; at++)
-			if (!is_runtime(host->data, at))
+		for (const char *at = text->data; at < end && (at = memmem(at, end - at, *word, strlen(*word))) != NULL; at++)
+			if (!is_value_of(but, text->data, at) && !is_void(text->data, at, end))
 				return true;
 	return false;
 }
 
 bool may_need_gpus(const struct texts *texts)
 {
-	return has_word(&texts->config) || has_word(&texts->container) || has_word_beside_runtime(&texts->host) ||
-	       contains(&texts->host, "\"gpu\"") || has_number(&texts->config, "\"major\"", MAX_MAJOR, NVIDIA_MAJOR) ||
+	return has_word(&texts->config, NONE) || has_word(&texts->container, OF_CONTAINER) ||
+	       has_word(&texts->host, OF_HOST) || contains(&texts->host, "\"gpu\"") ||
+	       has_number(&texts->config, "\"major\"", MAX_MAJOR, NVIDIA_MAJOR) ||
+	       has_graphics(&texts->config) ||
 	       has_number(&texts->config, "\"minor\"", MAX_MINOR, IMPOSSIBLE_NUMBER) || allows_all(&texts->config);
 }

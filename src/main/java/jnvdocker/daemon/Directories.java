@@ -111,6 +111,7 @@ record Directories(
     DaemonFacts facts(Installation installation) {
         return new DaemonFacts(
                 installation.service(),
+                Main.version(),
                 installation.tree(),
                 run,
                 state,

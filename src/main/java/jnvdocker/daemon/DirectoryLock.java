@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PrivateFile;
+import jnvdocker.posix.RegularFile;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,6 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 final class DirectoryLock implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DirectoryLock.class);
     private static final long PATIENCE_NANOS = 500_000_000;
+    private static final int LONGEST_PID = 20;
 
     private final FileChannel file;
 
@@ -64,8 +66,7 @@ final class DirectoryLock implements AutoCloseable {
             if (!lock(file)) {
                 if (!PrivateFile.isLockedByReaders(file)) {
                     throw new StartException(
-                            "another jnvdockerd (pid %s) uses %s"
-                                    .formatted(Files.readString(path).strip(), directory),
+                            "another jnvdockerd (pid %s) uses %s".formatted(pid(path), directory),
                             "stop it first, or " + remedy + " to another directory");
                 }
                 LOG.warn(
@@ -83,6 +84,11 @@ final class DirectoryLock implements AutoCloseable {
             file.close();
             throw e;
         }
+    }
+
+    private static String pid(Path path) throws IOException {
+        byte[] pid = RegularFile.readOwn(path, LONGEST_PID).orElse(new byte[0]);
+        return new String(pid, StandardCharsets.US_ASCII).strip();
     }
 
     private static FileChannel open(Path path) throws StartException {

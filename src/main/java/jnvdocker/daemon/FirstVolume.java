@@ -5,6 +5,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PermanentThread;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 
@@ -12,10 +13,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.time.Duration;
 
-/** The loaded driver's volume, made when the daemon starts. */
+/** The loaded driver's volume, made when the daemon starts, and again for files that are new. */
 final class FirstVolume {
     private static final Logger LOG = LoggerFactory.getLogger(FirstVolume.class);
+
+    private static final Duration PERIOD = Duration.ofSeconds(5);
+    private static final Duration AFTER_FAILURE = Duration.ofMinutes(10);
 
     private FirstVolume() {}
 
@@ -28,8 +33,24 @@ final class FirstVolume {
             throws IOException {
         if (volumes.list().isEmpty()) {
             tryToMake(host, volumes, served);
-        } else {
-            Thread.ofVirtual().start(() -> tryToMake(host, volumes, served));
+        }
+        PermanentThread.virtual("driver-volume", () -> keep(host, volumes, served)).start();
+    }
+
+    /** What is installed of the driver later is for the next container. */
+    private static void keep(Host host, DriverVolumeStore volumes, ServedVolumes served)
+            throws InterruptedException {
+        tryToMake(host, volumes, served);
+        while (!Thread.currentThread().isInterrupted()) {
+            Thread.sleep(PERIOD);
+            try {
+                served.renew(host, HostDriver.readVersion(host));
+            } catch (NoDriverException e) {
+                LOG.debug("{}", e.getMessage());
+            } catch (IOException e) {
+                LOG.warn("the driver volume stays as it is: {}", FileErrors.describe(e));
+                Thread.sleep(AFTER_FAILURE);
+            }
         }
     }
 
@@ -37,6 +58,7 @@ final class FirstVolume {
     private static void tryToMake(Host host, DriverVolumeStore volumes, ServedVolumes served) {
         try {
             volumes.checkExecutable();
+            served.sweepEarlier(host);
             DriverVersion driver = HostDriver.readVersion(host);
             served.prepare(host, driver);
         } catch (NoDriverException e) {

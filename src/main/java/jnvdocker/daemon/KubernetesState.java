@@ -55,6 +55,11 @@ record KubernetesState(
     }
 
     @Override
+    public List<String> joined() throws IOException {
+        return leases.report().joined();
+    }
+
+    @Override
     public List<Registration> registrations() {
         return registered.get();
     }

@@ -49,6 +49,7 @@ final class LeaseWorld {
                 inventory.troubles(monitor.health()),
                 monitor::processes,
                 config::policy,
+                config::trustedOwners,
                 new NvmlTraits(monitor)::known,
                 HostClock.OF_THIS_MACHINE,
                 Pace.REAL,

@@ -133,7 +133,7 @@ public final class Main {
     }
 
     /** Returns our version, as written by the build. */
-    private static String version() {
+    static String version() {
         Properties properties = new Properties();
         try (InputStream in = Main.class.getResourceAsStream("/jnvdocker/version.properties")) {
             properties.load(in);

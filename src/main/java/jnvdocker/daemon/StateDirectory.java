@@ -1,10 +1,12 @@
 package jnvdocker.daemon;
 
+import jnvdocker.command.job.Jobs;
 import jnvdocker.posix.DirectoryLock;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.program.TrustedDirectory;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -15,6 +17,7 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 
@@ -30,6 +33,9 @@ final class StateDirectory implements AutoCloseable {
     private static final int MODE = 0711;
 
     private static final int OTHERS_WRITE = 0022;
+
+    private static final List<String> DIRECTORIES =
+            List.of(ClaimFiles.DIRECTORY, Jobs.DIRECTORY, DriverVolumeStore.DIRECTORY);
 
     private final DirectoryLock lock;
 
@@ -80,11 +86,14 @@ final class StateDirectory implements AutoCloseable {
 
     /** A copy that was restored, or was given to a user, may have been changed by others. */
     private static void refuseForeign(Path directory) throws IOException {
-        Path claims = directory.resolve(ClaimFiles.DIRECTORY);
-        if (Files.exists(claims, LinkOption.NOFOLLOW_LINKS) && !Files.isDirectory(claims)) {
-            throw new StartException(
-                    claims + " is not a directory", "move it away; a directory is made");
+        for (String name : DIRECTORIES) {
+            Path its = directory.resolve(name);
+            if (Files.exists(its, LinkOption.NOFOLLOW_LINKS) && !Files.isDirectory(its)) {
+                throw new StartException(
+                        its + " is not a directory", "move it away; a directory is made");
+            }
         }
+        Path claims = directory.resolve(ClaimFiles.DIRECTORY);
         Files.walkFileTree(
                 directory,
                 new SimpleFileVisitor<>() {

@@ -86,7 +86,7 @@ final class ContainerChecks {
         }
         for (Claim claim : claims) {
             add(
-                    containers.getOrDefault(ClaimNames.volume(claim.id()), claim.displayName()),
+                    containers.getOrDefault(ClaimNames.volume(claim.key()), claim.displayName()),
                     () -> ClaimedNodes.refuseOthers(claim, driver.gpus()),
                     found);
         }
@@ -116,7 +116,7 @@ final class ContainerChecks {
             if (why.isPresent() && !names.contains(down.name())) {
                 String name = Quote.shown(down.name());
                 found.wrong(
-                        "container " + name + " did not come back: " + Quote.shown(why.get()),
+                        "container " + name + " did not come back: " + Quote.whole(why.get()),
                         "docker start " + name);
             }
         }
@@ -125,7 +125,7 @@ final class ContainerChecks {
     private static void add(RefusedStart refused, Findings found) {
         String container = Quote.shown(refused.claim().displayName());
         found.wrong(
-                "container %s is down since docker was started (%s): %s"
+                "container %s is down since docker was to start it (%s): %s"
                         .formatted(container, LeaseText.time(refused.since()), refused.what()),
                 "it is started as soon as its GPUs are free and nobody waits for them; to keep it"
                         + " down: docker update --restart=no "

@@ -6,13 +6,20 @@ import java.nio.file.Path;
  * The start of this daemon, and its places.
  *
  * @param service whether systemd runs it as {@code jnvdocker.service}
+ * @param version of jnvdocker
  * @param tree the directory of the programs
  * @param run the directory with the file {@code jnvdockerd.pid}
  * @param state the directory of the registry and the volumes
  * @param pluginSocket the socket at which dockerd finds the volume plugin
  */
 public record DaemonFacts(
-        boolean service, Path tree, Path run, Path state, Path pluginSocket, String pluginName) {
+        boolean service,
+        String version,
+        Path tree,
+        Path run,
+        Path state,
+        Path pluginSocket,
+        String pluginName) {
     static final Path USUAL_RUN = Path.of("/run/jnvdocker");
     static final String UNITS = "jnvdocker.socket jnvdocker.service";
 

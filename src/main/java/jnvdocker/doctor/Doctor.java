@@ -90,7 +90,8 @@ public final class Doctor {
                 new Check("claims", containers::claims),
                 new Check("state", state::state),
                 new Check("volume", driver::volume),
-                new Check("registry", state::registry));
+                new Check("registry", state::registry),
+                new Check("version", found -> found.ok("jnvdocker " + around.daemon().version())));
     }
 
     /** Returns the findings of all checks, in their order. */

@@ -3,8 +3,10 @@ package jnvdocker.doctor;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.NodeText;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.nvml.GpuHealth.Health;
 import jnvdocker.posix.ProcessId;
@@ -52,12 +54,24 @@ final class GpuChecks {
         }
         found.ok(count(all));
         all.forEach(gpu -> trouble(gpu, found));
+        List<Lease> live = around.leases().live();
+        all.forEach(gpu -> live.forEach(lease -> open(gpu.gpu(), lease, found)));
         Map<String, Health> known = around.health().all();
         for (GpuStatus status : all) {
             if (status.gpu().isSound() && known.containsKey(status.gpu().uuid())) {
                 hints(status.gpu(), known.get(status.gpu().uuid()), found);
             }
         }
+    }
+
+    /** A GPU whose node the holder of another GPU was given, before the driver was loaded again. */
+    private static void open(Gpu gpu, Lease lease, Findings found) {
+        NodeText.open(lease, gpu)
+                .ifPresent(is ->
+                        found.wrong(
+                                GpuText.name(gpu) + " " + is,
+                                LeaseText.toEnd(lease.claim())
+                                        + ": the GPU is nobody else's until then"));
     }
 
     /** Hints that do not take a GPU out of service. */

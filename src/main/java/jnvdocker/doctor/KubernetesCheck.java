@@ -37,6 +37,11 @@ final class KubernetesCheck {
             found.unknown("the kubelet has not been offered the GPUs yet");
         }
         facts.fault().ifPresent(found::wrong);
+        for (String joined : facts.joined()) {
+            found.wrong(
+                    joined,
+                    "give each pod a claim of its own (resourceClaimTemplateName in the pod)");
+        }
         ConfigurationChecks.unknown("kubernetes_gpus", host, facts::givesNothing, daemon, found);
         files(found);
         if (kubelet && !facts.byClaims()) {

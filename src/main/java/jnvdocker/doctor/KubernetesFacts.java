@@ -35,6 +35,9 @@ public interface KubernetesFacts {
     /** How many GPUs pods have leases of. */
     int gpusOfPods() throws IOException;
 
+    /** What each pod uses that has joined another's resource claim. */
+    List<String> joined() throws IOException;
+
     /** The registration of each resource, after its first try, if that ends soon. */
     List<Registration> registrations();
 

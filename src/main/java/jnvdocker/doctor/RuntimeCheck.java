@@ -41,7 +41,7 @@ final class RuntimeCheck {
     void findings(Findings found) throws IOException {
         Optional<EngineRuntimes> now = runtimes();
         try {
-            List<RuntimeHealth> all = around.runtimes().health(() -> now);
+            List<RuntimeHealth> all = around.runtimes().health(() -> now, around.engine().socket());
             registered(all, found);
             for (RuntimeHealth health : all) {
                 swarm(health.registration(), found);

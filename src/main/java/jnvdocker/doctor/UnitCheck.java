@@ -1,17 +1,21 @@
 package jnvdocker.doctor;
 
+import jnvdocker.posix.RegularFile;
 import jnvdocker.process.ShortProcess;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /** Checks the units, without which GPU containers do not come back after a boot. */
 final class UnitCheck {
@@ -28,6 +32,11 @@ final class UnitCheck {
     private static final String KUBELET = "kubelet.service";
     private static final List<String> OURS =
             List.of("jnvdocker.socket", SERVICE, "jnvdocker-nodes.service");
+
+    /** Starts the daemon when systemd has given it up. Nothing enables this unit. */
+    private static final String AGAIN = "jnvdocker-again.service";
+
+    private static final int ENDS_SIZE = 64 << 10;
 
     private final DaemonFacts daemon;
     private final BooleanSupplier kubernetes;
@@ -53,6 +62,7 @@ final class UnitCheck {
                 new ArrayList<>(
                         List.of("systemctl", "show", "-p", "Id,LoadState,UnitFileState,After"));
         words.addAll(OURS);
+        words.add(AGAIN);
         words.add(DOCKER);
         words.add(KUBELET);
         try {
@@ -64,6 +74,15 @@ final class UnitCheck {
             }
         } catch (IOException e) {
             unanswered(Finding.failure(e), found);
+        }
+        try {
+            RegularFile.read(daemon.state().resolve("ends"), ENDS_SIZE)
+                    .flatMap(lines ->
+                            DaemonEnds.describe(
+                                    new String(lines, StandardCharsets.UTF_8), Instant.now()))
+                    .ifPresent(ends -> found.hint(ends, "'journalctl -u jnvdocker' says more"));
+        } catch (IOException e) {
+            found.unknown(Finding.failure(e));
         }
     }
 
@@ -92,7 +111,7 @@ final class UnitCheck {
 
     void judge(Map<String, Map<String, String>> units, Findings found) {
         List<String> absent =
-                OURS.stream()
+                Stream.concat(OURS.stream(), Stream.of(AGAIN))
                         .filter(name -> !property(units, name, "LoadState", "loaded"))
                         .toList();
         if (!absent.isEmpty()) {

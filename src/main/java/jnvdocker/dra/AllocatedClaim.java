@@ -5,16 +5,21 @@ import com.fasterxml.jackson.databind.JsonNode;
 import jnvdocker.dra.DraMessages.ClaimRef;
 import jnvdocker.kubernetes.PodClaims;
 import jnvdocker.lease.Origin;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.MemorySize;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * What a {@code ResourceClaim} of {@code resource.k8s.io/v1} has of this driver's devices.
@@ -62,6 +67,33 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
             }
         }
         return new AllocatedClaim(ref, pod(claim, ref), results);
+    }
+
+    /** The path of a claim at the API server. */
+    static String path(String namespace, String name) {
+        return "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims/%s"
+                .formatted(
+                        URLEncoder.encode(namespace, StandardCharsets.UTF_8),
+                        URLEncoder.encode(name, StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Returns the names of the devices that are allocated to a claim on a node.
+     *
+     * @param uid of the claim; another claim of its name has none of them
+     */
+    static Set<String> devices(JsonNode claim, String uid, String driver, String pool) {
+        Set<String> names = new HashSet<>();
+        if (claim.path("metadata").path("uid").asText().equals(uid)) {
+            JsonNode devices = claim.path("status").path("allocation").path("devices");
+            for (JsonNode result : devices.path("results")) {
+                if (result.path("driver").asText().equals(driver)
+                        && result.path("pool").asText().equals(pool)) {
+                    names.add(result.path("device").asText());
+                }
+            }
+        }
+        return names;
     }
 
     private static Result result(JsonNode result, JsonNode spec, ClaimRef ref, String pool)
@@ -146,13 +178,16 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
     }
 
     private MemorySize size(long bytes) throws RefusedException {
-        return MemorySize.of(bytes).orElseThrow(() -> refusalOfAmount(ref, String.valueOf(bytes)));
+        return MemorySize.of(bytes)
+                .filter(GpuFilter::isShare)
+                .orElseThrow(() -> refusalOfAmount(ref, String.valueOf(bytes)));
     }
 
     private static RefusedException refusalOfAmount(ClaimRef ref, String bytes) {
         return new RefusedException(
                 "resource claim %s requests %s bytes of a GPU's memory"
                         .formatted(ref.name(), bytes),
-                "write another claim, for a whole number of M, Mi, G or Gi");
+                "write another claim, for a whole number of M, Mi, G or Gi, and at least "
+                        + Quantity.of(GpuFilter.LEAST_SHARE.bytes()));
     }
 }

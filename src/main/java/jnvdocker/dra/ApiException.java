@@ -20,4 +20,9 @@ final class ApiException extends IOException {
     boolean isNotFound() {
         return code == 404;
     }
+
+    /** Whether the credentials do not suffice for it. */
+    boolean isForbidden() {
+        return code == 403;
+    }
 }

@@ -93,9 +93,7 @@ final class DraCalls {
     }
 
     private Done prepare(ClaimRef ref, Duration patience) throws RefusedException, IOException {
-        String path =
-                "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims/%s"
-                        .formatted(ref.namespace(), ref.name());
+        String path = AllocatedClaim.path(ref.namespace(), ref.name());
         AllocatedClaim claim = AllocatedClaim.of(api.get(path), ref, DraDriver.NAME, node);
         Map<String, String> cdi = pods.prepare(claim.allocated(), patience);
         return new Done(

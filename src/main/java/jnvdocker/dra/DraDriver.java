@@ -97,12 +97,33 @@ public final class DraDriver implements AutoCloseable {
         registrySocket = kubeletDirectory.resolve("plugins_registry").resolve(NAME + "-reg.sock");
         socket = kubeletDirectory.resolve("plugins").resolve(NAME).resolve("dra.sock");
         calls = new DraCalls(api, node, pods);
-        slices =
-                new SlicePublisher(
-                        api, node, kept -> pods.offers().map(it -> devices.of(it, kept)));
+        slices = new SlicePublisher(api, node, new Source(pods, devices, api, node));
         pods.addListener(slices::wake);
         health = new DeviceStreams(() -> DraMessages.health(node, pods.health()), () -> {});
         pods.addListener(health::send);
+    }
+
+    /** The GPUs that pods may have, by the leases and by what the cluster has allocated. */
+    private record Source(PodClaims pods, SliceDevices devices, AllocatedDevices allocated)
+            implements SlicePublisher.Source {
+        Source(PodClaims pods, SliceDevices devices, ApiServer api, String node) {
+            this(pods, devices, new AllocatedDevices(api, node));
+        }
+
+        @Override
+        public Optional<SliceDevices.Listed> devices(SliceDevices.Kept kept) {
+            return pods.offers().map(it -> devices.of(it, kept));
+        }
+
+        @Override
+        public void look() {
+            try {
+                pods.learn(allocated.of(pods.prepared()));
+            } catch (IOException e) {
+                // The kubelet's file is not there yet, or is being replaced.
+                LOG.debug("what is allocated stays as it was: {}", FileErrors.describe(e));
+            }
+        }
     }
 
     /**

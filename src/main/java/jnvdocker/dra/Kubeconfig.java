@@ -60,7 +60,7 @@ record Kubeconfig(URI server, String authority, String identity, String token) {
 
     private static JsonNode tree(Path file) throws RefusedException, IOException {
         byte[] text =
-                RegularFile.readOwn(file, LONGEST)
+                RegularFile.readConfiguration(file, LONGEST)
                         .orElseThrow(() ->
                                 new RefusedException(
                                         file + " does not exist",
@@ -118,7 +118,8 @@ record Kubeconfig(URI server, String authority, String identity, String token) {
             Optional<byte[]> bytes =
                     path.isEmpty()
                             ? Optional.empty()
-                            : RegularFile.readOwn(kubeconfig.resolveSibling(path), LONGEST);
+                            : RegularFile.readConfiguration(
+                                    kubeconfig.resolveSibling(path), LONGEST);
             return bytes.map(it -> new String(it, StandardCharsets.ISO_8859_1)).orElse("");
         }
     }

@@ -10,6 +10,7 @@ import jnvdocker.kubernetes.PodClaims.Shares;
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.nvml.GpuFacts;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.words.Refusal;
 
 import java.io.IOException;
@@ -66,8 +67,8 @@ final class SliceDevices {
                             new Refusal(
                                     "%d of this node's GPUs and MIG instances are in its resource slice, which has no room for %d more"
                                             .formatted(devices.size(), beyond),
-                                    "name those that pods are to have, with gpus below"
-                                            + " [kubernetes] in the configuration"));
+                                    "name those that pods are to have, with kubernetes_gpus in the"
+                                            + " configuration"));
         }
     }
 
@@ -145,13 +146,20 @@ final class SliceDevices {
 
     /**
      * A request that names no amount consumes all that shares may have together, and so cannot be
-     * met while anybody has one.
+     * met while anybody has one. A smaller request than the smallest share consumes that much. A
+     * rest that is no share is none: a server refuses a range that begins above the capacity.
      */
     private static void share(ObjectNode device, Shares shares) {
         device.put("allowMultipleAllocations", true);
-        capacity(device, Quantity.of(shares.left()))
-                .putObject("requestPolicy")
-                .put("default", Quantity.of(shares.limit()));
+        long least = GpuFilter.LEAST_SHARE.bytes();
+        boolean isLeft = shares.left() >= least;
+        ObjectNode policy =
+                capacity(device, Quantity.of(isLeft ? shares.left() : 0))
+                        .putObject("requestPolicy")
+                        .put("default", Quantity.of(shares.limit()));
+        if (isLeft) {
+            policy.putObject("validRange").put("min", Quantity.of(least));
+        }
     }
 
     private static ObjectNode capacity(ObjectNode device, String memory) {

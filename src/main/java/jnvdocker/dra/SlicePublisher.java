@@ -31,7 +31,10 @@ final class SlicePublisher implements AutoCloseable {
     private static final String SLICES = "/apis/resource.k8s.io/v1/resourceslices";
 
     /** The longest time for which a slice that another client has changed stays as it is. */
-    private static final Duration CHECK = Duration.ofSeconds(10);
+    private static final Duration CHECK = Duration.ofSeconds(9);
+
+    /** How often the source looks for changes that wake nobody here. */
+    private static final Duration LOOK = Duration.ofSeconds(2);
 
     /** Several changes in this time are published as one. */
     private static final Duration SETTLE = Duration.ofMillis(200);
@@ -50,12 +53,15 @@ final class SlicePublisher implements AutoCloseable {
     private volatile SliceDevices.Kept kept = SliceDevices.Kept.ALL;
     private Optional<JsonNode> published = Optional.empty();
     private long checked;
+    private long looked = System.nanoTime();
 
     /** What is to be published. */
-    @FunctionalInterface
     interface Source {
         /** The devices for a cluster that keeps these parts; empty while they are not known yet. */
         Optional<SliceDevices.Listed> devices(SliceDevices.Kept kept);
+
+        /** Looks whether the devices have changed otherwise. May wait for the server. */
+        void look();
     }
 
     /**
@@ -94,10 +100,11 @@ final class SlicePublisher implements AutoCloseable {
             try {
                 report(publish().flatMap(SliceDevices.Listed::lack));
                 delay = FIRST_DELAY;
-                if (news.tryAcquire(CHECK.toMillis(), TimeUnit.MILLISECONDS)) {
+                if (news.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
                     Thread.sleep(SETTLE);
                     news.drainPermits();
                 }
+                look();
             } catch (RefusedException | IOException e) {
                 if (Thread.currentThread().isInterrupted()) {
                     return;
@@ -108,6 +115,13 @@ final class SlicePublisher implements AutoCloseable {
                 Duration twice = delay.multipliedBy(2);
                 delay = twice.compareTo(MOST_DELAY) < 0 ? twice : MOST_DELAY;
             }
+        }
+    }
+
+    private void look() {
+        if (System.nanoTime() - looked >= LOOK.toNanos()) {
+            source.look();
+            looked = System.nanoTime();
         }
     }
 

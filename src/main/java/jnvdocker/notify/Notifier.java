@@ -8,6 +8,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
+import jnvdocker.posix.PrivateFile;
 import jnvdocker.screen.Json;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -26,9 +27,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -37,7 +37,7 @@ import java.util.function.Supplier;
  * Runs the programs of some directories for each event, one after the other, with the event in JSON
  * on standard input. Decisions only put theirs into a queue: a thread of its own runs the programs,
  * and scans the GPUs every half minute for those that are sick or used without a lease. When the
- * queue is full, events are dropped.
+ * queue is full, events are dropped, those of the user with the most first.
  */
 public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Notifier.class);
@@ -50,7 +50,7 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private final GpuInventory inventory;
     private final Leases leases;
     private final File file;
-    private final BlockingQueue<Event> events = new ArrayBlockingQueue<>(QUEUED);
+    private final EventQueue events = new EventQueue(QUEUED);
     private final AtomicLong dropped = new AtomicLong();
     private final Thread thread = PermanentThread.platform("notify", this::repeat);
 
@@ -96,7 +96,7 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     }
 
     private void add(Event event) {
-        if (!events.offer(event) && dropped.getAndIncrement() == 0) {
+        if (!events.add(event) && dropped.getAndIncrement() == 0) {
             LOG.warn("events come faster than the programs of notify end: some are dropped");
         }
     }
@@ -104,9 +104,9 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private void repeat() {
         while (!Thread.currentThread().isInterrupted()) {
             try {
-                Event event = events.poll(1, TimeUnit.SECONDS);
-                if (event != null) {
-                    runAll(event);
+                Optional<Event> event = events.poll(1, TimeUnit.SECONDS);
+                if (event.isPresent()) {
+                    runAll(event.get());
                 } else if (dropped.getAndSet(0) > 0) {
                     LOG.info("the programs of notify have caught up");
                 }
@@ -125,6 +125,8 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
 
     private void runAll(Event event) throws IOException {
         Files.deleteIfExists(file.toPath());
+        // An event names other users and their containers.
+        PrivateFile.open(file.toPath()).close();
         Files.writeString(file.toPath(), Json.line(event) + "\n");
         for (Path directory : directories.get()) {
             for (Path program : Programs.in(directory)) {

@@ -79,16 +79,18 @@ public final class ClientConnection implements AutoCloseable {
      */
     public Opening opening() throws IOException {
         byte[] bytes;
+        ByteBuffer header = ByteBuffer.allocate(HEADER);
         try (var deadline = deadlines.in(REQUEST_TIME, channel)) {
             try {
-                ByteBuffer header = ByteBuffer.allocate(HEADER);
                 fill(header);
                 if (Opening.isHttp(header.array())) {
                     return new Opening.Http(header.flip());
                 }
                 bytes = payload(length(header.flip(), FrameType.REQUEST));
             } catch (EOFException e) {
-                throw deadline.hasPassed() ? new LateException(REQUEST_TIME) : e;
+                // The answer to a browser that is connected and has no request yet is none.
+                boolean late = deadline.hasPassed() && header.position() > 0;
+                throw late ? new LateException(REQUEST_TIME) : e;
             }
         }
         ClientRequest request =

@@ -252,7 +252,7 @@ public final class Prune {
                                     Pattern.compile(
                                             "(?:"
                                                     + String.join("|", above)
-                                                    + ")/([^/]+)(?:/.*)?")));
+                                                    + ")/(?:\\.kept-)?([0-9.]+)(?:-[^/]+)?(?:/.*)?")));
             sources.with(ServedVolumes.FILE_SYSTEM, served.source()).forEach(mounted::putIfAbsent);
             return mounted;
         } catch (UncheckedIOException e) {

@@ -3,18 +3,28 @@ package jnvdocker.upkeep;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.holder.ContainerEngine.Listed;
+import jnvdocker.lease.Claim;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RunningContainers;
+import jnvdocker.oci.install.RunningDockerd;
+import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.oci.install.RuntimeProgram;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /** Users of our OCI runtime's programs: containers, and engines that remember it. */
@@ -27,26 +37,62 @@ public final class RuntimeNeeds {
         this.engine = engine;
     }
 
+    /**
+     * The programs that have names of ours after it, for the containers of docker that were made
+     * with these names: without GPUs the containers need nothing of ours.
+     *
+     * @param isAsked false if the engine cannot be queried, so that there may be such containers
+     */
+    public Map<String, Path> heirs(Registration registration, boolean isAsked)
+            throws IOException, RefusedException {
+        Map<String, Path> heirs = new TreeMap<>();
+        Optional<Path> real =
+                RuntimeProgram.read(registration.program()).map(RuntimeProgram.Settings::real);
+        if (registration.engine() == EngineKind.DOCKER && real.isPresent()) {
+            for (String name : RuntimeInstaller.names(registration)) {
+                if (!isAsked || mayHaveContainers(registration, name)) {
+                    heirs.put(name, real.get());
+                }
+            }
+        }
+        return heirs;
+    }
+
+    /** True as well for another dockerd than the one that can be queried. */
+    private boolean mayHaveContainers(Registration registration, String name) {
+        try {
+            return !isQueried(registration) || !engine.ofRuntime(name, LIMIT).isEmpty();
+        } catch (EngineException e) {
+            return true;
+        }
+    }
+
+    private boolean isQueried(Registration registration) {
+        return RunningDockerd.at(engine.socket())
+                .filter(dockerd -> dockerd.reads(registration.config()))
+                .isPresent();
+    }
+
+    /** The containers of docker that request GPUs, which they get of our runtime alone. */
+    public List<Listed> withGpus(Registration registration) throws IOException, RefusedException {
+        List<Listed> all = new ArrayList<>();
+        if (registration.engine() == EngineKind.DOCKER && isQueried(registration)) {
+            for (String name : names(registration)) {
+                all.addAll(engine.withGpus(name, LIMIT));
+            }
+        }
+        return all;
+    }
+
+    private static Set<String> names(Registration registration)
+            throws IOException, RefusedException {
+        Set<String> names = new TreeSet<>(RuntimeInstaller.names(registration));
+        names.add(registration.name());
+        return names;
+    }
+
     /** Why a program cannot be removed yet, and a command; empty when it can. */
     public Optional<Refusal> of(Registration registration) throws IOException, RefusedException {
-        List<Listed> containers = containers(registration);
-        return containers.isEmpty()
-                ? engine(registration)
-                : Optional.of(
-                        new Refusal(
-                                "these containers need it: " + names(containers, ", "),
-                                removal(containers)));
-    }
-
-    /** The containers of Docker that have the runtime, running or not. */
-    List<Listed> containers(Registration registration) throws EngineException {
-        return registration.engine() == EngineKind.DOCKER
-                ? engine.ofRuntime(registration.name(), LIMIT)
-                : List.of();
-    }
-
-    /** Why an engine still needs the program, whatever containers there are. */
-    Optional<Refusal> engine(Registration registration) throws IOException, RefusedException {
         return switch (registration.engine()) {
             case DOCKER -> docker(registration);
             case PODMAN -> podman(registration);
@@ -60,22 +106,64 @@ public final class RuntimeNeeds {
         };
     }
 
-    /** A reload does not make dockerd forget runtimes that its configuration no longer names. */
-    private Optional<Refusal> docker(Registration registration) {
+    private Optional<Refusal> docker(Registration registration)
+            throws IOException, RefusedException {
+        RunningContainers.Tasks tasks = RunningContainers.ofDocker(registration.program());
+        Map<String, String> running = new TreeMap<>();
+        tasks.with().forEach(id -> running.put(id, Claim.shortId(id)));
+        boolean isQueried = isQueried(registration);
         try {
-            return engine.facts(LIMIT)
-                            .runtimes()
-                            .paths()
-                            .containsValue(registration.program().toString())
-                    ? Optional.of(
-                            new Refusal(
-                                    "the engine has it until it is restarted",
-                                    "jnvdocker runtime uninstall && systemctl restart docker"))
-                    : Optional.empty();
+            if (hasLoaded(registration, isQueried)) {
+                return Optional.of(
+                        new Refusal(
+                                "the engine has it until it is restarted",
+                                "jnvdocker runtime uninstall && systemctl restart docker"));
+            }
+            for (Listed each : isQueried ? all(registration) : List.<Listed>of()) {
+                if (each.isActive()
+                        && !each.isRestarting()
+                        && !tasks.without().contains(each.id())) {
+                    running.put(each.id(), Quote.shown(each.name()));
+                }
+            }
         } catch (EngineException e) {
             // One that starts later reads its configuration then.
-            return Optional.empty();
+            if (!RunningDockerd.reading(registration.config()).isEmpty()) {
+                return Optional.of(e.refusal());
+            }
         }
+        String names = String.join(" ", running.values());
+        return running.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        new Refusal(
+                                "these containers run with it, or may: "
+                                        + String.join(", ", running.values()),
+                                "docker stop %1$s && jnvdocker runtime uninstall && docker start %1$s"
+                                        .formatted(names)));
+    }
+
+    /** A reload does not make dockerd forget runtimes that its configuration no longer names. */
+    private boolean hasLoaded(Registration registration, boolean isQueried)
+            throws IOException, EngineException {
+        String program = registration.program().toString();
+        if (isQueried || RunningDockerd.reading(registration.config()).isEmpty()) {
+            return engine.facts(LIMIT).runtimes().paths().containsValue(program);
+        }
+        for (RunningDockerd each : RunningDockerd.reading(registration.config())) {
+            if (each.isOlder(registration.config())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private List<Listed> all(Registration registration) throws IOException, RefusedException {
+        List<Listed> all = new ArrayList<>();
+        for (String name : names(registration)) {
+            all.addAll(engine.ofRuntime(name, LIMIT));
+        }
+        return all;
     }
 
     /** A stopped container cannot start once the name is gone, and podman removes it without. */
@@ -117,7 +205,7 @@ public final class RuntimeNeeds {
                 + names(containers, " ");
     }
 
-    static String names(List<Listed> containers, String separator) {
+    public static String names(List<Listed> containers, String separator) {
         return containers.stream()
                 .map(Listed::name)
                 .map(Quote::shown)

@@ -10,6 +10,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.oci.install.EngineKind;
+import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.FileErrors;
@@ -42,9 +43,6 @@ public final class Uninstall {
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final Duration INTERVAL = Duration.ofMillis(50);
 
-    /** How often containers are removed that were created during the removal of the volumes. */
-    private static final int PASSES = 3;
-
     /** The number of past claims with volumes that the engine may still remember. */
     private static final int LATELY = 100;
 
@@ -54,6 +52,7 @@ public final class Uninstall {
     private final VolumePlugin plugin;
     private final ServedVolumes served;
     private final RuntimeInstaller runtimes;
+    private final OwnConfig own;
     private final PodInjection pods;
     private final RuntimeNeeds needs;
     private final String pluginName;
@@ -65,6 +64,7 @@ public final class Uninstall {
             VolumePlugin plugin,
             ServedVolumes served,
             RuntimeInstaller runtimes,
+            OwnConfig own,
             PodInjection pods,
             String pluginName) {
         this.engine = engine;
@@ -73,6 +73,7 @@ public final class Uninstall {
         this.plugin = plugin;
         this.served = served;
         this.runtimes = runtimes;
+        this.own = own;
         this.pods = pods;
         this.needs = new RuntimeNeeds(engine);
         this.pluginName = pluginName;
@@ -139,11 +140,16 @@ public final class Uninstall {
      */
     private void awaitCreations() throws IOException {
         long deadline = System.nanoTime() + LIMIT.toNanos();
-        while (leases.live().stream().anyMatch(Lease::isReservation)
-                && System.nanoTime() - deadline < 0
-                && !Thread.currentThread().isInterrupted()) {
-            LockSupport.parkNanos(INTERVAL.toNanos());
+        boolean isInTime = true;
+        while (isInTime && leases.live().stream().anyMatch(Lease::isReservation)) {
+            isInTime = pauses(deadline);
         }
+    }
+
+    /** Returns false when there is no time for another attempt. */
+    private static boolean pauses(long deadline) {
+        LockSupport.parkNanos(INTERVAL.toNanos());
+        return System.nanoTime() - deadline < 0 && !Thread.currentThread().isInterrupted();
     }
 
     private void remove(Wish wish, List<Listed> containers, Removed removed)
@@ -152,17 +158,20 @@ public final class Uninstall {
             removeFromEngine(wish, containers, removed);
         }
         for (Registration each : runtimes.registered()) {
-            runtimes.removeName(each);
+            runtimes.removeName(each, needs.heirs(each, wish.engine()));
             runtimes.removePrograms(each);
         }
+        own.removeOwn();
         pods.remove();
         served.releaseAll();
     }
 
     private void removeFromEngine(Wish wish, List<Listed> containers, Removed removed)
             throws RefusedException, IOException {
+        long deadline = System.nanoTime() + LIMIT.toNanos();
         Optional<String> used = removeOnce(containers, removed);
-        for (int pass = 1; used.isPresent() && pass < PASSES; pass++) {
+        // Containers are removed, too, that were created during the removal of the volumes.
+        while (used.isPresent() && pauses(deadline)) {
             List<Listed> created = containers();
             refuse(obstacles(wish, created).stream());
             used = removeOnce(created, removed);
@@ -206,12 +215,12 @@ public final class Uninstall {
         }
     }
 
-    /** The containers that could not start or run without us. */
+    /** The containers that could not start, or would have no GPU, without us. */
     private List<Listed> containers() throws RefusedException, IOException {
         Map<String, Listed> found = new LinkedHashMap<>();
         engine.withVolumesOf(pluginName, LIMIT).forEach(each -> found.put(each.id(), each));
         for (Registration each : runtimes.registered()) {
-            needs.containers(each).forEach(its -> found.putIfAbsent(its.id(), its));
+            needs.withGpus(each).forEach(its -> found.putIfAbsent(its.id(), its));
         }
         return List.copyOf(found.values());
     }
@@ -226,7 +235,7 @@ public final class Uninstall {
                 .ifPresent(found::add);
         for (Registration each : runtimes.registered()) {
             if (wish.engine() || each.engine() != EngineKind.DOCKER) {
-                needs.engine(each)
+                needs.of(each)
                         .map(need -> need.precededBy(each.program() + " has to stay: "))
                         .ifPresent(found::add);
             }
@@ -242,7 +251,7 @@ public final class Uninstall {
      */
     private void forgetRemoved() throws IOException {
         for (Claim claim : leases.claims().forgottenWithVolume(LATELY)) {
-            engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
+            engine.removeVolume(ClaimNames.volume(claim.key()), LIMIT);
         }
     }
 
@@ -281,7 +290,7 @@ public final class Uninstall {
     private List<Refusal> otherEngines() throws IOException {
         List<Refusal> found = new ArrayList<>();
         for (Claim claim : leases.claims().withVolume()) {
-            String volume = ClaimNames.volume(claim.id());
+            String volume = ClaimNames.volume(claim.key());
             otherEngine(claim.origin())
                     .ifPresent(address ->
                             found.add(

@@ -246,6 +246,39 @@ class ConfigTest {
         assertEquals(Optional.empty(), parse("keep_history = 'forever'").keepHistory());
     }
 
+    /** The hours are added up of leases that have ended. */
+    @Test
+    void historyIsAsLongAsTheLimitsLookBack() throws StartException {
+        String week =
+                "\n[limits]\n'@a' = { hours_per_week = 'any' }\n'*' = { hours_per_week = 40 }\n";
+        String day = "\n[limits]\nbob = { hours_per_day = 4 }\n";
+        String keep = "keep_history = '%s'";
+        refusesHistory("1d", "limits.*.hours_per_week in ", "8d", keep + week);
+        refusesHistory("7d", "limits.*.hours_per_week in ", "8d", keep + week);
+        refusesHistory("1d", "limits.bob.hours_per_day in ", "2d", keep + day);
+        refusesHistory(
+                "8d",
+                "limits.*.hours_per_week in ",
+                "15d",
+                "hold_after_stop = '7d'\n" + keep + week);
+        refusesHistory("1d", "hold_after_stop", "2d", "hold_after_stop = '2d'\n" + keep);
+        for (String good : List.of("8d", "400d", "forever")) {
+            parse(keep.formatted(good) + week);
+        }
+        parse(keep.formatted("2d") + day);
+        parse(keep.formatted("1d") + "\n[limits]\nbob = { hours_per_week = 'any', gpus = 1 }\n");
+        parse(week);
+    }
+
+    private static void refusesHistory(String time, String by, String least, String text) {
+        StartException refused =
+                assertThrows(StartException.class, () -> parse(text.formatted(time)));
+        String message = refused.getMessage();
+        assertTrue(
+                message.contains("keep_history = '" + time + "' is too short for " + by), message);
+        assertTrue(message.endsWith("; write " + least + " or more"), message);
+    }
+
     /** Each of the values is refused, with the line, the spelling and what would be right. */
     @ParameterizedTest
     @CsvSource(

@@ -23,6 +23,7 @@ class DoctorChecksTest {
     private static final DaemonFacts SERVICE =
             new DaemonFacts(
                     true,
+                    "0.2.0",
                     Path.of("/opt/jnvdocker"),
                     Path.of("/run/jnvdocker"),
                     Path.of("/var/lib/jnvdocker"),
@@ -39,6 +40,10 @@ class DoctorChecksTest {
             LoadState=loaded
             UnitFileState=enabled
             After=jnvdocker.socket
+
+            Id=jnvdocker-again.service
+            LoadState=loaded
+            UnitFileState=static
 
             Id=jnvdocker-nodes.service
             LoadState=loaded
@@ -175,6 +180,7 @@ class DoctorChecksTest {
         DaemonFacts byHand =
                 new DaemonFacts(
                         false,
+                        SERVICE.version(),
                         SERVICE.tree(),
                         SERVICE.run(),
                         SERVICE.state(),

@@ -25,6 +25,7 @@ class KubernetesCheckTest {
     private static final DaemonFacts DAEMON =
             new DaemonFacts(
                     true,
+                    "0.2.0",
                     Path.of("/opt/jnvdocker"),
                     DaemonFacts.USUAL_RUN,
                     Path.of("/var/lib/jnvdocker"),

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.host.Host;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -308,7 +309,7 @@ class OtherWaysTest {
     private static Lease lease(int id, String container, Origin origin) {
         Claim claim =
                 new Claim(
-                        "%012x".formatted(id),
+                        ClaimKey.secretless("%012x".formatted(id)),
                         origin,
                         new Owner(1001, "alice"),
                         List.of(),

@@ -56,6 +56,11 @@ public record TestingKubernetes(
     }
 
     @Override
+    public List<String> joined() {
+        return List.of();
+    }
+
+    @Override
     public Path config() {
         return Path.of("/etc/jnvdocker/config.toml");
     }

@@ -132,7 +132,7 @@ class AllocatedClaimTest {
 
     /** A lease that had another amount than the claim would not add up. */
     @ParameterizedTest
-    @ValueSource(strings = {"1500", "0", "10e3", "9223372036854775807"})
+    @ValueSource(strings = {"1500", "0", "10e3", "127Mi", "100M", "9223372036854775807"})
     void amountThatNoLeaseMayHaveIsRefused(String amount) {
         var refused =
                 assertThrows(

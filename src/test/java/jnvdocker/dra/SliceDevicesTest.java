@@ -94,8 +94,27 @@ class SliceDevicesTest {
         assertEquals(
                 memory.equals("0") ? "" : "64Gi",
                 device.at("/capacity/memory/requestPolicy/default").asText());
+        assertEquals(
+                memory.equals("0") ? "" : "256Mi",
+                device.at("/capacity/memory/requestPolicy/validRange/min").asText());
         assertEquals(!memory.equals("0"), device.path("allowMultipleAllocations").asBoolean());
         assertEquals(taint, device.at("/taints/0/value").asText());
+    }
+
+    /** A server refuses the whole slice when a range begins above the capacity. */
+    @ParameterizedTest
+    @CsvSource({"256Mi, 268435456, 256Mi", "0, 268435455, ''", "0, 0, ''"})
+    void restThatIsNoShareIsNone(String memory, long left, String least) throws IOException {
+        PodClaims.Shares shares = new PodClaims.Shares(64L << 30, left, Optional.empty());
+        JsonNode capacity =
+                devices()
+                        .of(List.of(offer(1, Optional.of(shares))), SliceDevices.Kept.ALL)
+                        .devices()
+                        .get(0)
+                        .at("/capacity/memory");
+        assertEquals(memory, capacity.path("value").asText());
+        assertEquals("64Gi", capacity.at("/requestPolicy/default").asText());
+        assertEquals(least, capacity.at("/requestPolicy/validRange/min").asText());
     }
 
     /**

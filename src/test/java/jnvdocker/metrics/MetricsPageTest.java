@@ -192,7 +192,7 @@ class MetricsPageTest {
                 "jnvdocker_longest_wait_seconds 0.0",
                 "jnvdocker_driver_info{version=\"535.104.05\"} 1");
         String held =
-                "{claim=\"%s\",container=\"\",gpu=\"1\",image=\"cuda:\\\"12\\\"\\n\",state=\"RESERVED\",user=\"alice\",uuid=\"%s\"} 1.0"
+                "{claim=\"%s\",container=\"\",gpu=\"1\",image=\"cuda:\\\"12\\\"\\\\u{a}\",state=\"RESERVED\",user=\"alice\",uuid=\"%s\"} 1.0"
                         .formatted(claim.id(), Samples.gpu(1).uuid());
         assertHas(lines, "jnvdocker_gpu_state" + held);
         assertEquals(1, samples(lines, "jnvdocker_gpu_lease_start_time_seconds").size());
@@ -224,7 +224,7 @@ class MetricsPageTest {
         readings.put("0000:01:00.0", full());
         List<String> lines = lines(true);
         String rest =
-                "gpu=\"1\",image=\"cuda:\\\"12\\\"\\n\",user=\"alice\",uuid=\"%s\"} "
+                "gpu=\"1\",image=\"cuda:\\\"12\\\"\\\\u{a}\",user=\"alice\",uuid=\"%s\"} "
                         .formatted(Samples.gpu(1).uuid());
         String labels = "{claim=\"" + claim.id() + "\",container=\"\"," + rest;
         String clock = "{claim=\"%s\",clock=\"sm\",container=\"\",".formatted(claim.id()) + rest;

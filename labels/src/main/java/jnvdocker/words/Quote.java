@@ -37,6 +37,26 @@ public final class Quote {
         return shown.toString();
     }
 
+    /** Whole, on one line, with nothing that a terminal acts upon: a message of ours. */
+    public static String whole(String text) {
+        if (isPlain(text) || text.codePoints().allMatch(Quote::harmless)) {
+            return text;
+        }
+        StringBuilder shown = new StringBuilder(text.length());
+        text.codePoints().forEach(point -> append(shown, point));
+        return shown.toString();
+    }
+
+    /** Whether a name is as most names are: ASCII that is printed. */
+    private static boolean isPlain(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (text.charAt(i) < ' ' || text.charAt(i) > '~') {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private static void append(StringBuilder shown, int point) {
         if (harmless(point)) {
             shown.appendCodePoint(point);

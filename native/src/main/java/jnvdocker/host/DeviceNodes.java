@@ -246,9 +246,10 @@ public final class DeviceNodes {
     }
 
     /**
-     * Returns the nodes of GPUs that docker gives a container for {@code --device}: a node or a
-     * link to one, whatever its name, or all nodes in a directory and those below it, where links
-     * are not followed. A path that does not exist is judged by its name alone. Opens no node.
+     * Returns the nodes of GPUs that docker gives a container for {@code --device}: a node, a
+     * graphics node or a link to one, whatever its name, or all nodes in a directory and those
+     * below it, where links are not followed and graphics nodes do not count. A path that does not
+     * exist is judged by its name alone. Opens no node.
      *
      * @param path on this machine
      */
@@ -269,7 +270,7 @@ public final class DeviceNodes {
         int major = gpuMajor();
         if (!Files.isDirectory(path)) {
             OptionalInt minor =
-                    Files.exists(path) ? minor(deviceOf(path), major) : minorOf(path.toString());
+                    Files.exists(path) ? gpuOf(deviceOf(path), major) : minorOf(path.toString());
             Set<Integer> minors = minor.isEmpty() ? Set.of() : Set.of(minor.getAsInt());
             return new Reached(minors, false, true);
         }
@@ -279,6 +280,13 @@ public final class DeviceNodes {
             search.search(path.toRealPath().resolve("dev"));
         }
         return search.found();
+    }
+
+    /** Returns the minor of the GPU whose node, or whose graphics node, a device is. */
+    private OptionalInt gpuOf(long device, int major) throws IOException {
+        return Posix.major(device) == DrmNodes.MAJOR
+                ? DrmNodes.minorOf(HostDriver.read(host), host, Posix.minor(device))
+                : minor(device, major);
     }
 
     /** Returns the minor of a GPU's node; the driver's other nodes have the same major. */

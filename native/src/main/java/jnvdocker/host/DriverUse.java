@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -33,18 +34,24 @@ public final class DriverUse {
 
     /**
      * Whether no process has a node of the driver open: every open file counts as a use of its
-     * module, and so does each module that needs it. More uses than such modules prove nothing.
+     * module, and so does each module that needs it. More uses than such modules prove nothing. The
+     * graphics nodes are of a module of their own.
      */
     public boolean isUnused() {
         try {
-            Path module = host.resolve("/sys/module/nvidia");
-            Set<String> before = holders(module);
-            String uses = KernelText.read(module.resolve("refcnt")).strip();
-            // The count may include modules that were loaded in between.
-            return uses.equals(String.valueOf(before.size())) && holders(module).equals(before);
+            Path graphics = host.resolve("/sys/module/nvidia_drm");
+            return isUnused(host.resolve("/sys/module/nvidia"))
+                    && (Files.notExists(graphics) || isUnused(graphics));
         } catch (IOException e) {
             return false;
         }
+    }
+
+    private static boolean isUnused(Path module) throws IOException {
+        Set<String> before = holders(module);
+        String uses = KernelText.read(module.resolve("refcnt")).strip();
+        // The count may include modules that were loaded in between.
+        return uses.equals(String.valueOf(before.size())) && holders(module).equals(before);
     }
 
     private static Set<String> holders(Path module) throws IOException {
@@ -77,11 +84,28 @@ public final class DriverUse {
 
     /** Whether a process may open the node of a GPU; true as well if that is unknown. */
     public boolean mayOpen(Gpu gpu, Credentials process) {
+        try {
+            return mayOpen(host.resolve(DeviceNodes.nameOf(gpu)), process);
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /** Whether a process may open a graphics node of a GPU; true as well if that is unknown. */
+    public boolean mayOpenGraphics(Gpu gpu, Credentials process) {
+        try {
+            return DrmNodes.of(host, List.of(gpu)).stream()
+                    .anyMatch(node -> mayOpen(node.hostPath(), process));
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    private static boolean mayOpen(Path path, Credentials process) {
         if (process.uid() == 0 || process.readsAll()) {
             return true;
         }
         try {
-            Path path = host.resolve(DeviceNodes.nameOf(gpu));
             Map<String, Object> node = Files.readAttributes(path, "unix:mode,uid,gid");
             if (isNamed(process, ByteBuffer.wrap(Posix.accessList(path)))) {
                 return true;

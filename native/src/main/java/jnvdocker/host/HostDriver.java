@@ -120,7 +120,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         }
         throw new NoDriverException(
                 "no NVIDIA driver is loaded: neither " + proc + " nor " + sys + " is there",
-                "install the driver, or load it with 'modprobe nvidia'");
+                MissingDriver.remedy(host));
     }
 
     /** Parses the version in the text of {@code /proc/driver/nvidia/version}. */

@@ -16,6 +16,9 @@ public final class Errno {
     public static final int EINVAL = 22;
     public static final int ENOTTY = 25;
     public static final int ERANGE = 34;
+    public static final int ENODEV = 19;
+    public static final int ENAMETOOLONG = 36;
+    public static final int ENOSYS = 38;
     public static final int ELOOP = 40;
     public static final int ENODATA = 61;
     public static final int ENOPROTOOPT = 92;

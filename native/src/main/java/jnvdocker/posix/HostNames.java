@@ -1,9 +1,6 @@
 package jnvdocker.posix;
 
-import com.sun.jna.Memory;
-import com.sun.jna.Pointer;
 import com.sun.jna.ptr.IntByReference;
-import com.sun.jna.ptr.PointerByReference;
 
 import java.time.Duration;
 import java.util.Arrays;
@@ -28,35 +25,33 @@ public final class HostNames {
     private static final Duration MEMBERS_KNOWN = Duration.ofSeconds(5);
 
     private static final HostNames OF_THIS_HOST = new HostNames();
-    private static final int THREADS = 4;
-    private static final int MAX_BUFFER = 1 << 20;
 
-    /** The offset of the number in {@code struct passwd} and {@code struct group}, on 64 bits. */
-    private static final int NUMBER = 16;
+    /** More would wait for each other: {@link Accounts} has one call at a time. */
+    private static final int ONE = 1;
 
-    /** The offset of the number of the user's group in {@code struct passwd}. */
-    private static final int GROUP = 20;
+    /** These search for a user's groups at one time. */
+    private static final int SEARCHES = 4;
 
     /** More than a kernel lets a process be in. */
     private static final int MAX_GROUPS = 65_537;
 
     private final SlowQueries<Integer, String> names =
-            new SlowQueries<>("user-names", THREADS, HostNames::nameOf, System::nanoTime);
+            new SlowQueries<>("user-names", ONE, HostNames::nameOf, System::nanoTime);
     private final SlowQueries<String, Integer> users =
-            new SlowQueries<>("users", THREADS, HostNames::userCalled, System::nanoTime);
+            new SlowQueries<>("users", ONE, HostNames::userCalled, System::nanoTime);
     private final SlowQueries<String, Integer> groups =
-            new SlowQueries<>("groups", 1, HostNames::groupCalled, System::nanoTime);
+            new SlowQueries<>("groups", ONE, Accounts::groupNumber, System::nanoTime);
 
     private final SlowQueries<Integer, Set<Integer>> groupsOfUsers =
             new SlowQueries<>(
                     "groups-of-users",
-                    THREADS,
+                    SEARCHES,
                     HostNames::groupsOf,
                     System::nanoTime,
                     MEMBERS_KNOWN);
 
     private final SlowQueries<Integer, String> ownGroups =
-            new SlowQueries<>("own-groups", THREADS, HostNames::ownGroup, System::nanoTime);
+            new SlowQueries<>("own-groups", ONE, HostNames::ownGroup, System::nanoTime);
 
     private HostNames() {}
 
@@ -126,38 +121,21 @@ public final class HostNames {
     }
 
     private static Optional<String> ownGroup(int uid) throws PosixException {
-        Optional<Login> login = login(uid);
-        return login.isEmpty()
-                ? Optional.empty()
-                : entry(
-                        "getgrgid_r " + login.get().group(),
-                        (entry, buffer, size, found) ->
-                                LibC.INSTANCE.getgrgid_r(
-                                        login.get().group(), entry, buffer, size, found),
-                        entry -> entry.getPointer(0).getString(0));
-    }
-
-    private record Login(String name, int group) {}
-
-    private static Optional<Login> login(int uid) throws PosixException {
-        return entry(
-                "getpwuid_r " + Integer.toUnsignedString(uid),
-                (entry, buffer, size, found) ->
-                        LibC.INSTANCE.getpwuid_r(uid, entry, buffer, size, found),
-                entry -> new Login(entry.getPointer(0).getString(0), entry.getInt(GROUP)));
+        Optional<Accounts.User> user = Accounts.user(uid);
+        return user.isEmpty() ? Optional.empty() : Accounts.groupName(user.get().group());
     }
 
     private static Optional<Set<Integer>> groupsOf(int uid) throws PosixException {
-        return login(uid).map(it -> groupsOf(it));
+        return Accounts.user(uid).map(HostNames::groupsOf);
     }
 
-    private static Set<Integer> groupsOf(Login login) {
+    private static Set<Integer> groupsOf(Accounts.User user) {
         IntByReference number = new IntByReference(256);
         int[] groups;
         do {
             groups = new int[Math.min(number.getValue(), MAX_GROUPS)];
             number.setValue(groups.length);
-        } while (LibC.INSTANCE.getgrouplist(login.name(), login.group(), groups, number) < 0
+        } while (LibC.INSTANCE.getgrouplist(user.name(), user.group(), groups, number) < 0
                 && groups.length < MAX_GROUPS);
         return Arrays.stream(groups)
                 .limit(number.getValue())
@@ -166,52 +144,10 @@ public final class HostNames {
     }
 
     private static Optional<String> nameOf(int uid) throws PosixException {
-        return login(uid).map(Login::name);
+        return Accounts.user(uid).map(Accounts.User::name);
     }
 
     private static Optional<Integer> userCalled(String name) throws PosixException {
-        return entry(
-                "getpwnam_r " + name,
-                (entry, buffer, size, found) ->
-                        LibC.INSTANCE.getpwnam_r(name, entry, buffer, size, found),
-                entry -> entry.getInt(NUMBER));
-    }
-
-    private static Optional<Integer> groupCalled(String name) throws PosixException {
-        return entry(
-                "getgrnam_r " + name,
-                (entry, buffer, size, found) ->
-                        LibC.INSTANCE.getgrnam_r(name, entry, buffer, size, found),
-                entry -> entry.getInt(NUMBER));
-    }
-
-    private interface Call {
-        int into(Memory entry, Memory buffer, long size, PointerByReference found);
-    }
-
-    private interface Field<T> {
-        T of(Pointer entry);
-    }
-
-    /** Uses the calls that answer in the caller's own memory: the others are not thread-safe. */
-    private static <T> Optional<T> entry(String what, Call call, Field<T> field)
-            throws PosixException {
-        try (Memory entry = new Memory(128)) {
-            int failure = Errno.ERANGE;
-            for (int size = 4096; failure == Errno.ERANGE && size <= MAX_BUFFER; size *= 4) {
-                try (Memory buffer = new Memory(size)) {
-                    PointerByReference found = new PointerByReference();
-                    failure = call.into(entry, buffer, size, found);
-                    if (failure == 0 && found.getValue() != null) {
-                        return Optional.of(field.of(found.getValue()));
-                    }
-                }
-            }
-            return switch (failure) {
-                // The codes that getpwnam(3) lists for a missing entry.
-                case 0, Errno.ENOENT, Errno.ESRCH, Errno.EBADF, Errno.EPERM -> Optional.empty();
-                default -> throw Posix.failure(what, failure);
-            };
-        }
+        return Accounts.user(name).map(Accounts.User::uid);
     }
 }

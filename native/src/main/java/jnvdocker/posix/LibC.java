@@ -5,27 +5,14 @@ import com.sun.jna.Library;
 import com.sun.jna.Native;
 import com.sun.jna.Pointer;
 import com.sun.jna.ptr.IntByReference;
-import com.sun.jna.ptr.PointerByReference;
 
-/** The calls of libc that Java does not have. The C names stop here. */
+/** The calls of libc that neither Java nor jnr-posix has. The C names stop here. */
 interface LibC extends Library {
     LibC INSTANCE = Native.load("c", LibC.class);
-
-    int geteuid();
-
-    int chown(String path, int uid, int gid) throws LastErrorException;
-
-    int chmod(String path, int mode) throws LastErrorException;
-
-    int open(String path, int flags, int mode) throws LastErrorException;
-
-    int close(int descriptor);
 
     /** The call openat2, which glibc has no function for. */
     long syscall(long number, int directory, String path, Pointer how, long size)
             throws LastErrorException;
-
-    int flock(int descriptor, int operation) throws LastErrorException;
 
     int setxattr(String path, String name, byte[] value, long size, int flags)
             throws LastErrorException;
@@ -66,15 +53,5 @@ interface LibC extends Library {
 
     long recv(int socket, byte[] into, long length, int flags) throws LastErrorException;
 
-    String strerror(int errno);
-
-    int getpwuid_r(int uid, Pointer entry, Pointer buffer, long size, PointerByReference found);
-
-    int getpwnam_r(String name, Pointer entry, Pointer buffer, long size, PointerByReference found);
-
     int getgrouplist(String user, int group, int[] groups, IntByReference number);
-
-    int getgrgid_r(int gid, Pointer entry, Pointer buffer, long size, PointerByReference found);
-
-    int getgrnam_r(String name, Pointer entry, Pointer buffer, long size, PointerByReference found);
 }

@@ -22,7 +22,6 @@ import java.nio.file.Path;
  */
 @SuppressWarnings("restricted")
 public final class LinkDirectory implements AutoCloseable {
-    private static final int O_CLOEXEC = 0x80000;
     private static final int ENTRIES = 1 << 15;
     private static final int LONGEST_TARGET = 4096;
 
@@ -37,14 +36,6 @@ public final class LinkDirectory implements AutoCloseable {
             Linker.Option.captureStateLayout()
                     .varHandle(MemoryLayout.PathElement.groupElement("errno"));
 
-    private static final MethodHandle OPEN =
-            function(
-                    "open",
-                    FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
-                    ERRNO,
-                    Linker.Option.firstVariadicArg(2));
-    private static final MethodHandle CLOSE =
-            function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle GETDENTS =
             function(
                     "getdents64",
@@ -68,11 +59,8 @@ public final class LinkDirectory implements AutoCloseable {
     private LinkDirectory(Path directory, Arena arena) throws PosixException {
         this.directory = directory;
         this.arena = arena;
+        descriptor = Posix.openToRead(directory);
         errno = arena.allocate(Linker.Option.captureStateLayout());
-        descriptor = open(errno, arena.allocateFrom(directory.toString()));
-        if (descriptor < 0) {
-            throw Posix.failure("open " + directory, (int) ERRNO_VALUE.get(errno, 0L));
-        }
         entries = arena.allocate(ENTRIES, Long.BYTES);
         target = arena.allocate(LONGEST_TARGET);
     }
@@ -141,7 +129,7 @@ public final class LinkDirectory implements AutoCloseable {
 
     @Override
     public void close() {
-        close(descriptor);
+        Posix.close(descriptor);
         arena.close();
     }
 
@@ -149,14 +137,6 @@ public final class LinkDirectory implements AutoCloseable {
             String name, FunctionDescriptor type, Linker.Option... options) {
         Linker linker = Linker.nativeLinker();
         return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type, options);
-    }
-
-    private static int open(MemorySegment errno, MemorySegment path) {
-        try {
-            return (int) OPEN.invokeExact(errno, path, O_CLOEXEC);
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
     }
 
     private static long list(MemorySegment errno, int descriptor, MemorySegment into) {
@@ -170,14 +150,6 @@ public final class LinkDirectory implements AutoCloseable {
     private static long read(int descriptor, MemorySegment name, MemorySegment into) {
         try {
             return (long) READLINKAT.invokeExact(descriptor, name, into, into.byteSize());
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
-    }
-
-    private static void close(int descriptor) {
-        try {
-            int _ = (int) CLOSE.invokeExact(descriptor);
         } catch (Throwable e) {
             throw unexpected(e);
         }

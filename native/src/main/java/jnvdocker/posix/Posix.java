@@ -22,6 +22,7 @@ public final class Posix {
     private static final int O_CREAT = 0x40;
     private static final int O_EXCL = 0x80;
     private static final int O_NONBLOCK = 0x800;
+    private static final int O_NOFOLLOW = 0x20000;
     private static final int O_CLOEXEC = 0x80000;
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
@@ -73,7 +74,7 @@ public final class Posix {
 
     /** Returns the user that we run as: 0 is root. */
     public static int effectiveUser() {
-        return LibC.INSTANCE.geteuid();
+        return PosixCalls.INSTANCE.geteuid();
     }
 
     /** Whether a user is root, or the one that we run as, which is the same wherever it matters. */
@@ -83,11 +84,8 @@ public final class Posix {
 
     /** Sets the owner and group of a file; -1 leaves one as it is. */
     public static void chown(Path file, int uid, int gid) throws PosixException {
-        try {
-            LibC.INSTANCE.chown(file.toString(), uid, gid);
-        } catch (LastErrorException e) {
-            throw failure("chown " + file, e.getErrorCode());
-        }
+        PosixCalls.check(
+                PosixCalls.INSTANCE.chown(file.toString(), uid, gid), () -> "chown " + file);
     }
 
     /**
@@ -107,11 +105,7 @@ public final class Posix {
 
     /** Sets the permission bits of a file, such as 0660. */
     public static void chmod(Path file, int mode) throws PosixException {
-        try {
-            LibC.INSTANCE.chmod(file.toString(), mode);
-        } catch (LastErrorException e) {
-            throw failure("chmod " + file, e.getErrorCode());
-        }
+        PosixCalls.check(PosixCalls.INSTANCE.chmod(file.toString(), mode), () -> "chmod " + file);
     }
 
     /**
@@ -145,10 +139,10 @@ public final class Posix {
                 Files.delete(to);
                 throw failure("reflink " + from + " to " + to, e.getErrorCode());
             } finally {
-                LibC.INSTANCE.close(target);
+                close(target);
             }
         } finally {
-            LibC.INSTANCE.close(source);
+            close(source);
         }
     }
 
@@ -228,7 +222,7 @@ public final class Posix {
                     .findFirst()
                     .orElse(0);
         } finally {
-            LibC.INSTANCE.close(handle.getValue());
+            close(handle.getValue());
         }
     }
 
@@ -250,12 +244,12 @@ public final class Posix {
                 LibC.INSTANCE.ioctl(users, NS_GET_OWNER_UID, owner);
                 return owner.getValue();
             } finally {
-                LibC.INSTANCE.close(users);
+                close(users);
             }
         } catch (LastErrorException e) {
             throw failure("ioctl " + namespace, e.getErrorCode());
         } finally {
-            LibC.INSTANCE.close(descriptor);
+            close(descriptor);
         }
     }
 
@@ -278,7 +272,7 @@ public final class Posix {
     }
 
     static PosixException failure(String what, int errno) {
-        return new PosixException(what, errno, LibC.INSTANCE.strerror(errno));
+        return new PosixException(what, errno, PosixCalls.INSTANCE.strerror(errno));
     }
 
     /** Java hides it: needs {@code --add-opens java.base/sun.nio.ch=ALL-UNNAMED}. */
@@ -326,28 +320,32 @@ public final class Posix {
         return open(file, O_RDONLY | O_NONBLOCK, 0);
     }
 
+    /** Opens a file likewise, unless it is a link. */
+    static int openToReadNoLink(Path file) throws PosixException {
+        return open(file, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
+    }
+
     static void close(int descriptor) {
-        LibC.INSTANCE.close(descriptor);
+        PosixCalls.INSTANCE.close(descriptor);
     }
 
     /** Locks what a descriptor leads to, unless another one has it locked. */
     static boolean lock(int descriptor) throws PosixException {
         try {
-            LibC.INSTANCE.flock(descriptor, LOCK_EX | LOCK_NB);
+            PosixCalls.check(
+                    PosixCalls.INSTANCE.flock(descriptor, LOCK_EX | LOCK_NB), () -> "flock");
             return true;
-        } catch (LastErrorException e) {
-            if (e.getErrorCode() == Errno.EAGAIN) {
+        } catch (PosixException e) {
+            if (e.errno() == Errno.EAGAIN) {
                 return false;
             }
-            throw failure("flock", e.getErrorCode());
+            throw e;
         }
     }
 
     private static int open(Path file, int flags, int mode) throws PosixException {
-        try {
-            return LibC.INSTANCE.open(file.toString(), flags | O_CLOEXEC, mode);
-        } catch (LastErrorException e) {
-            throw failure("open " + file, e.getErrorCode());
-        }
+        return PosixCalls.check(
+                PosixCalls.INSTANCE.open(file.toString(), flags | O_CLOEXEC, mode),
+                () -> "open " + file);
     }
 }

@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Reads whole files that should be small and regular. Whatever else has the name, such as a pipe
- * without a writer, is refused at once and blocks nobody.
+ * The one reader of files that should be small and regular: our own, the configuration, and other
+ * programs'. Whatever else has the name, such as a pipe without a writer, a device without an end
+ * or a file of a gigabyte, is refused at once, by one line that names the file, and blocks nobody.
  */
 public final class RegularFile {
     private static final int TYPE = 0170000;
@@ -21,6 +22,16 @@ public final class RegularFile {
 
     private RegularFile() {}
 
+    /** Whose file it is. */
+    private enum Kind {
+        /** Any program's. */
+        FOREIGN,
+        /** What root has written, and may have a link to: the daemon does as it says. */
+        CONFIGURATION,
+        /** What the daemon has written; it never writes a link. */
+        OWN
+    }
+
     /**
      * Returns the content of any program's file.
      *
@@ -29,7 +40,7 @@ public final class RegularFile {
      * @throws FailedException naming the file, when it is not a regular one, or is longer
      */
     public static Optional<byte[]> read(Path file, int limit) throws IOException {
-        return read(file, limit, false);
+        return read(file, limit, Kind.FOREIGN);
     }
 
     /**
@@ -37,33 +48,46 @@ public final class RegularFile {
      *
      * @throws FailedException also when it belongs to another user, or others may write it
      */
-    public static Optional<byte[]> readOwn(Path file, int limit) throws IOException {
-        return read(file, limit, true);
+    public static Optional<byte[]> readConfiguration(Path file, int limit) throws IOException {
+        return read(file, limit, Kind.CONFIGURATION);
     }
 
-    private static Optional<byte[]> read(Path file, int limit, boolean own) throws IOException {
+    /**
+     * Returns the content of a file that the daemon, or one before it, has written.
+     *
+     * @throws FailedException likewise, and also when it is a link
+     */
+    public static Optional<byte[]> readOwn(Path file, int limit) throws IOException {
+        return read(file, limit, Kind.OWN);
+    }
+
+    private static Optional<byte[]> read(Path file, int limit, Kind kind) throws IOException {
         int descriptor;
         try {
-            descriptor = Posix.openToRead(file);
+            descriptor = kind == Kind.OWN ? Posix.openToReadNoLink(file) : Posix.openToRead(file);
         } catch (PosixException e) {
-            if (e.errno() == Errno.ENOENT) {
-                refuseDanglingLink(file);
-                return Optional.empty();
-            }
-            // A socket cannot be opened at all.
-            if (e.errno() == Errno.ENXIO) {
-                throw notRegular(file, "not a regular file");
-            }
-            throw e;
+            return switch (e.errno()) {
+                case Errno.ENOENT -> {
+                    refuseDanglingLink(file);
+                    yield Optional.empty();
+                }
+                case Errno.ELOOP -> throw notRegular(file, "a link");
+                // A socket cannot be opened at all, and a device may have no driver.
+                case Errno.ENXIO, Errno.ENODEV -> throw notRegular(file, "not a regular file");
+                default -> throw e;
+            };
         }
         try {
             // What was opened, whatever has its name by now.
             Path opened = Path.of("/proc/self/fd/" + descriptor);
-            Map<String, Object> status = Files.readAttributes(opened, "unix:mode,uid");
+            Map<String, Object> status = Files.readAttributes(opened, "unix:mode,uid,size");
             int mode = (int) status.get("mode");
             refuseUnlessRegular(file, mode & TYPE);
-            if (own) {
+            if (kind != Kind.FOREIGN) {
                 refuseForeign(file, mode, (int) status.get("uid"));
+            }
+            if ((long) status.get("size") > limit) {
+                throw tooLong(file, limit);
             }
             return Optional.of(bytes(opened, file, limit));
         } finally {
@@ -75,11 +99,15 @@ public final class RegularFile {
         try (var in = Files.newInputStream(opened)) {
             byte[] bytes = in.readNBytes(limit + 1);
             if (bytes.length > limit) {
-                throw new FailedException(
-                        file + " is longer than " + limit + " bytes", "shorten it, or remove it");
+                throw tooLong(file, limit);
             }
             return bytes;
         }
+    }
+
+    private static FailedException tooLong(Path file, int limit) {
+        return new FailedException(
+                file + " is longer than " + limit + " bytes", "shorten it, or remove it");
     }
 
     /**

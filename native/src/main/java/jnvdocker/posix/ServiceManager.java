@@ -31,7 +31,7 @@ public final class ServiceManager {
             try {
                 Datagrams.send(descriptor, READY, 0, Datagrams.address(socket));
             } finally {
-                LibC.INSTANCE.close(descriptor);
+                Posix.close(descriptor);
             }
         } catch (LastErrorException e) {
             throw Posix.failure("sendto NOTIFY_SOCKET=" + socket, e.getErrorCode());

@@ -63,7 +63,7 @@ public final class WakeSocket implements AutoCloseable {
 
     private static void closeIfOpen(int socket) {
         if (socket >= 0) {
-            LibC.INSTANCE.close(socket);
+            Posix.close(socket);
         }
     }
 
@@ -98,7 +98,7 @@ public final class WakeSocket implements AutoCloseable {
         synchronized (lock) {
             if (!closed) {
                 closed = true;
-                LibC.INSTANCE.close(socket);
+                Posix.close(socket);
                 name.delete();
             }
         }

@@ -21,9 +21,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableSet;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -68,9 +66,57 @@ final class DeviceScan {
     /**
      * A process with more descriptors than are checked while a caller waits.
      *
-     * @param minors the devices that it has open; empty until it has been scanned
+     * @param found the devices that it has open; empty until it has been scanned
      */
-    private record Many(ProcessId process, Optional<SortedSet<Integer>> minors) {}
+    private record Many(ProcessId process, Optional<DeviceUser> found) {}
+
+    /** The majors of the searched devices. */
+    record Majors(int gpus, int graphics) {
+        private static final int NONE = -1;
+
+        /** Devices of one major alone. */
+        Majors(int gpus) {
+            this(gpus, NONE);
+        }
+    }
+
+    /** The minors of the searched devices that one process has open, as they are found. */
+    private static final class Found {
+        private final Majors majors;
+        private final SortedSet<Integer> minors = new TreeSet<>();
+        private final SortedSet<Integer> graphics = new TreeSet<>();
+
+        Found(Majors majors) {
+            this.majors = majors;
+        }
+
+        /** Counts the device that a descriptor leads to. */
+        void add(Path descriptor) {
+            try {
+                long device = FileStatus.of(descriptor).characterDevice();
+                if (device != 0 && Posix.major(device) == majors.gpus()) {
+                    minors.add(Posix.minor(device));
+                } else if (device != 0 && Posix.major(device) == majors.graphics()) {
+                    graphics.add(Posix.minor(device));
+                }
+            } catch (IOException e) {
+                // Closed in between.
+            }
+        }
+
+        void add(DeviceUser before) {
+            minors.addAll(before.minors());
+            graphics.addAll(before.graphics());
+        }
+
+        boolean isEmpty() {
+            return minors.isEmpty() && graphics.isEmpty();
+        }
+
+        DeviceUser of(ProcessId process) {
+            return new DeviceUser(process, minors, graphics);
+        }
+    }
 
     DeviceScan(ProcDirectory processes, Path proc, DescriptorLimits limits) {
         this.processes = processes;
@@ -83,7 +129,7 @@ final class DeviceScan {
         return read.get();
     }
 
-    OpenDevices users(int major) {
+    OpenDevices users(Majors majors) {
         String us = String.valueOf(ProcessHandle.current().pid());
         DescriptorLimits.Budget budget = limits.budget();
         List<OpenDevices.Partial> beyond = Collections.synchronizedList(new ArrayList<>());
@@ -91,11 +137,11 @@ final class DeviceScan {
         List<DeviceUser> users =
                 processes.pids().parallelStream()
                         .filter(pid -> !pid.equals(us))
-                        .flatMap(pid -> user(pid, major, budget, beyond).stream())
+                        .flatMap(pid -> user(pid, majors, budget, beyond).stream())
                         .sorted(Comparator.comparing(DeviceUser::process, BY_AGE))
                         .toList();
         if (!many.isEmpty()) {
-            goOnInBackground(major);
+            goOnInBackground(majors);
         }
         return new OpenDevices(users, beyond);
     }
@@ -104,53 +150,47 @@ final class DeviceScan {
      * Returns the minors that a process has open; empty when it has too many descriptors to check.
      */
     Optional<SortedSet<Integer>> openBy(int pid, int major) {
-        SortedSet<Integer> minors = new TreeSet<>();
+        Found found = new Found(new Majors(major));
         AtomicInteger left = new AtomicInteger(limits.process());
-        boolean complete =
-                scan(String.valueOf(pid), major, minors, () -> left.getAndDecrement() > 0);
-        return complete ? Optional.of(minors) : Optional.empty();
+        boolean complete = scan(String.valueOf(pid), found, () -> left.getAndDecrement() > 0);
+        return complete ? Optional.of(found.minors) : Optional.empty();
     }
 
     private Optional<DeviceUser> user(
             String pid,
-            int major,
+            Majors majors,
             DescriptorLimits.Budget budget,
             List<OpenDevices.Partial> beyond) {
         Many before = known(Integer.parseInt(pid));
-        boolean isKnown = before != null && before.minors().isPresent();
+        boolean isKnown = before != null && before.found().isPresent();
         Account account = new Account(pid, budget, isKnown ? limits.process() : Integer.MAX_VALUE);
-        NavigableSet<Integer> minors = new TreeSet<>();
-        boolean complete = scan(pid, major, minors, account);
+        Found found = new Found(majors);
+        boolean complete = scan(pid, found, account);
         read.addAndGet(account.count);
         if (complete && account.count <= limits.process()) {
             if (before != null) {
                 many.remove(before.process().pid(), before);
             }
-            return minors.isEmpty() ? Optional.empty() : user(pid, minors);
+            return found.isEmpty()
+                    ? Optional.empty()
+                    : processes.find(Integer.parseInt(pid)).map(found::of);
         }
         Optional<ProcessId> process = processes.find(Integer.parseInt(pid));
         if (process.isEmpty()) {
             return Optional.empty();
         }
         if (complete) {
-            many.put(process.get().pid(), new Many(process.get(), Optional.of(minors)));
+            Optional<DeviceUser> all = Optional.of(found.of(process.get()));
+            many.put(process.get().pid(), new Many(process.get(), all));
         } else {
             Many now = before == null ? new Many(process.get(), Optional.empty()) : before;
             many.putIfAbsent(process.get().pid(), now);
-            now.minors().ifPresent(minors::addAll);
+            now.found().ifPresent(found::add);
             beyond.add(
                     new OpenDevices.Partial(
-                            process.get(), account.credentials(), now.minors().isEmpty()));
+                            process.get(), account.credentials(), now.found().isEmpty()));
         }
-        return minors.isEmpty()
-                ? Optional.empty()
-                : Optional.of(new DeviceUser(process.get(), minors));
-    }
-
-    private Optional<DeviceUser> user(String pid, SortedSet<Integer> minors) {
-        return processes
-                .find(Integer.parseInt(pid))
-                .map(process -> new DeviceUser(process, minors));
+        return found.isEmpty() ? Optional.empty() : Optional.of(found.of(process.get()));
     }
 
     /** Returns the known entry of a process, if it is still the same process. */
@@ -196,21 +236,21 @@ final class DeviceScan {
     }
 
     /**
-     * Adds the minors of the devices that a process has open.
+     * Adds the devices that a process has open.
      *
      * @param mayGoOn called before each descriptor; false ends the scan
      * @return whether all descriptors were checked
      */
-    private boolean scan(String pid, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+    private boolean scan(String pid, Found found, BooleanSupplier mayGoOn) {
         Path process = proc.resolve(pid);
-        Entries entries = scan(process, major, minors, mayGoOn);
+        Entries entries = scan(process, found, mayGoOn);
         return switch (entries) {
             case SOME -> true;
             case TOO_MANY -> false;
             case NONE ->
                     !mayHaveThreads(process)
                             || !hasLostItsFirstThread(pid)
-                            || scanThreads(process, major, minors, mayGoOn);
+                            || scanThreads(process, found, mayGoOn);
         };
     }
 
@@ -220,7 +260,7 @@ final class DeviceScan {
         TOO_MANY
     }
 
-    private Entries scan(Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+    private Entries scan(Path process, Found found, BooleanSupplier mayGoOn) {
         Path directory = process.resolve("fd");
         Entries entries = Entries.NONE;
         try (LinkDirectory descriptors = LinkDirectory.open(directory)) {
@@ -230,7 +270,7 @@ final class DeviceScan {
                 }
                 entries = Entries.SOME;
                 if (mayBeNode(descriptors.path())) {
-                    minor(directory.resolve(descriptors.name()), major).ifPresent(minors::add);
+                    found.add(directory.resolve(descriptors.name()));
                 }
             }
         } catch (PosixException e) {
@@ -268,11 +308,10 @@ final class DeviceScan {
         return processes.stat(Integer.parseInt(pid)).filter(ProcessStat::hasDeadLeader).isPresent();
     }
 
-    private boolean scanThreads(
-            Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+    private boolean scanThreads(Path process, Found found, BooleanSupplier mayGoOn) {
         try (DirectoryStream<Path> threads = Files.newDirectoryStream(process.resolve("task"))) {
             for (Path thread : threads) {
-                if (scan(thread, major, minors, mayGoOn) == Entries.TOO_MANY) {
+                if (scan(thread, found, mayGoOn) == Entries.TOO_MANY) {
                     return false;
                 }
             }
@@ -280,19 +319,6 @@ final class DeviceScan {
             // It has gone.
         }
         return true;
-    }
-
-    /** Returns the minor of the device of that major that a descriptor leads to. */
-    private static OptionalInt minor(Path descriptor, int major) {
-        try {
-            long device = FileStatus.of(descriptor).characterDevice();
-            return device != 0 && Posix.major(device) == major
-                    ? OptionalInt.of(Posix.minor(device))
-                    : OptionalInt.empty();
-        } catch (IOException e) {
-            // Closed in between.
-            return OptionalInt.empty();
-        }
     }
 
     private static boolean mayBeNode(String file) {
@@ -304,16 +330,16 @@ final class DeviceScan {
     }
 
     /** Runs as long as there are such processes, on one thread at a time. */
-    private void goOnInBackground(int major) {
+    private void goOnInBackground(Majors majors) {
         if (inBackground.compareAndSet(false, true)) {
-            Thread.ofPlatform().daemon().name("descriptors").start(() -> passes(major));
+            Thread.ofPlatform().daemon().name("descriptors").start(() -> passes(majors));
         }
     }
 
-    private void passes(int major) {
+    private void passes(Majors majors) {
         try {
             while (!many.isEmpty()) {
-                pass(major, PIECE);
+                pass(majors, PIECE);
                 Thread.sleep(BETWEEN_PASSES_MILLIS);
             }
         } catch (InterruptedException e) {
@@ -326,14 +352,15 @@ final class DeviceScan {
     }
 
     /** Scans all of these processes once, resting after each piece. */
-    void pass(int major, int piece) {
+    void pass(Majors majors, int piece) {
         for (Many one : List.copyOf(many.values())) {
             int pid = one.process().pid();
-            SortedSet<Integer> minors = new TreeSet<>();
-            scan(String.valueOf(pid), major, minors, new Pieces(piece));
+            Found found = new Found(majors);
+            scan(String.valueOf(pid), found, new Pieces(piece));
             // The result may be that of a later process.
             if (processes.isAlive(one.process())) {
-                many.replace(pid, one, new Many(one.process(), Optional.of(minors)));
+                Optional<DeviceUser> all = Optional.of(found.of(one.process()));
+                many.replace(pid, one, new Many(one.process(), all));
             } else {
                 many.remove(pid, one);
             }

@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashSet;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
@@ -47,10 +46,11 @@ final class MountScan {
     }
 
     /**
-     * Returns the mounts with a matching root; empty when the limits do not allow reading all of
-     * it.
+     * Reads a mountinfo.
+     *
+     * @return false when the limits do not allow reading all of it
      */
-    Optional<Set<MountedDirectory>> read(InputStream mountinfo) throws IOException {
+    boolean read(InputStream mountinfo) throws IOException {
         byte[] buffer = new byte[1 << 14];
         int count;
         while ((count = mountinfo.read(buffer)) >= 0) {
@@ -59,10 +59,15 @@ final class MountScan {
                 take(buffer[i]);
             }
             if (bytes > limits.bytes() || found.size() > limits.found()) {
-                return Optional.empty();
+                return false;
             }
         }
-        return Optional.of(found);
+        return true;
+    }
+
+    /** Returns the mounts with a matching root, as far as they were read. */
+    Set<MountedDirectory> found() {
+        return found;
     }
 
     /** Returns how many bytes were read. */

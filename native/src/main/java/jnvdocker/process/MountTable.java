@@ -1,5 +1,7 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.ProcessId;
+
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -19,6 +21,12 @@ public record MountTable(List<Mount> mounts) {
     /** Returns the mounts of this process, on the real machine, whatever counts as {@code /}. */
     public static MountTable ofThisProcess() throws IOException {
         return parse(new String(Files.readAllBytes(OURS), StandardCharsets.UTF_8));
+    }
+
+    /** Returns the mounts of a process. */
+    public static MountTable of(ProcessId process) throws IOException {
+        Path file = Path.of("/proc", Integer.toString(process.pid()), "mountinfo");
+        return parse(new String(Files.readAllBytes(file), StandardCharsets.UTF_8));
     }
 
     /** Lines that are not of mountinfo's form are skipped. */

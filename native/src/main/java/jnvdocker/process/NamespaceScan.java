@@ -128,8 +128,8 @@ final class NamespaceScan {
     private Result read(String pid, Predicate<String> root) throws IOException {
         MountScan scan = new MountScan(limits, root);
         try (InputStream mountinfo = Files.newInputStream(proc.resolve(pid).resolve("mountinfo"))) {
-            Optional<Set<MountedDirectory>> found = scan.read(mountinfo);
-            return new Result(found.orElse(Set.of()), found.isPresent());
+            boolean complete = scan.read(mountinfo);
+            return new Result(scan.found(), complete);
         } finally {
             bytesRead.addAndGet(scan.bytes());
         }

@@ -5,7 +5,7 @@ import jnvdocker.posix.ProcessId;
 import java.util.List;
 
 /**
- * The processes that have devices of a major open.
+ * The processes that have devices of the searched majors open.
  *
  * @param users the oldest first
  * @param beyond processes of which not all descriptors were checked, since they, or all processes

@@ -54,6 +54,8 @@ final class ProcDirectory implements Processes {
     /** How many of its ancestors may say which container a process is in. */
     private static final int ANCESTORS = 64;
 
+    private static final String MONITOR = "conmon";
+
     private final Path proc;
     private final NamespaceScan mountScan;
     private final DeviceScan deviceScan;
@@ -221,8 +223,8 @@ final class ProcDirectory implements Processes {
     }
 
     @Override
-    public OpenDevices usersOf(int major) {
-        return deviceScan.users(major);
+    public OpenDevices usersOf(int major, int graphics) {
+        return deviceScan.users(new DeviceScan.Majors(major, graphics));
     }
 
     @Override
@@ -288,6 +290,17 @@ final class ProcDirectory implements Processes {
     }
 
     @Override
+    public boolean isMonitored(String container) {
+        return pids().stream()
+                .map(Integer::parseInt)
+                .filter(pid ->
+                        read(pid, "comm").filter(it -> it.strip().equals(MONITOR)).isPresent())
+                .filter(pid -> credentials(pid).uid() == 0)
+                .flatMap(pid -> read(pid, "cmdline").stream())
+                .anyMatch(words -> List.of(words.split("\0")).contains(container));
+    }
+
+    @Override
     public Optional<ProcessTraits> traits(ProcessId process) {
         Optional<String> status = read(process.pid(), "status");
         Optional<String> name = read(process.pid(), "comm");
@@ -296,13 +309,16 @@ final class ProcDirectory implements Processes {
             return Optional.empty();
         }
         Optional<String> container = container(cgroup.get());
-        // The program that starts containers may itself come from a user's session.
-        OptionalInt login = container.isPresent() ? OptionalInt.empty() : loginUid(process.pid());
+        int uid = Credentials.parse(status.get()).uid();
+        // Other users' processes may have written their login uid themselves. The program that
+        // starts containers may itself come from a user's session.
+        OptionalInt login =
+                uid != 0 || container.isPresent() ? OptionalInt.empty() : loginUid(process.pid());
         return Optional.of(
                 new ProcessTraits(
                         name.get().stripTrailing(),
                         program(process),
-                        login.orElseGet(() -> Credentials.parse(status.get()).uid()),
+                        login.orElse(uid),
                         container,
                         OtherContainer.in(cgroup.get()).or(() -> ofAncestors(process.pid()))));
     }

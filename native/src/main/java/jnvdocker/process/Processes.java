@@ -153,12 +153,15 @@ public interface Processes {
     }
 
     /**
-     * Returns the processes, other than this one, that have character devices of a major open. The
-     * device that a descriptor leads to counts, not its name; but only files named {@code /dev/…}
-     * or {@code nvidia<n>}, or {@code nvidia-cap<n>}, are checked, since a check of an arbitrary
-     * file might wait for a file system that does not answer.
+     * Returns the processes, other than this one, that have character devices of GPUs or graphics
+     * nodes open. The device that a descriptor leads to counts, not its name; but only files named
+     * {@code /dev/…} or {@code nvidia<n>}, or {@code nvidia-cap<n>}, are checked, since a check of
+     * an arbitrary file might wait for a file system that does not answer.
+     *
+     * @param major of the GPUs
+     * @param graphics the major of the graphics nodes
      */
-    OpenDevices usersOf(int major);
+    OpenDevices usersOf(int major, int graphics);
 
     /**
      * Returns the minors of the devices of a major that one process has open; empty when it has too
@@ -198,6 +201,14 @@ public interface Processes {
      * processes.
      */
     Set<String> groupNames(Pattern name);
+
+    /**
+     * Whether root has a conmon at work on a container: podman's program that waits for the
+     * container's end, and then for the command that starts the container again or removes it.
+     *
+     * @param container its full id
+     */
+    boolean isMonitored(String container);
 
     /** Returns the name and owner of a process; empty when it has gone. */
     Optional<ProcessTraits> traits(ProcessId process);

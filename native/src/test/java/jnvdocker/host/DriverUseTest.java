@@ -51,6 +51,17 @@ class DriverUseTest {
     }
 
     @Test
+    void openGraphicsNodeIsAUse() throws IOException {
+        Path graphics = root.resolve("sys/module/nvidia_drm");
+        Files.createDirectories(graphics.resolve("holders"));
+        module("1", "nvidia_drm");
+        Files.writeString(graphics.resolve("refcnt"), "0\n");
+        assertTrue(driver.isUnused());
+        Files.writeString(graphics.resolve("refcnt"), "1\n");
+        assertFalse(driver.isUnused());
+    }
+
+    @Test
     void anyOtherUseMayBeSomebodys() throws IOException {
         module("3", "nvidia_uvm", "nvidia_modeset");
         assertFalse(driver.isUnused());

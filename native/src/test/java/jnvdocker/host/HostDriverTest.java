@@ -79,6 +79,30 @@ class HostDriverTest {
         assertTrue(error.getMessage().contains("modprobe nvidia"), error.toString());
     }
 
+    /** By what each of these hosts has in place of the module. */
+    @ParameterizedTest
+    @CsvSource({
+        "/dev/dxg, '', this is WSL",
+        "/sys/module/nouveau/refcnt, 4, the driver nouveau has the GPUs",
+        "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c, '\06\0\0\0\01',"
+                + " Secure Boot is on",
+    })
+    void remedyFitsWhatKeepsTheModuleOut(String file, String text, String remedy)
+            throws IOException {
+        proc.file(file, text);
+        var error = assertThrows(NoDriverException.class, () -> HostDriver.read(proc.host()));
+        assertTrue(error.getMessage().contains(remedy), error.toString());
+    }
+
+    @Test
+    void secureBootThatIsOffIsNotNamed() throws IOException {
+        proc.file(
+                "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+                "\6\0\0\0\0");
+        var error = assertThrows(NoDriverException.class, () -> HostDriver.read(proc.host()));
+        assertTrue(error.getMessage().endsWith("'modprobe nvidia'"), error.toString());
+    }
+
     @Test
     void versionIsTakenFromSysWhenProcHasNone() throws IOException {
         proc.file("/sys/module/nvidia/version", "550.54.14\n");

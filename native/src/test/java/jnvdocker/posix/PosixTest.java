@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,8 +21,13 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 class PosixTest {
     @TempDir Path directory;
@@ -96,6 +102,71 @@ class PosixTest {
         Path nothing = directory.resolve("nothing");
         var error = assertThrows(PosixException.class, () -> Posix.chmod(nothing, 0600));
         assertEquals("chmod " + nothing + ": No such file or directory", error.getMessage());
+    }
+
+    @Test
+    void failuresKeepTheirErrno() throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        assertFails(Errno.ENOENT, () -> Posix.chown(directory.resolve("nothing"), -1, -1));
+        assertFails(Errno.ENOTDIR, () -> Posix.chmod(file.resolve("below"), 0600));
+        assertFails(Errno.ENOTDIR, () -> Posix.chown(file.resolve("below"), -1, -1));
+        assertFails(Errno.EPERM, () -> Posix.chmod(Path.of("/proc/self/stat"), 0600));
+        assertFails(Errno.ENAMETOOLONG, () -> Posix.chmod(directory.resolve("n".repeat(256)), 0));
+        assertFails(Errno.ENOTDIR, () -> Posix.openToRead(file.resolve("below")));
+        assertFails(Errno.EBADF, () -> Posix.lock(-1));
+        Path longest = Files.createFile(directory.resolve("\u00e9" + "n".repeat(253)));
+        Posix.chmod(longest, 0606);
+        assertEquals(
+                PosixFilePermissions.fromString("rw----rw-"),
+                Files.getPosixFilePermissions(longest));
+    }
+
+    private static void assertFails(int errno, Executable call) {
+        assertEquals(errno, assertThrows(PosixException.class, call).errno());
+    }
+
+    /** Each thread has the errno of its own call, as have virtual ones. */
+    @Test
+    void errnoIsTheThreadsOwn() throws Exception {
+        Path file = Files.createFile(directory.resolve("file"));
+        List<Callable<Void>> tasks = new ArrayList<>();
+        for (int i = 0; i < 16; i++) {
+            boolean missing = i % 2 == 0;
+            Path path = missing ? directory.resolve("nothing") : file.resolve("below");
+            tasks.add(() -> {
+                for (int round = 0; round < 500; round++) {
+                    assertFails(
+                            missing ? Errno.ENOENT : Errno.ENOTDIR, () -> Posix.chmod(path, 0600));
+                }
+                return null;
+            });
+        }
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (Future<Void> each : threads.invokeAll(tasks)) {
+                each.get();
+            }
+        }
+    }
+
+    @Test
+    void lockedDirectoryIsNotLockedAgain() throws IOException {
+        int first = Posix.openToRead(directory);
+        int second = Posix.openToRead(directory);
+        assertTrue(Posix.lock(first));
+        assertFalse(Posix.lock(second));
+        Posix.close(first);
+        assertTrue(Posix.lock(second));
+        Posix.close(second);
+        assertFails(Errno.EBADF, () -> Posix.lock(second));
+    }
+
+    /** What jnr-posix lacks fails as a call that the kernel lacks: nothing is thrown or printed. */
+    @Test
+    void missingCallFailsWithItsErrno() {
+        int result = PosixCalls.INSTANCE.exec("/bin/true", "true");
+        var error =
+                assertThrows(PosixException.class, () -> PosixCalls.check(result, () -> "exec"));
+        assertEquals("exec: Function not implemented", error.getMessage());
     }
 
     @Test

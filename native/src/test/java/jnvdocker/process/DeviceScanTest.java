@@ -23,6 +23,9 @@ class DeviceScanTest {
     /** The major of /dev/full; 7 is its minor. */
     private static final int MAJOR = 1;
 
+    /** {@code /dev/tty} and {@code /dev/ptmx} stand for graphics nodes. */
+    private static final int GRAPHICS = 5;
+
     private static final int MANY = 300;
 
     @TempDir Path directory;
@@ -68,13 +71,26 @@ class DeviceScanTest {
         process(11, 1000, MANY);
         ProcDirectory processes = limited(MANY, MANY, MANY, MANY);
         for (int i = 1; i <= 2; i++) {
-            OpenDevices found = processes.usersOf(MAJOR);
+            OpenDevices found = processes.usersOf(MAJOR, GRAPHICS);
             assertEquals(List.of(10, 11), pids(found));
             assertEquals(Set.of(7), found.users().getFirst().minors());
             assertEquals(List.of(), found.beyond());
             assertEquals(2 * MANY * i, processes.deviceScan().descriptorsRead());
         }
-        assertEquals(List.of(), pids(processes.usersOf(MAJOR + 1)));
+        assertEquals(List.of(), pids(processes.usersOf(MAJOR + 1, GRAPHICS)));
+    }
+
+    @Test
+    void graphicsNodesAreFoundBesideTheOthers() throws IOException {
+        proc.process(10, 10).descriptors("10", "/dev/full", "/dev/ptmx");
+        proc.process(11, 11).descriptors("11", "/dev/ptmx");
+        proc.process(12, 12).descriptors("12", "/dev/null");
+        List<DeviceUser> users = proc.processes().usersOf(MAJOR, GRAPHICS).users();
+        assertEquals(List.of(10, 11), users.stream().map(user -> user.process().pid()).toList());
+        assertEquals(Set.of(7), users.getFirst().minors());
+        assertEquals(Set.of(2), users.getFirst().graphics());
+        assertEquals(Set.of(), users.getLast().minors());
+        assertEquals(Set.of(2), users.getLast().graphics());
     }
 
     /** In a user namespace they are about the files of its own users. */
@@ -99,12 +115,12 @@ class DeviceScanTest {
         process(10, 1000, MANY);
         ProcDirectory processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
         DeviceScan scan = processes.deviceScan();
-        OpenDevices found = processes.usersOf(MAJOR);
+        OpenDevices found = processes.usersOf(MAJOR, GRAPHICS);
         assertEquals(List.of(10), pids(found));
         assertEquals(List.of(), found.beyond());
         assertEquals(MANY, scan.descriptorsRead());
 
-        found = processes.usersOf(MAJOR);
+        found = processes.usersOf(MAJOR, GRAPHICS);
         assertEquals(List.of(10), pids(found), "what was found before still counts");
         assertEquals(MANY + 100, scan.descriptorsRead());
         OpenDevices.Partial beyond = found.beyond().getFirst();
@@ -112,8 +128,8 @@ class DeviceScanTest {
         assertFalse(beyond.pending());
 
         Files.delete(directory.resolve("10/fd/" + (MANY - 1)));
-        scan.pass(MAJOR, 1000);
-        assertEquals(List.of(), pids(processes.usersOf(MAJOR)));
+        scan.pass(new DeviceScan.Majors(MAJOR), 1000);
+        assertEquals(List.of(), pids(processes.usersOf(MAJOR, GRAPHICS)));
     }
 
     @Test
@@ -127,7 +143,7 @@ class DeviceScanTest {
         int user = 2 * MANY;
         ProcDirectory processes = limited(100, user, 1 << 20, 1 << 20);
         DeviceScan scan = processes.deviceScan();
-        OpenDevices found = processes.usersOf(MAJOR);
+        OpenDevices found = processes.usersOf(MAJOR, GRAPHICS);
         long most = user + (long) hogs * DescriptorLimits.UNMETERED + 2 * MANY;
         assertTrue(scan.descriptorsRead() <= most, () -> "read: " + scan.descriptorsRead());
         assertTrue(pids(found).containsAll(List.of(50, 51)), "others are not delayed by it");
@@ -137,9 +153,9 @@ class DeviceScanTest {
             assertTrue(one.pending(), "it may have anything open");
         }
 
-        scan.pass(MAJOR, 1000);
+        scan.pass(new DeviceScan.Majors(MAJOR), 1000);
         long before = scan.descriptorsRead();
-        found = processes.usersOf(MAJOR);
+        found = processes.usersOf(MAJOR, GRAPHICS);
         assertEquals(hogs + 2, found.users().size());
         assertTrue(found.beyond().stream().noneMatch(OpenDevices.Partial::pending));
         long second = scan.descriptorsRead() - before;
@@ -152,7 +168,7 @@ class DeviceScanTest {
             process(pid, 1000 + pid, MANY);
         }
         process(51, 0, MANY);
-        OpenDevices found = limited(100, 1 << 20, MANY, 1 << 20).usersOf(MAJOR);
+        OpenDevices found = limited(100, 1 << 20, MANY, 1 << 20).usersOf(MAJOR, GRAPHICS);
         assertTrue(pids(found).contains(51));
         assertTrue(found.beyond().stream().allMatch(one -> one.credentials().uid() != 0));
         assertTrue(found.beyond().size() > 15);
@@ -162,16 +178,16 @@ class DeviceScanTest {
     void laterProcessOfTheSamePidIsAnother() throws Exception {
         process(10, 1000, MANY);
         ProcDirectory processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
-        assertEquals(List.of(10), pids(processes.usersOf(MAJOR)));
+        assertEquals(List.of(10), pids(processes.usersOf(MAJOR, GRAPHICS)));
         Files.delete(directory.resolve("10/fd/" + (MANY - 1)));
         proc.process(10, 99);
-        assertEquals(List.of(), pids(processes.usersOf(MAJOR)));
+        assertEquals(List.of(), pids(processes.usersOf(MAJOR, GRAPHICS)));
     }
 
     @Test
     void threadsOfAProcessWithoutItsFirstOneAreRead() throws Exception {
         proc.stat(10, TestingProcDirectory.stat("sleep", 'Z', 2, 99)).descriptors("10");
         proc.descriptors("10/task/10").descriptors("10/task/11", "/etc/passwd", "/dev/full");
-        assertEquals(List.of(10), pids(proc.processes().usersOf(MAJOR)));
+        assertEquals(List.of(10), pids(proc.processes().usersOf(MAJOR, GRAPHICS)));
     }
 }

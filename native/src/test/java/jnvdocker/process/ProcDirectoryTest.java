@@ -236,10 +236,8 @@ class ProcDirectoryTest {
         SeenMounts seen = little.mounts(path -> CLAIM.matcher(path).matches());
         assertEquals(List.of(new ProcessId(7, 1)), seen.unread());
         assertEquals(
-                Map.of(
-                        new MountedDirectory("254:0", "/state/claim b"),
-                        List.of(new ProcessId(8, 2))),
-                seen.holders());
+                List.of(new ProcessId(8, 2)),
+                seen.holders().get(new MountedDirectory("254:0", "/state/claim b")));
         assertThrows(UncheckedIOException.class, () -> little.oldestWithMount(CLAIM));
         assertThrows(
                 UncheckedIOException.class,
@@ -248,6 +246,23 @@ class ProcDirectoryTest {
         ProcDirectory enough =
                 proc.processes(new MountScan.Limits(size, 1000), DescriptorLimits.USUAL);
         assertEquals(Set.of("a", "b"), enough.oldestWithMount(CLAIM).keySet());
+    }
+
+    /** A container mounts many after its engine has mounted its claim. */
+    @Test
+    void whatWasReadBeforeTheLimitIsSeen() throws IOException {
+        String[] roots = new String[1000];
+        Arrays.fill(roots, "/x".repeat(100));
+        roots[0] = "/state/claim\\040a";
+        proc.process(7, 1).mounts(7, 2, roots);
+        SeenMounts seen =
+                proc.processes(new MountScan.Limits(20_000, 1000), DescriptorLimits.USUAL)
+                        .mounts(path -> CLAIM.matcher(path).matches());
+        ProcessId process = new ProcessId(7, 1);
+        assertEquals(List.of(process), seen.unread());
+        assertEquals(
+                Map.of(new MountedDirectory("254:0", "/state/claim a"), List.of(process)),
+                seen.holders());
     }
 
     @Test

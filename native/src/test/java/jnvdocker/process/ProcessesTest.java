@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import jnvdocker.host.DrmNodes;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 
@@ -163,7 +164,8 @@ class ProcessesTest {
         assertEquals(Set.of(), minors(file));
         assertTrue(Files.exists(directory.resolve("nvidia7")));
         assertTrue(
-                processes.usersOf(2).users().stream().noneMatch(user -> user.minors().contains(7)),
+                processes.usersOf(2, DrmNodes.MAJOR).users().stream()
+                        .noneMatch(user -> user.minors().contains(7)),
                 "of another major");
         kill(full);
         assertEquals(Set.of(), minors(full));
@@ -189,7 +191,7 @@ class ProcessesTest {
     }
 
     private Set<Integer> minors(Process process) {
-        return processes.usersOf(1).users().stream()
+        return processes.usersOf(1, DrmNodes.MAJOR).users().stream()
                 .filter(user -> user.process().pid() == process.pid())
                 .findFirst()
                 .<Set<Integer>>map(DeviceUser::minors)
@@ -206,7 +208,8 @@ class ProcessesTest {
         Path program = Path.of(process.info().command().orElseThrow());
         assertEquals(program.getFileName().toString(), traits.program());
         int user = (int) Files.getAttribute(directory, "unix:uid");
-        assertEquals(processes.loginUid(id.pid()).orElse(user), traits.uid());
+        int shown = user == 0 ? processes.loginUid(id.pid()).orElse(user) : user;
+        assertEquals(shown, traits.uid());
         kill(process);
         assertEquals(Optional.empty(), processes.traits(id));
     }

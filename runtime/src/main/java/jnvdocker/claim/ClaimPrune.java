@@ -6,6 +6,7 @@ import jnvdocker.holder.Life;
 import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -101,7 +102,7 @@ public final class ClaimPrune {
     }
 
     private Pruned known(Claim claim, String engineId, Wish wish) throws IOException {
-        String volume = ClaimNames.volume(claim.id());
+        String volume = ClaimNames.volume(claim.key());
         Optional<String> why = keeps(claim, engineId, wish);
         if (why.isPresent()) {
             return Pruned.kept(volume, why.get());
@@ -129,7 +130,7 @@ public final class ClaimPrune {
     }
 
     private Optional<String> keeps(Claim claim, String engineId, Wish wish) throws IOException {
-        String volume = ClaimNames.volume(claim.id());
+        String volume = ClaimNames.volume(claim.key());
         Optional<String> named = wish.named(volume);
         if (named.isPresent()) {
             return named;
@@ -166,7 +167,7 @@ public final class ClaimPrune {
                                     + " may have its container; if not: docker -H "
                                     + Quote.shown(address)
                                     + " volume rm "
-                                    + ClaimNames.volume(claim.id()));
+                                    + ClaimNames.volume(claim.key()));
             case Origin.EngineContainer _,
                     Origin.HostProcess _,
                     Origin.MesosTask _,
@@ -196,9 +197,23 @@ public final class ClaimPrune {
         return "it " + LeaseText.held(lease);
     }
 
+    /** The volume of a directory: its own file, or a container, may still know the secret. */
+    private String volume(String claim, Wish wish) {
+        return files.read(claim)
+                .map(its -> ClaimNames.volume(its.key()))
+                .or(() ->
+                        wish.users().keySet().stream()
+                                .filter(volume ->
+                                        ClaimNames.ofVolume(volume)
+                                                .filter(key -> key.id().equals(claim))
+                                                .isPresent())
+                                .findFirst())
+                .orElseGet(() -> ClaimNames.volume(ClaimKey.secretless(claim)));
+    }
+
     /** A directory alone, of which docker may still remember a volume. */
     private Pruned unknown(String claim, Wish wish) throws IOException {
-        String volume = ClaimNames.volume(claim);
+        String volume = volume(claim, wish);
         Optional<String> why = wish.named(volume);
         if (why.isEmpty() && !reconciler.isComplete()) {
             why = Optional.of("the registry was lost, and may be restored from its directory");

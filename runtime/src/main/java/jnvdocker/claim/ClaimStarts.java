@@ -78,8 +78,9 @@ public final class ClaimStarts {
     }
 
     /** Whether a container without GPUs mounts the claim of one that is stopped. */
-    boolean isOfGuest(Claim claim) throws IOException {
-        return registry.liveOf(claim.id()).isEmpty() && users.isGuestOfStopped(claim);
+    boolean isOfGuest(Claim claim) throws RefusedException, IOException {
+        return registry.liveOf(claim.id()).filter(lease -> !lease.isReservation()).isEmpty()
+                && users.isGuestOfStopped(claim);
     }
 
     /**

@@ -2,9 +2,11 @@ package jnvdocker.claim;
 
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.decision.RefusalReason;
+import jnvdocker.holder.ClaimUsers;
 import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
@@ -51,6 +53,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ClaimFiles files;
     private final ClaimRemover remover;
     private final ClaimStarts starts;
+    private final ClaimUsers users;
     private final Keeper keeper;
     private final Reconciler reconciler;
     private final Supply supply;
@@ -62,6 +65,7 @@ public final class ClaimVolumes implements PluginVolumes {
             ClaimFiles files,
             ClaimRemover remover,
             ClaimStarts starts,
+            ClaimUsers users,
             Keeper keeper,
             Reconciler reconciler,
             Supply supply,
@@ -71,6 +75,7 @@ public final class ClaimVolumes implements PluginVolumes {
         this.files = files;
         this.remover = remover;
         this.starts = starts;
+        this.users = users;
         this.keeper = keeper;
         this.reconciler = reconciler;
         this.supply = supply;
@@ -86,14 +91,24 @@ public final class ClaimVolumes implements PluginVolumes {
     @Override
     public void create(String name, Map<String, String> options)
             throws RefusedException, IOException {
-        if (!registry.claims().created(id(name))) {
+        ClaimKey key = key(name);
+        if (registry.claims().created(key)) {
+            return;
+        }
+        if (!registry.claims().madeAgain(key)) {
             throw unknown(name);
         }
+        files.write(claim(key));
     }
 
     @Override
     public void remove(String name) throws RefusedException, IOException {
-        String id = id(name);
+        ClaimKey key = key(name);
+        String id = key.id();
+        Optional<Claim> claim = registry.claims().claim(id);
+        if (claim.filter(it -> !it.key().equals(key)).isPresent()) {
+            throw unknown(name);
+        }
         Optional<Lease> lease = registry.liveOf(id);
         if (lease.isPresent()) {
             keeper.end(List.of(lease.get()), Keeper.Caller.VERB);
@@ -115,38 +130,46 @@ public final class ClaimVolumes implements PluginVolumes {
     @Override
     public Path mount(String name, String use, ProcessId caller)
             throws RefusedException, IOException {
-        String id = id(name);
+        ClaimKey key = key(name);
         try {
-            return mountClaim(id, use, caller);
+            return mountClaim(key, use, caller);
         } catch (RefusedException e) {
-            note(id, e.refusal());
+            note(key, e.refusal());
             throw e;
         } catch (IOException e) {
-            note(id, FileErrors.refusal(e));
+            note(key, FileErrors.refusal(e));
             throw e;
         }
     }
 
-    private void note(String id, Refusal why) {
-        refusedStarts.refused(id, why);
+    private void note(ClaimKey key, Refusal why) {
         Optional<Claim> claim;
         try {
-            claim = registry.claims().claim(id);
+            claim = registry.claims().claim(key.id());
         } catch (IOException e) {
             claim = Optional.empty();
         }
+        if (claim.filter(it -> !it.key().equals(key)).isPresent()) {
+            claim = Optional.empty();
+        } else {
+            refusedStarts.refused(key, why);
+        }
         log.refused(
                 claim.map(Claim::owner).orElse(Owner.UNKNOWN),
-                claim.map(LeaseText::container).orElse("claim " + id),
+                claim.map(LeaseText::container).orElse("claim " + key.id()),
                 why,
                 RefusalReason.START);
     }
 
-    private Path mountClaim(String id, String use, ProcessId caller)
+    private Path mountClaim(ClaimKey key, String use, ProcessId caller)
             throws RefusedException, IOException {
-        Claim claim = claim(id);
+        String id = key.id();
+        Claim claim = claim(key);
         if (starts.isOfGuest(claim)) {
             return files.nothing();
+        }
+        if (registry.claims().timesMadeAgain(id) > 0) {
+            users.refuseAnothers(claim);
         }
         ClaimedNodes.refuseOthers(claim, supply.gpus());
         reconciler.learnOfRunning(LIST_LIMIT);
@@ -174,7 +197,7 @@ public final class ClaimVolumes implements PluginVolumes {
 
     @Override
     public void unmount(String name, String use) throws RefusedException, IOException {
-        String id = id(name);
+        String id = key(name).id();
         try {
             registry.unmounted(id, use);
         } finally {
@@ -185,12 +208,13 @@ public final class ClaimVolumes implements PluginVolumes {
 
     @Override
     public VolumeInfo get(String name) throws RefusedException, IOException {
-        String id = id(name);
-        Optional<Claim> claim = registry.claims().claim(id);
+        ClaimKey key = key(name);
+        String id = key.id();
+        Optional<Claim> claim = registry.claims().claim(key);
         if (claim.isPresent() && registry.claims().hasVolume(id)) {
             return info(claim.get(), registry.liveOf(id));
         }
-        if (claim.isEmpty() && !reconciler.isComplete()) {
+        if (registry.claims().claim(id).isEmpty() && !reconciler.isComplete()) {
             // The registry was lost, and docker may know of claims that we don't know yet.
             return new VolumeInfo(name, files.mounted(id), Map.of());
         }
@@ -213,22 +237,20 @@ public final class ClaimVolumes implements PluginVolumes {
         }
     }
 
-    private Claim claim(String id) throws IOException, RefusedException {
-        Optional<Claim> known = registry.claims().claim(id);
-        if (known.isEmpty() && !reconciler.isComplete()) {
-            restore(id);
-            known = registry.claims().claim(id);
+    private Claim claim(ClaimKey key) throws IOException, RefusedException {
+        if (registry.claims().claim(key.id()).isEmpty() && !reconciler.isComplete()) {
+            restore(key);
         }
-        return known.orElseThrow(() -> unknown(ClaimNames.volume(id)));
+        return registry.claims().claim(key).orElseThrow(() -> unknown(ClaimNames.volume(key)));
     }
 
-    private void restore(String id) throws RefusedException {
+    private void restore(ClaimKey key) throws RefusedException {
         try {
             reconciler.restore(LIST_LIMIT);
         } catch (IOException e) {
             throw new RefusedException(
                     "the registry was lost, and "
-                            + ClaimNames.volume(id)
+                            + ClaimNames.volume(key)
                             + " is not known until the engine answers",
                     "try again when 'docker ps' does");
         }
@@ -245,14 +267,14 @@ public final class ClaimVolumes implements PluginVolumes {
             status.put("holder", LeaseText.holder(lease));
             status.put("since", lease.since().toString());
         });
-        return new VolumeInfo(ClaimNames.volume(claim.id()), files.mounted(claim.id()), status);
+        return new VolumeInfo(ClaimNames.volume(claim.key()), files.mounted(claim.id()), status);
     }
 
     private static String gpus(Claim claim) {
         return claim.gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.joining(","));
     }
 
-    private static String id(String name) throws RefusedException {
+    private static ClaimKey key(String name) throws RefusedException {
         return ClaimNames.ofVolume(name)
                 .orElseThrow(() ->
                         new RefusedException(

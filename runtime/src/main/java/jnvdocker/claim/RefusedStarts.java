@@ -5,7 +5,9 @@ import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
@@ -27,11 +29,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Starts containers when they can have their GPUs that were refused them while their engine
- * started, or that it could not start since no daemon ran. A restart policy takes that for final
- * then, and they would be down for ever. They come after all clients that wait for GPUs.
+ * Starts containers when they can have their GPUs that were refused them while their engine or
+ * their restart policy started them, or that were not started since no daemon ran or no driver was
+ * loaded. A restart policy takes that for final, and they would be down for ever. They come after
+ * all clients that wait for GPUs.
  */
 public final class RefusedStarts {
     private static final Logger LOG = LoggerFactory.getLogger(RefusedStarts.class);
@@ -54,6 +58,13 @@ public final class RefusedStarts {
     private final WaitingQueue queue;
     private final Pace pace;
     private final String volumeDriver;
+
+    /**
+     * In how many sweeps we look for containers that are down, 0 for never. Docker writes down why
+     * one is a moment after the refusal.
+     */
+    private final AtomicInteger sweeps = new AtomicInteger();
+
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
 
     /** Containers without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
@@ -84,9 +95,9 @@ public final class RefusedStarts {
     private record Tries(int number, long next) {}
 
     /** Docker was refused to mount a claim, with these words. */
-    void refused(String claim, Refusal why) {
+    void refused(ClaimKey claim, Refusal why) {
         try {
-            registry.claims().refusedStart(claim, why, isStarting());
+            registry.claims().refusedStart(claim.id(), why, startsByItself(claim));
         } catch (IOException e) {
             LOG.warn(
                     "claim {} was refused and may stay down: {}; start its container by hand",
@@ -95,32 +106,59 @@ public final class RefusedStarts {
         }
     }
 
-    /** An engine does not answer while it starts. */
-    private boolean isStarting() {
-        if (engine.hasStarted()) {
-            return false;
-        }
+    /**
+     * Whether no user has typed the start: the engine starts, and does not answer meanwhile, or the
+     * container's restart policy starts it.
+     */
+    private boolean startsByItself(ClaimKey claim) {
         try {
+            if (engine.hasStarted()) {
+                return engine.using(List.of(ClaimNames.volume(claim)), QUICK).stream()
+                        .anyMatch(ContainerEngine.Listed::isRestarting);
+            }
             engine.id(QUICK);
             return false;
         } catch (IOException e) {
-            return true;
+            return !engine.hasStarted();
         }
     }
 
-    /** Learns of containers that the engine could not start when it had begun to run before us. */
+    /** An engine is followed from now on: it may have failed to start containers before. */
+    public void follow() {
+        sweeps.set(1);
+    }
+
+    /** Docker was refused the driver's files, and does not start a container. */
+    public void lacksDriver() {
+        sweeps.set(2);
+    }
+
+    /** Learns of containers that nobody but the engine knows are down, if there may be some. */
     public void learnOfMissed() throws IOException {
+        if (sweeps.getAndUpdate(left -> Math.max(0, left - 1)) != 1) {
+            return;
+        }
+        try {
+            learn();
+        } catch (IOException e) {
+            sweeps.compareAndSet(0, 1);
+            throw e;
+        }
+    }
+
+    private void learn() throws IOException {
         for (ContainerEngine.Down container : engine.ended(LIMIT)) {
-            if (!container.hadNoDaemon(volumeDriver)) {
+            Optional<String> lack = container.lacked(volumeDriver);
+            if (lack.isEmpty()) {
                 continue;
             }
             LOG.warn(
-                    "{} is down, since jnvdockerd did not run when docker was to start it",
-                    Quote.lines(container.name()));
+                    "{} is down, since {} when docker was to start it",
+                    Quote.lines(container.name()),
+                    lack.get());
             Optional<String> claim = claimOf(container);
             if (claim.isPresent()) {
-                registry.claims()
-                        .missedStart(claim.get(), container.error(), "jnvdockerd did not run");
+                registry.claims().missedStart(claim.get(), container.error(), lack.get());
             } else {
                 missed.put(container.id(), container);
             }
@@ -129,10 +167,10 @@ public final class RefusedStarts {
 
     /** The claim of the volume that it mounts; a label alone may be any image's. */
     private Optional<String> claimOf(ContainerEngine.Down container) throws IOException {
-        String label = container.labels().getOrDefault(ClaimNames.CLAIM_LABEL, "");
-        return registry.claims().hasVolume(label)
+        Optional<ClaimKey> label = ClaimNames.ofLabel(container.labels());
+        return label.isPresent() && registry.claims().hasVolume(label.get().id())
                 ? registry.claims()
-                        .claim(label)
+                        .claim(label.get())
                         .filter(claim -> claim.isOfContainer(container.id()))
                         .map(Claim::id)
                 : Optional.empty();
@@ -161,8 +199,17 @@ public final class RefusedStarts {
         if (still.isEmpty()) {
             missed.remove(container.id());
             tries.remove(container.id());
-        } else if (isDue(container.id())) {
+        } else if (isDue(container.id()) && hasGpus()) {
             start(container.id(), still.get());
+        }
+    }
+
+    /** Without a driver, each start would be in vain, and the next one would come later. */
+    private boolean hasGpus() throws IOException {
+        try {
+            return !supply.gpus().isEmpty();
+        } catch (NoDriverException e) {
+            return false;
         }
     }
 
@@ -200,7 +247,7 @@ public final class RefusedStarts {
 
     /** Empty when it is gone, runs, or was changed. */
     private Optional<ContainerEngine.Down> find(RefusedStart refused) throws IOException {
-        String volume = ClaimNames.volume(refused.claim().id());
+        String volume = ClaimNames.volume(refused.claim().key());
         for (ContainerEngine.Listed user : engine.using(List.of(volume), LIMIT)) {
             Optional<ContainerEngine.Down> down =
                     engine.down(user.id(), LIMIT).filter(it -> it.isOf(refused));

@@ -13,6 +13,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.NodeText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
@@ -160,6 +161,7 @@ final class GpuBoard {
                                             lease.isOfContainer()
                                                     ? "ended, unless docker starts it again"
                                                     : "ended");
+                    case Life.Starting _ -> "starting";
                     case Life.Unknown _ -> evidence.kind(lease).unknownNote(lease);
                 };
         List<GpuUse> uses = unmanaged.of(gpu);
@@ -173,6 +175,8 @@ final class GpuBoard {
                         ? notes(
                                 trouble(gpu),
                                 note,
+                                NodeText.note(lease, gpu).orElse(""),
+                                openToo(gpu, lease),
                                 beside(holdings.allOf(gpu.uuid()), lease),
                                 also(uses),
                                 cordon.map(LeaseText::cordoned).orElse(""),
@@ -199,6 +203,17 @@ final class GpuBoard {
             case 1 -> others.getFirst() + " has it, too";
             default -> others.getFirst() + " and " + (others.size() - 1) + " more have it, too";
         };
+    }
+
+    /** {@code open to train-8, too}: others that were given the node which it has now. */
+    private String openToo(Gpu gpu, Lease shown) {
+        return holdings.opening(gpu).stream()
+                .filter(lease -> lease.id() != shown.id())
+                .map(lease -> Quote.shown(lease.claim().displayName()))
+                .collect(
+                        Collectors.collectingAndThen(
+                                Collectors.joining(", "),
+                                names -> names.isEmpty() ? "" : "open to " + names + ", too"));
     }
 
     private static String also(List<GpuUse> uses) {

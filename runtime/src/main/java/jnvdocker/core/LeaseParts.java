@@ -28,6 +28,7 @@ import jnvdocker.keeper.LostGroups;
 import jnvdocker.keeper.OverdueKeeper;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciKeeper;
 import jnvdocker.process.Processes;
@@ -45,6 +46,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Supplier;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
@@ -80,6 +82,7 @@ public record LeaseParts(
      * @param troubles the faults of GPUs, as they are known by now
      * @param memory the processes that have memory of GPUs, as they are known by now
      * @param policy the limits of the configuration, as they are now
+     * @param trusted what counts as evidence of a container's owner, as the configuration is now
      * @param traits the facts about GPUs that NVML has reported by now
      * @param groups of users, on which limits depend
      * @param log that is notified of each decision
@@ -95,6 +98,7 @@ public record LeaseParts(
             GpuTroubles troubles,
             MemoryUsers memory,
             Supplier<LeasePolicy> policy,
+            Supplier<Set<ContainerOwner.Trust>> trusted,
             Supplier<GpuTraits> traits,
             HostClock clock,
             Pace pace,
@@ -186,6 +190,7 @@ public record LeaseParts(
                             supply,
                             unmanagedScan,
                             world.pace());
+            ClaimUsers users = new ClaimUsers(world.engine(), new ContainerOwner(world.trusted()));
             return new LeaseParts(
                     registry,
                     new Leases(
@@ -207,11 +212,12 @@ public record LeaseParts(
                                     registry,
                                     evidence,
                                     keeper,
-                                    new ClaimUsers(world.engine()),
+                                    users,
                                     supply,
                                     unmanagedScan,
                                     grants,
                                     world.pace()),
+                            users,
                             keeper,
                             reconciler,
                             supply,
@@ -230,6 +236,7 @@ public record LeaseParts(
                             registry,
                             files,
                             evidence,
+                            leftovers,
                             reservations,
                             unmanagedScan,
                             world.troubles(),

@@ -217,7 +217,7 @@ public final class Leases {
         List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
         VolumeMount mount =
                 new VolumeMount(
-                        ClaimNames.volume(claim.id()),
+                        ClaimNames.volume(claim.key()),
                         volumeDriver,
                         DIRECTORY,
                         ClaimOptions.of(claim));
@@ -226,7 +226,7 @@ public final class Leases {
                 List.of(mount),
                 Map.of(
                         ClaimNames.CLAIM_LABEL,
-                        claim.id(),
+                        claim.key().text(),
                         ClaimNames.GPUS_LABEL,
                         String.join(",", uuids)));
     }
@@ -532,6 +532,7 @@ public final class Leases {
                             + evidence.kept(lease)
                                     .map(kept -> ", but " + kept)
                                     .orElse("; the engine may be about to start it again");
+            case Life.Starting _ -> "docker has mounted its claim, and nothing of it runs yet";
             case Life.Unknown _ -> evidence.kind(lease).unknown(lease);
         };
     }
@@ -555,7 +556,9 @@ public final class Leases {
         if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
             throw new RefusedException(
                     "claim " + claim + " is not released: " + explain(lease),
-                    LeaseText.toEnd(lease.claim()));
+                    evidence.of(lease) instanceof Life.Gone
+                            ? "with --force it is, unless a program still uses its GPUs"
+                            : LeaseText.toEnd(lease.claim()));
         }
         return lease;
     }
@@ -614,7 +617,7 @@ public final class Leases {
 
     /** The GPUs that are kept for the owners of stopped containers, by UUID. */
     public Map<String, AfterStop> afterStop() throws IOException {
-        return registry.holdings().afterStop(supply.rules().holdAfterStop());
+        return supply.afterStop(registry.holdings());
     }
 
     /** Others may have what is kept for the owner of a stopped container. */
@@ -719,6 +722,11 @@ public final class Leases {
     /** The leases under which others of a lease's party hold some of its GPUs, too. */
     public List<Lease> beside(Lease lease) throws IOException {
         return registry.holdings().beside(lease.claim());
+    }
+
+    /** The leases of other GPUs whose holders may open this one. */
+    public List<Lease> opening(Gpu gpu) throws IOException {
+        return registry.holdings().opening(gpu);
     }
 
     /** The live lease of a claim. */

@@ -1,6 +1,7 @@
 package jnvdocker.decision;
 
 import jnvdocker.lease.Owner;
+import jnvdocker.words.ForeignText;
 
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -16,9 +17,6 @@ import java.util.List;
 public final class RecentRefusals {
     private static final int MOST = 400;
     private static final int MOST_OF_ONE = 40;
-
-    /** The longest text of each part that is kept, in characters. */
-    private static final int LENGTH = 2000;
 
     private final Deque<Refused> latest = new ArrayDeque<>();
 
@@ -38,7 +36,12 @@ public final class RecentRefusals {
     }
 
     public synchronized void add(Instant at, Owner owner, String purpose, String why) {
-        Refused refused = new Refused(at, owner, cut(purpose), cut(why));
+        Refused refused =
+                new Refused(
+                        at,
+                        owner,
+                        ForeignText.cut(purpose, ForeignText.LINE),
+                        ForeignText.cut(why, ForeignText.LINE));
         latest.removeIf(refused::isAgain);
         latest.addFirst(refused);
         long ofUser = latest.stream().filter(it -> it.owner().uid() == owner.uid()).count();
@@ -56,10 +59,6 @@ public final class RecentRefusals {
                 return;
             }
         }
-    }
-
-    private static String cut(String text) {
-        return text.length() <= LENGTH ? text : text.substring(0, LENGTH) + "…";
     }
 
     /** Returns them, the latest first. */

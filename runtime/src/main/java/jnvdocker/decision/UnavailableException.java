@@ -1,10 +1,13 @@
 package jnvdocker.decision;
 
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
+
+import java.util.function.Predicate;
 
 /** GPUs are requested that cannot be had. */
 public final class UnavailableException extends RefusedException {
@@ -40,6 +43,17 @@ public final class UnavailableException extends RefusedException {
     public UnavailableException ofDefault(GpuRequest request) {
         return new UnavailableException(
                 ChoiceText.refusalOfDefault(request, cause.outcome(), cause.byEngine()), cause);
+    }
+
+    /**
+     * A copy for a service of compose.
+     *
+     * @param isPartner whether a claim is of another service of its project
+     */
+    public UnavailableException ofService(Predicate<Claim> isPartner) {
+        return cause.outcome() instanceof GpuChoice.Busy busy
+                ? withRemedy(ChoiceText.remedyOfService(busy, isPartner))
+                : this;
     }
 
     /**

@@ -31,11 +31,14 @@ import java.util.stream.Collectors;
 final class ClientBid implements Grants.Bid<Claim> {
     private final LeaseRequest request;
     private final List<Ticket> before;
-    private final Optional<FirstScan> first;
     private final Supply.Terms terms;
     private final UnmanagedScan unmanagedScan;
     private final Grants grants;
     private final Keeper keeper;
+
+    /** The scan that was begun before, until it is used. */
+    private Optional<FirstScan> first;
+
     private Set<Ticket> keepers = Set.of();
 
     /**
@@ -78,7 +81,9 @@ final class ClientBid implements Grants.Bid<Claim> {
     @Override
     public List<GpuUse> scan() throws IOException {
         if (first.isPresent()) {
-            return first.get().uses();
+            FirstScan begun = first.get();
+            first = Optional.empty();
+            return begun.uses();
         }
         return request.creation().isEmpty()
                 ? unmanagedScan.scan(terms.gpus(), UnmanagedScan.LIMIT)
@@ -138,7 +143,8 @@ final class ClientBid implements Grants.Bid<Claim> {
         if (earlier.isPresent()) {
             // Not for waiting clients: these were not given back.
             GpuChoice first =
-                    terms.ofRestart(earlier.get().claim()).choice(holdings, unmanaged, List.of());
+                    terms.ofRestart(earlier.get().claim())
+                            .choice(holdings.ofRestart(), unmanaged, List.of());
             Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
             if (same.isPresent()) {
                 return same.get();

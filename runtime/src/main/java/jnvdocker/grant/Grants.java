@@ -5,6 +5,7 @@ import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.keeper.Patience;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
@@ -117,9 +118,11 @@ public final class Grants {
 
     /**
      * Decides a request once. A scan counts only while each lease that it has assigned a use to is
-     * there: the uses are assigned again when one has ended.
+     * there: the uses are assigned again when one has ended. They are scanned again when one has
+     * been ended by force: its holder may have opened its GPUs after the scan.
      */
     public <T> Outcome<T> decide(Bid<T> bid) throws RefusedException, IOException {
+        long forced = registry.forced();
         Optional<List<GpuUse>> scanned =
                 bid.needsScan(registry.holdings()) ? Optional.of(bid.scan()) : Optional.empty();
         while (true) {
@@ -129,17 +132,21 @@ public final class Grants {
                             ? unmanagedScan.assign(scanned.get(), registry.live())
                             : new UnmanagedScan.Seen(Map.of(), Set.of());
             boolean blind = scanned.isEmpty();
+            long asOf = forced;
             Optional<Outcome<T>> outcome =
                     registry.decide(leases ->
                             (blind
                                             ? bid.needsScan(leases.holdings())
-                                            : !seen.isOf(leases.holdings()))
+                                            : registry.forced() != asOf
+                                                    || !seen.isOf(leases.holdings()))
                                     ? Optional.empty()
                                     : bid.decide(leases, seen.uses()));
             if (outcome.isPresent()) {
                 return outcome.get();
             }
-            if (blind && bid.needsScan(registry.holdings())) {
+            long now = registry.forced();
+            if (blind ? bid.needsScan(registry.holdings()) : now != forced) {
+                forced = now;
                 scanned = Optional.of(bid.scan());
             }
         }
@@ -162,16 +169,16 @@ public final class Grants {
             Optional<Claim.ContainerRef> container,
             Holder holder,
             Optional<Duration> time) {
-        String id = Claim.newId();
+        ClaimKey key = ClaimKey.make();
         Claim claim =
                 new Claim(
-                        id,
+                        key,
                         ticket.origin(),
                         ticket.owner(),
                         gpus,
                         leases.holdings().now(),
                         container,
-                        beside.map(lease -> lease.claim().party()).orElse(id));
+                        beside.map(lease -> lease.claim().party()).orElse(key.id()));
         leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()), ticket.time());
         leases.begin(claim, holder, time);
         return claim;

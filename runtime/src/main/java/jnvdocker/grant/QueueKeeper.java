@@ -36,6 +36,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -118,6 +119,7 @@ public final class QueueKeeper {
 
     /** The periodic work: serves the queue if there may be a reason to. */
     public void tick() throws IOException {
+        giveUpStops();
         if (queue.isEmpty()) {
             waitedFor = List.of();
             last = Optional.empty();
@@ -223,6 +225,21 @@ public final class QueueKeeper {
         return false;
     }
 
+    /** What does not fit the limits of a stopped container's owner is not kept again later. */
+    private void giveUpStops() throws IOException {
+        Holdings seen = registry.holdings();
+        Set<String> gpus = supply.stopsBeyondLimits(seen);
+        if (!gpus.isEmpty()) {
+            registry.decide(leases -> {
+                Map<String, Holdings.Stopped> now = leases.holdings().stopped();
+                gpus.stream()
+                        .filter(gpu -> seen.stopped().get(gpu).equals(now.get(gpu)))
+                        .forEach(leases::giveUp);
+                return null;
+            });
+        }
+    }
+
     private void nothingIsThere(List<Place> places, String why) {
         last = Optional.empty();
         waitedFor = List.of();
@@ -246,7 +263,7 @@ public final class QueueKeeper {
                         terms,
                         holdings.held(),
                         holdings.idleSince(),
-                        holdings.afterStop(terms.rules().holdAfterStop()),
+                        terms.afterStop(holdings),
                         holdings.bookedNow(),
                         holdings.cordoned(),
                         unmanaged,

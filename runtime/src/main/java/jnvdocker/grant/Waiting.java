@@ -9,11 +9,12 @@ import java.util.Optional;
  *
  * @param limit empty when there is none
  * @param source the option or label that requests the wait, for refusals
+ * @param byRoot whether the client runs with root's rights, whichever user typed its command
  */
-public record Waiting(Optional<Duration> limit, Listener listener, String source) {
-    /** A wait that an option of {@code jnvdocker run} requests. */
+public record Waiting(Optional<Duration> limit, Listener listener, String source, boolean byRoot) {
+    /** A wait of a user's that an option of {@code jnvdocker run} requests. */
     public Waiting(Optional<Duration> limit, Listener listener) {
-        this(limit, listener, "--gpu-wait");
+        this(limit, listener, "--gpu-wait", false);
     }
 
     /** Is notified of what has changed. */

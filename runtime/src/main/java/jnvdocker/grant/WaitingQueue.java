@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -42,6 +43,12 @@ public final class WaitingQueue {
 
     /** More than any lab has at a time; each has a connection and a message now and then. */
     public static final int MOST = 256;
+
+    /** The last places: for clients with root's rights alone. */
+    private static final int ROOTS = 16;
+
+    /** The places before those: for users without a place, and for root. */
+    private static final int NEWCOMERS = 48;
 
     private static final Comparator<Place> ORDER =
             Comparator.comparing(Place::ticket, Ticket.ORDER);
@@ -101,15 +108,16 @@ public final class WaitingQueue {
     }
 
     /**
-     * Gives a pod a place, unless it has one or the queue is full. Its GPUs are kept for it, but
-     * are not given to it here: its kubelet requests them again.
+     * Gives a pod a place, unless the pod has one or the queue is full. Its GPUs are kept for it,
+     * but are not given to it here: its kubelet requests them again.
      *
      * @param request whose client is the oldest process of the pod
      */
     public void keepPlace(LeaseRequest request) throws IOException {
         synchronized (this) {
             boolean enters = entering.stream().anyMatch(it -> it.client().equals(request.client()));
-            if (enters || has(request.client()) || places.size() + entering.size() >= MOST) {
+            List<Ticket> now = now();
+            if (enters || has(request.client()) || now.size() >= most(request, now)) {
                 return;
             }
             entering.add(request);
@@ -178,22 +186,20 @@ public final class WaitingQueue {
     }
 
     private void refuseTooMany(LeaseRequest request) throws RefusedException {
-        List<Ticket> now =
-                Stream.concat(
-                                places.stream().map(Place::ticket),
-                                entering.stream().map(it -> it.ticket(0)))
-                        .toList();
-        if (now.size() >= MOST) {
+        List<Ticket> now = now();
+        if (now.size() >= most(request, now)) {
             throw new RefusedException(
-                    now.size() + " clients already wait for GPUs, the maximum",
+                    now.size()
+                            + " clients already wait for GPUs, the maximum"
+                            + (now.size() < MOST - ROOTS ? " for a user who has a place" : ""),
                     "try again later ('jnvdocker gpu queue' shows them)");
         }
-        int uid = request.owner().uid();
         long waiting =
                 now.stream()
-                        .filter(ticket -> ticket.owner().uid() == uid && !ticket.isScheduled())
+                        .filter(ticket -> !ticket.isScheduled())
+                        .filter(ticket -> ticket.owner().isSameAs(request.owner()))
                         .count();
-        if (uid != 0
+        if (!isByRoot(request)
                 && !request.origin().isScheduled()
                 && waiting >= policy.get().maxWaitsPerUser()) {
             throw new RefusedException(
@@ -205,6 +211,33 @@ public final class WaitingQueue {
                     "start this when one of them has been served, or end one ('jnvdocker gpu"
                             + " queue' shows their pids)");
         }
+    }
+
+    /** The tickets of all places, with those of places that are being written. */
+    private List<Ticket> now() {
+        return Stream.concat(
+                        places.stream().map(Place::ticket),
+                        entering.stream().map(it -> it.ticket(0)))
+                .toList();
+    }
+
+    /**
+     * How many places there may be before this one: whatever users do, root has a place, and so has
+     * a user who has none.
+     */
+    private static int most(LeaseRequest request, List<Ticket> now) {
+        if (isByRoot(request)) {
+            return MOST;
+        }
+        return MOST - ROOTS - (has(request.owner(), now) ? NEWCOMERS : 0);
+    }
+
+    private static boolean has(Owner owner, List<Ticket> now) {
+        return now.stream().anyMatch(ticket -> ticket.owner().isSameAs(owner));
+    }
+
+    private static boolean isByRoot(LeaseRequest request) {
+        return request.owner().uid() == 0 || request.waiting().filter(Waiting::byRoot).isPresent();
     }
 
     private Optional<Place> remove(long id) {

@@ -42,12 +42,18 @@ public final class ClaimMounts {
      *     each namespace, the oldest first
      * @param others the oldest of those with a claim of another state directory, of which other
      *     daemons have one each
-     * @param complete whether all mounts were read; else any claim may be mounted
+     * @param unread a process of each namespace that has more mounts than are read: any claim may
+     *     be mounted there, too
      */
     public record Seen(
             Map<String, List<ProcessId>> ours,
             Map<MountedDirectory, ProcessId> others,
-            boolean complete) {}
+            List<ProcessId> unread) {
+        /** Whether all mounts were read. */
+        public boolean complete() {
+            return unread.isEmpty();
+        }
+    }
 
     Seen seen() {
         SeenMounts mounts = processes.mounts(ClaimMounts::isAClaims);
@@ -63,7 +69,7 @@ public final class ClaimMounts {
                         others.put(directory, holders.getFirst());
                     }
                 });
-        return new Seen(ours, others, mounts.unread().isEmpty());
+        return new Seen(ours, others, mounts.unread());
     }
 
     /**
@@ -77,6 +83,15 @@ public final class ClaimMounts {
                         mounting.stream()
                                 .filter(process -> !isOfAnother(process, lease))
                                 .findFirst());
+    }
+
+    /**
+     * Whether a process of a lease's holder may be in a namespace with more mounts than are read. A
+     * container with the right to mount decides how many its namespace has: it says nothing of
+     * other containers.
+     */
+    boolean mayBeUnread(Lease lease, Seen mounted) {
+        return mounted.unread().stream().anyMatch(process -> !isOfAnother(process, lease));
     }
 
     /** The oldest process in a cgroup that is named after the container of a claim. */

@@ -3,12 +3,17 @@ package jnvdocker.holder;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.lease.text.HoldersText;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * The containers that mount a claim's volume, by their engine's list: the claim's own, copies of
@@ -17,10 +22,15 @@ import java.util.List;
 public final class ClaimUsers {
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
 
-    private final ContainerEngine engine;
+    /** A start depends on the answer, and docker is busy when it has just made a container. */
+    private static final Duration OWNER_LIMIT = Duration.ofSeconds(2);
 
-    public ClaimUsers(ContainerEngine engine) {
+    private final ContainerEngine engine;
+    private final ContainerOwner owners;
+
+    public ClaimUsers(ContainerEngine engine, ContainerOwner owners) {
         this.engine = engine;
+        this.owners = owners;
     }
 
     /**
@@ -37,25 +47,86 @@ public final class ClaimUsers {
     private static List<ContainerEngine.Listed> own(
             Claim claim, List<ContainerEngine.Listed> users) {
         return users.stream()
-                .filter(user -> claim.id().equals(user.labels().get(ClaimNames.CLAIM_LABEL)))
+                .filter(user ->
+                        ClaimNames.ofLabel(user.labels()).filter(claim.key()::equals).isPresent())
                 .toList();
     }
 
     /**
-     * Whether it is a container that has the volumes of the claim's own, which is stopped, and not
-     * that one which starts: of a container that it starts an engine says nothing before the end.
+     * Whether docker mounts the claim for a container that has the volumes of the claim's own,
+     * which is stopped.
+     *
+     * @throws RefusedException when docker mounts the claim, or may mount the claim, for another
+     *     container than its own that is no guest: every member of the group docker sees the name
+     *     of the volume
      */
-    public boolean isGuestOfStopped(Claim claim) {
+    public boolean isGuestOfStopped(Claim claim) throws RefusedException {
         if (claim.container().isEmpty()) {
             return false;
         }
         List<ContainerEngine.Listed> users = of(claim);
-        List<String> own = own(claim, users).stream().map(ContainerEngine.Listed::id).toList();
-        if (users.size() < 2 || !own.equals(List.of(claim.container().get().id()))) {
+        Map<Boolean, List<ContainerEngine.Listed>> byOwn =
+                users.stream()
+                        .collect(Collectors.partitioningBy(it -> claim.isOfContainer(it.id())));
+        List<ContainerEngine.Listed> others = byOwn.get(false);
+        if (byOwn.get(true).isEmpty() || others.isEmpty()) {
             return false;
         }
+        ContainerEngine.Listed its = byOwn.get(true).getFirst();
+        if (isStopped(its)) {
+            if (own(claim, others).isEmpty()) {
+                return true;
+            }
+            throw refused(
+                    "this container is a copy of the settings of container %s, and has its claim"
+                            .formatted(Quote.shown(its.name())));
+        }
+        for (ContainerEngine.Listed other : others) {
+            if (isStarting(other)) {
+                throw refused(
+                        "containers %s and %s have the same claim and are started at the same time"
+                                .formatted(Quote.shown(its.name()), Quote.shown(other.name())));
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Refuses the container of another user than the claim's, which was made with the settings of
+     * one that is gone.
+     */
+    public void refuseAnothers(Claim claim) throws RefusedException {
+        List<ContainerEngine.Listed> users;
         try {
-            return engine.inspect(own.getFirst(), LIST_LIMIT)
+            users = engine.using(List.of(ClaimNames.volume(claim.key())), OWNER_LIMIT);
+        } catch (IOException e) {
+            throw new RefusedException(
+                    "docker does not report whose container this is, which was made again with an"
+                            + " earlier one's claim",
+                    "start it again later");
+        }
+        for (ContainerEngine.Listed user : own(claim, users)) {
+            Owner owner = owners.of(user.labels());
+            if (ContainerOwner.isAnothers(owner, claim.owner())) {
+                throw refused(
+                        "this container is %s's, and has the settings of one of %s's"
+                                .formatted(
+                                        Quote.shown(owner.name()),
+                                        Quote.shown(claim.owner().name())));
+            }
+        }
+    }
+
+    private static RefusedException refused(String what) {
+        return new RefusedException(
+                what,
+                "start the claim's container alone, or give this one GPUs of its own with"
+                        + " 'jnvdocker run --gpus'");
+    }
+
+    private boolean isStopped(ContainerEngine.Listed container) {
+        try {
+            return engine.inspect(container.id(), LIST_LIMIT)
                     .filter(it -> it.pid() == 0 && !it.restarting())
                     .isPresent();
         } catch (IOException e) {
@@ -63,10 +134,20 @@ public final class ClaimUsers {
         }
     }
 
+    /** Of a container that it starts, an engine reports nothing before the end. */
+    private boolean isStarting(ContainerEngine.Listed container) {
+        try {
+            engine.inspect(container.id(), LIST_LIMIT);
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
     /** The containers that mount the claim; none when the engine does not answer in time. */
     public List<ContainerEngine.Listed> of(Claim claim) {
         try {
-            return engine.using(List.of(ClaimNames.volume(claim.id())), LIST_LIMIT);
+            return engine.using(List.of(ClaimNames.volume(claim.key())), LIST_LIMIT);
         } catch (IOException e) {
             return List.of();
         }

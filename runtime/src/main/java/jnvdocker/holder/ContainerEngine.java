@@ -1,6 +1,8 @@
 package jnvdocker.holder;
 
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.words.ForeignText;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -8,11 +10,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The questions of leases to a container engine. Each has a limit, after which it failed. */
 public interface ContainerEngine {
-
     /**
      * A container as the engine lists it.
      *
@@ -25,6 +27,9 @@ public interface ContainerEngine {
             String state,
             Map<String, String> labels,
             List<String> volumes) {
+        public Listed {
+            name = ForeignText.name(name);
+        }
 
         public boolean isRestarting() {
             return state.equals("restarting");
@@ -54,7 +59,11 @@ public interface ContainerEngine {
             int pid,
             boolean restarting,
             Map<String, String> labels,
-            List<String> volumes) {}
+            List<String> volumes) {
+        public Inspected {
+            name = ForeignText.name(name);
+        }
+    }
 
     /**
      * A container that the engine does not run, and is not about to.
@@ -70,6 +79,9 @@ public interface ContainerEngine {
             String error,
             String finished,
             Map<String, String> labels) {
+        public Down {
+            name = ForeignText.name(name);
+        }
 
         /** Begins the end of what has never run. */
         private static final String NEVER = "0001-";
@@ -81,6 +93,9 @@ public interface ContainerEngine {
         private static final Pattern NO_DAEMON =
                 Pattern.compile(
                         "no jnvdockerd answers at|jnvdockerd did not answer|jnvdockerd went away");
+
+        /** What we report when no driver is loaded (HostDriver, DeviceNodes). */
+        private static final Pattern NO_DRIVER = Pattern.compile("no NVIDIA driver is loaded.*");
 
         /**
          * Whether it is the one that was refused a start, and still waits for nothing but a GPU:
@@ -119,17 +134,26 @@ public interface ContainerEngine {
             if (ours >= 0) {
                 return Optional.of(error.substring(ours + OURS.length()));
             }
-            return hadNoPlugin(volumeDriver)
-                    ? Optional.of("nothing served docker's volume plugin " + volumeDriver)
-                    : Optional.empty();
+            if (hadNoPlugin(volumeDriver)) {
+                return Optional.of("nothing served docker's volume plugin " + volumeDriver);
+            }
+            // Docker has refused to mount the driver's volume.
+            return Optional.of(NO_DRIVER.matcher(error)).filter(Matcher::find).map(Matcher::group);
         }
 
         /**
-         * Whether that was for want of a daemon: a policy does not try again at the engine's start.
+         * What it lacked at a start that nobody but the engine knows of, and that its policy does
+         * not try again: the daemon, or the driver.
          */
-        public boolean hadNoDaemon(String volumeDriver) {
-            return obstacle(volumeDriver).isPresent()
-                    && (NO_DAEMON.matcher(error).find() || hadNoPlugin(volumeDriver));
+        public Optional<String> lacked(String volumeDriver) {
+            if (obstacle(volumeDriver).isEmpty()) {
+                return Optional.empty();
+            }
+            if (NO_DAEMON.matcher(error).find() || hadNoPlugin(volumeDriver)) {
+                return Optional.of("jnvdockerd did not run");
+            }
+            return Optional.of("no NVIDIA driver was loaded")
+                    .filter(_ -> NO_DRIVER.matcher(error).find());
         }
 
         private boolean hadNoPlugin(String volumeDriver) {
@@ -160,6 +184,23 @@ public interface ContainerEngine {
 
     /** Containers that carry the label, running or not. */
     List<Listed> labelled(String label, Duration limit) throws IOException;
+
+    /**
+     * Whether compose has created a container in place of that one, and has not started the new one
+     * yet. Compose stops and removes the other one meanwhile, and gives the new one its name after
+     * that.
+     */
+    default boolean hasSuccessor(Claim.ContainerRef other, Duration limit) throws IOException {
+        return labelled("com.docker.compose.replace", limit).stream()
+                .filter(it -> it.state().equals("created"))
+                .map(Listed::name)
+                .anyMatch(name ->
+                        name.equals(other.name())
+                                || name.equals(other.shortId() + "_" + other.name()));
+    }
+
+    /** All containers, running or not. */
+    List<Listed> all(Duration limit) throws IOException;
 
     /** Containers that mount any of these volumes, running or not. */
     List<Listed> using(Collection<String> volumes, Duration limit) throws IOException;

@@ -28,6 +28,11 @@ abstract class ContainerKind implements HolderKind {
         return mounts.inside(lease, view.mounted());
     }
 
+    /** Whether a process of the holder may be where not all mounts are read. */
+    final boolean mayBeUnread(Lease lease, HostView view) {
+        return mounts.mayBeUnread(lease, view.mounted());
+    }
+
     @Override
     public boolean owns(GpuUse.User process, Lease lease) {
         Optional<String> id = process.containerId();
@@ -46,10 +51,5 @@ abstract class ContainerKind implements HolderKind {
     public boolean stop(Lease lease, ContainerEngine engine) throws IOException {
         Optional<Claim.ContainerRef> container = lease.claim().container();
         return container.isPresent() && engine.stop(container.get().id(), STOP_LIMIT);
-    }
-
-    @Override
-    public String unknown(Lease lease) {
-        return "docker has mounted its claim, and nothing of it runs yet";
     }
 }

@@ -23,6 +23,11 @@ final class DockerKind extends ContainerKind {
     }
 
     @Override
+    public boolean mayComeBack(Lease lease) {
+        return lease.holder().stage() == Holder.Stage.HELD;
+    }
+
+    @Override
     public Life life(Lease lease, HostView view) {
         Holder holder = lease.holder();
         Optional<ProcessId> init = holder.init();
@@ -37,13 +42,13 @@ final class DockerKind extends ContainerKind {
         if (inside.isPresent()) {
             return new Life.Running(inside.get());
         }
-        if (!view.mounted().complete()) {
+        if (mayBeUnread(lease, view)) {
             return new Life.Unknown();
         }
         // As long as docker has it mounted, a start may be under way that has no process yet, also
         // when the one that we know of is gone.
         if (lease.mounts() > 0 && processes.isAlive(holder.process())) {
-            return new Life.Unknown();
+            return new Life.Starting();
         }
         if (init.isPresent()) {
             return new Life.Gone("its first process (pid " + init.get().pid() + ") is gone");

@@ -37,7 +37,17 @@ public final class Evidence {
     private final List<HolderKind> kinds;
     private final OciKind oci;
     private final ProcessKind programs;
-    private final Map<Long, String> kept = new ConcurrentHashMap<>();
+    private final Map<Long, Kept> kept = new ConcurrentHashMap<>();
+
+    /** Why we stop holders, by their leases. */
+    private final Map<Long, String> stopped = new ConcurrentHashMap<>();
+
+    /**
+     * Why a lease does not end though nothing of its holder lives.
+     *
+     * @param comesBack whether its engine may start the container again
+     */
+    private record Kept(String why, boolean comesBack) {}
 
     /**
      * @param state the state directory, in which our claims are
@@ -207,10 +217,47 @@ public final class Evidence {
      * @return whether that is new
      */
     public boolean keep(Lease lease, String why) {
-        return !why.equals(kept.put(lease.id(), why));
+        Kept now = new Kept(why, false);
+        return !now.equals(kept.put(lease.id(), now));
     }
 
-    /** The holder has ended. */
+    /**
+     * Remembers why the container of a lease may start again, though nothing of it lives, in place
+     * of what it may have been before.
+     *
+     * @param why empty when people can see that by themselves
+     * @return whether there is a reason, and it is new
+     */
+    public boolean expect(Lease lease, Optional<String> why) {
+        Kept before = kept.get(lease.id());
+        if (why.isEmpty()) {
+            if (before != null && before.comesBack()) {
+                kept.remove(lease.id(), before);
+            }
+            return false;
+        }
+        Kept now = new Kept(why.get(), true);
+        kept.put(lease.id(), now);
+        return !now.equals(before);
+    }
+
+    /** Remembers why we stop the holder of a lease. */
+    public void stops(Lease lease, String why) {
+        stopped.put(lease.id(), why);
+    }
+
+    /** The holder of a lease could not be stopped. */
+    public void goesOn(Lease lease) {
+        stopped.remove(lease.id());
+    }
+
+    /** The evidence of an end: that we have stopped the holder, or what was seen. */
+    public String ofEnd(Lease lease, String seen) {
+        String why = stopped.get(lease.id());
+        return why == null ? seen : "jnvdocker stopped it: " + why;
+    }
+
+    /** Nothing keeps a lease of which nothing lives, or its holder lives. */
     public void forget(Lease lease) {
         kept.remove(lease.id());
     }
@@ -218,16 +265,18 @@ public final class Evidence {
     /** Forgets this of all leases but those. */
     public void retain(Set<Long> leases) {
         kept.keySet().retainAll(leases);
+        stopped.keySet().retainAll(leases);
     }
 
     /** Why a lease cannot end though its holder is gone; empty when nothing keeps it. */
     public Optional<String> kept(Lease lease) {
-        return Optional.ofNullable(kept.get(lease.id()));
+        return Optional.ofNullable(kept.get(lease.id())).map(Kept::why);
     }
 
     /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
     public GpuStatus.State state(Lease lease, Life finding) {
-        if (finding instanceof Life.Gone && kept(lease).isPresent()) {
+        Kept why = kept.get(lease.id());
+        if (finding instanceof Life.Gone && why != null && !why.comesBack()) {
             return GpuStatus.State.STUCK;
         }
         if (finding instanceof Life.Running(ProcessId process) && isDying(process)) {
@@ -269,6 +318,11 @@ public final class Evidence {
             LOG.warn("process {}: {}", process.pid(), FileErrors.describe(e.getCause()));
             return false;
         }
+    }
+
+    /** Whether podman has yet to decide what comes of a container that has ended. */
+    public boolean isMonitored(String container) {
+        return processes.isMonitored(container);
     }
 
     /** The oldest process in a cgroup. */

@@ -10,7 +10,6 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -66,9 +65,9 @@ public interface HolderKind {
         return List.of();
     }
 
-    /** How long a holder must be gone before its lease ends: it may be about to start again. */
-    default Duration grace(Lease lease) {
-        return Duration.ZERO;
+    /** Whether an engine may start a holder again of which nothing runs. */
+    default boolean mayComeBack(Lease lease) {
+        return false;
     }
 
     /**
@@ -100,7 +99,7 @@ public interface HolderKind {
 
     /** Says in a word or two, for a table, why it is not known whether a holder lives. */
     default String unknownNote(Lease lease) {
-        return "starting";
+        return "not known to run";
     }
 
     /** Returns a note about a running holder for tables; empty if there is none. */

@@ -19,6 +19,11 @@ public sealed interface Life {
      */
     record Gone(String evidence) implements Life {}
 
-    /** Unknown: docker has mounted the claim and nothing runs, or it cannot be checked. */
+    /**
+     * Docker has mounted the claim, and nothing of it runs: the engine may be about to start it.
+     */
+    record Starting() implements Life {}
+
+    /** This machine's own evidence is incomplete: nothing that an engine says ends the lease. */
     record Unknown() implements Life {}
 }

@@ -7,17 +7,10 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.use.GpuUse;
 
-import java.time.Duration;
 import java.util.Optional;
 
-/**
- * Containers that our OCI runtime creates. No engine need be queried about their ends: our runtime
- * is notified of the next start before anything of it exists.
- */
+/** Containers that our OCI runtime creates. */
 public final class OciKind extends ContainerKind {
-    /** {@code docker restart} has a container created again within some 10 ms of its end. */
-    private static final Duration RESTART = Duration.ofMillis(250);
-
     private final Processes processes;
 
     OciKind(Processes processes, ClaimMounts mounts) {
@@ -60,7 +53,7 @@ public final class OciKind extends ContainerKind {
         if (inside.isPresent()) {
             return new Life.Running(inside.get());
         }
-        if (!view.mounted().complete()) {
+        if (mayBeUnread(lease, view)) {
             return new Life.Unknown();
         }
         return new Life.Gone(
@@ -80,8 +73,8 @@ public final class OciKind extends ContainerKind {
 
     /** A container that never ran is not started again. */
     @Override
-    public Duration grace(Lease lease) {
-        return lease.holder().init().isPresent() ? RESTART : Duration.ZERO;
+    public boolean mayComeBack(Lease lease) {
+        return lease.holder().init().isPresent();
     }
 
     /**

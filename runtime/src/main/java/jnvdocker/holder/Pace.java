@@ -21,6 +21,11 @@ public interface Pace {
                 }
 
                 @Override
+                public Moment moment() {
+                    return new Moment(nanos(), Pressure.now());
+                }
+
+                @Override
                 public void sleep(Duration duration) {
                     try {
                         Thread.sleep(duration);
@@ -72,6 +77,28 @@ public interface Pace {
 
     /** Nanoseconds since some moment. */
     long nanos();
+
+    /**
+     * A moment, from which on the time can be measured that is left to the work of this machine.
+     */
+    record Moment(long nanos, Pressure pressure) {}
+
+    /** This moment. */
+    default Moment moment() {
+        return new Moment(nanos(), Pressure.NONE);
+    }
+
+    /**
+     * The time since then. What takes a while on an idle machine takes longer on a loaded one, so
+     * the time in which processes had to wait for a processor, for memory or for disks counts a
+     * tenth.
+     */
+    default Duration calm(Moment before) {
+        Moment now = moment();
+        long passed = now.nanos() - before.nanos();
+        long waited = Math.clamp(now.pressure().since(before.pressure()), 0L, passed);
+        return Duration.ofNanos(passed - waited + waited / 10);
+    }
 
     /** Does a task on a thread of its own, after that time. */
     void later(Duration delay, Runnable task);

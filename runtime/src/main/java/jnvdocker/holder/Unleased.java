@@ -45,8 +45,10 @@ public final class Unleased {
          * container is being created, it does not yet allow everything that it is going to.
          */
         public boolean mayUse(Gpu gpu) {
+            ClaimedGpu now = ClaimedGpu.of(gpu);
             return claim.map(known ->
-                            known.gpus().stream().anyMatch(its -> its.excludes(ClaimedGpu.of(gpu))))
+                            known.gpus().stream()
+                                    .anyMatch(its -> its.excludes(now) || its.opens(now)))
                     .orElse(true);
         }
     }

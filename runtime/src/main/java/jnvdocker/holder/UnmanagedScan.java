@@ -2,6 +2,7 @@ package jnvdocker.holder;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holdings;
@@ -114,7 +115,7 @@ public final class UnmanagedScan {
     }
 
     private boolean isClaimed(GpuUse use) throws IOException {
-        Optional<String> claim =
+        Optional<ClaimKey> claim =
                 use.container().flatMap(it -> ClaimNames.of(it.labels(), it.volumes()));
         return claim.isPresent()
                 && registry.claims().wasClaimed(claim.get(), use.gpu().wholeUuid());
@@ -212,11 +213,10 @@ public final class UnmanagedScan {
     private static boolean isOn(Lease lease, GpuUse use) {
         return switch (use.kind()) {
             case NODE, OPEN_WHOLE ->
-                    lease.claim().gpus().stream()
-                            .anyMatch(gpu ->
-                                    gpu.excludes(ClaimedGpu.of(use.gpu()))
-                                            || gpu.isPartOf(use.gpu().wholeUuid()));
-            case REQUEST, CDI, RUNTIME, CLAIM, OTHER_CLAIM, OPEN, UNKNOWN ->
+                    lease.excludes(ClaimedGpu.of(use.gpu()))
+                            || lease.claim().gpus().stream()
+                                    .anyMatch(gpu -> gpu.isPartOf(use.gpu().wholeUuid()));
+            case REQUEST, CDI, RUNTIME, CLAIM, OTHER_CLAIM, OPEN, OPEN_GRAPHICS, UNKNOWN ->
                     lease.excludes(ClaimedGpu.of(use.gpu()));
         };
     }

@@ -31,6 +31,10 @@ import java.util.concurrent.ConcurrentHashMap;
  * repeatedly gets on with its work meanwhile. So this answer counts once it was given several
  * times, by an engine that answers promptly: the time that this takes depends on the speed of the
  * machine. A removed container does not come back; its lease ends at once.
+ *
+ * <p>The same holds for each container of that engine, whether the engine mounts a volume of the
+ * claim or has our OCI runtime create the container. Our OCI runtime serves other engines, too,
+ * which are not queried: there the {@link Pauses} between their ends and starts decide.
  */
 final class Comebacks {
     private static final Logger LOG = LoggerFactory.getLogger(Comebacks.class);
@@ -41,31 +45,12 @@ final class Comebacks {
     /** The time from a query that the engine could not answer to the next. */
     private static final Duration TROUBLE = Duration.ofMillis(250);
 
-    /** The number of prompt answers of the engine that nothing runs. */
-    private static final int ANSWERS = 5;
-
     /**
-     * The longest time between two prompt answers: after a longer one, the count of prompt answers
-     * starts again.
-     */
-    private static final Duration PROMPT = Duration.ofMillis(200);
-
-    /** The time after which an answer need not be prompt any more. */
-    private static final Duration SLOW = Duration.ofSeconds(5);
-
-    /**
-     * How long a container of which nothing runs keeps its lease while its engine cannot be
-     * queried, since it starts, is gone or is another one.
+     * How long a container keeps its lease when nothing of it runs and nobody queries its engine.
      */
     private static final Duration SILENCE = Duration.ofSeconds(2);
 
-    /** The time in which an engine may report a container without processes as running. */
-    private static final Duration LATE = Duration.ofSeconds(10);
-
-    /**
-     * How long a container of which nothing runs keeps its lease while its engine, which has
-     * started, does not answer: it may be starting the container.
-     */
+    /** How long a silent engine, which has started, is queried again and again, not by sweeps. */
     private static final Duration STUCK = Duration.ofSeconds(60);
 
     /**
@@ -76,6 +61,12 @@ final class Comebacks {
 
     private static final Duration SETTLED = Duration.ofSeconds(2);
     private static final Duration LIMIT = Duration.ofSeconds(5);
+    private static final String DOES_NOT_RUN = "the engine says that its container does not run";
+    private static final String SUCCESSOR = "compose is about to start another in its place";
+    private static final String IS_DOWN = "its engine does not answer, and may start it again";
+
+    /** The end of each real runtime's directory for containers of a Docker engine. */
+    private static final String DOCKERS = "/moby";
 
     /** The time to wait for an engine that may be about to start. */
     private static final Duration QUICK = Duration.ofMillis(200);
@@ -85,7 +76,13 @@ final class Comebacks {
     private final ContainerEngine engine;
     private final Pace pace;
     private final Ending ending;
+    private final Pauses pauses;
     private final Map<String, Quiet> quiet = new ConcurrentHashMap<>();
+
+    /**
+     * The directories in which the real runtimes of the engine that is queried keep its containers.
+     */
+    private final Set<String> roots = ConcurrentHashMap.newKeySet();
 
     /** Ends a lease of a container that does not start again. */
     @FunctionalInterface
@@ -109,39 +106,42 @@ final class Comebacks {
         this.engine = engine;
         this.pace = pace;
         this.ending = ending;
+        this.pauses = new Pauses(evidence, pace);
     }
 
-    /** A claim with a container of which nothing runs. */
-    private static final class Quiet {
-        private final long since;
-        private boolean pending;
-        private int checks;
-        private int answers;
-        private int promptAnswers;
-        private long last;
-        private boolean comesBack;
+    /** The pauses of engines that cannot be queried. */
+    Pauses pauses() {
+        return pauses;
+    }
 
-        Quiet(long now) {
-            since = now;
-            last = now;
+    /** The engine that is queried has these containers. */
+    void learn(Set<String> containers) throws IOException {
+        for (Lease lease : registry.live()) {
+            Optional<String> id = lease.claim().container().map(Claim.ContainerRef::id);
+            if (id.filter(containers::contains).isPresent()) {
+                lease.claim().origin().runtimeRoot().ifPresent(roots::add);
+            }
         }
     }
 
     /** The result of one check. */
     private sealed interface Outlook {}
 
-    /**
-     * The container does not come back: another may have its GPUs as soon as its lease has ended.
-     */
+    /** The container does not come back: its lease ends. */
     private record Over(String evidence, boolean saidByEngine) implements Outlook {}
 
-    /** The engine reports that it will start the container again. */
-    private record ComesBack() implements Outlook {}
-
     /**
-     * The outcome is open: to be checked again after {@code next}, or only on request when it is
-     * empty.
+     * Nothing ends the lease now: its engine says that it has a start to come, for example.
+     *
+     * @param why where people cannot see that from the engine
      */
+    private record Stays(Optional<String> why) implements Outlook {
+        Stays() {
+            this(Optional.empty());
+        }
+    }
+
+    /** The outcome is open: to be checked after {@code next}, or on request when that is empty. */
     private record Open(Optional<Duration> next) implements Outlook {
         Open(Duration next) {
             this(Optional.of(next));
@@ -150,7 +150,7 @@ final class Comebacks {
 
     /** The claim was just unmounted: it may be mounted again at once. */
     void unmounted(String claim) {
-        quiet.put(claim, new Quiet(pace.nanos()));
+        quiet.put(claim, new Quiet(pace));
         find(claim, STEP);
     }
 
@@ -161,12 +161,9 @@ final class Comebacks {
 
     /** Begins to find out, unless that is under way. */
     void find(String claim, Duration delay) {
-        Quiet now = quiet.computeIfAbsent(claim, _ -> new Quiet(pace.nanos()));
-        synchronized (now) {
-            if (!now.pending) {
-                now.pending = true;
-                pace.later(delay, () -> check(claim, now));
-            }
+        Quiet now = quiet.computeIfAbsent(claim, _ -> new Quiet(pace));
+        if (now.begin()) {
+            pace.later(delay, () -> check(claim, now));
         }
     }
 
@@ -176,9 +173,7 @@ final class Comebacks {
         if (now == null) {
             return 0;
         }
-        synchronized (now) {
-            return now.checks;
-        }
+        return now.checks();
     }
 
     /**
@@ -191,9 +186,7 @@ final class Comebacks {
         if (now == null) {
             return false;
         }
-        synchronized (now) {
-            return !(now.comesBack && now.checks > checks);
-        }
+        return !(now.comesBack() && now.checks() > checks);
     }
 
     /** The number of claims about which anything is known. */
@@ -212,13 +205,7 @@ final class Comebacks {
         if (now == null) {
             return false;
         }
-        synchronized (now) {
-            return passed(now).compareTo(now.comesBack ? SETTLED : SETTLING) < 0;
-        }
-    }
-
-    private Duration passed(Quiet now) {
-        return Duration.ofNanos(pace.nanos() - now.since);
+        return now.passed().compareTo(now.comesBack() ? SETTLED : SETTLING) < 0;
     }
 
     private void check(String claim, Quiet now) {
@@ -233,25 +220,26 @@ final class Comebacks {
                     outlook instanceof Open open && quiet.get(claim) == now
                             ? open.next()
                             : Optional.empty();
-            synchronized (now) {
-                now.checks++;
-                now.comesBack = outlook instanceof ComesBack;
-                now.pending = next.isPresent();
-            }
+            now.checked(outlook instanceof Stays, next.isPresent());
             next.ifPresent(delay -> pace.later(delay, () -> check(claim, now)));
         }
     }
 
     private Outlook outlook(String claim, Quiet now) throws IOException {
-        Optional<Lease> lease = registry.liveOf(claim).filter(Lease::isOfContainer);
+        Optional<Lease> lease =
+                registry.liveOf(claim).filter(it -> evidence.kind(it).mayComeBack(it));
         Life finding = lease.map(evidence::of).orElseGet(() -> new Life.Gone("it has ended"));
         if (lease.isEmpty() || finding instanceof Life.Running) {
             quiet.remove(claim, now);
             return new Open(Optional.empty());
         }
         Outlook outlook = outlook(lease.get(), finding, now);
-        if (outlook instanceof Over(String why, boolean said)) {
-            if (!ending.end(lease.get(), why, said)) {
+        Optional<String> why = outlook instanceof Stays stays ? stays.why() : Optional.empty();
+        if (evidence.expect(lease.get(), why)) {
+            LOG.info("claim {} keeps its GPUs: {}", claim, why.get());
+        }
+        if (outlook instanceof Over(String end, boolean said)) {
+            if (!ending.end(lease.get(), end, said)) {
                 // A sweep checks again what was left behind.
                 return new Open(
                         evidence.kept(lease.get()).isPresent()
@@ -269,56 +257,126 @@ final class Comebacks {
         if (gone.isPresent() && !lease.boot().equals(registry.boot())) {
             return new Over(gone.get(), false);
         }
+        if (finding instanceof Life.Unknown) {
+            return new Stays();
+        }
         boolean started = engine.hasStarted();
-        Duration limit = started ? LIMIT : QUICK;
         try {
-            if (!lease.claim().origin().isOf(engine.id(limit))) {
-                return silence(gone, now);
-            }
-            return word(lease, gone, now, limit);
+            return answered(lease, gone, now, started ? LIMIT : QUICK);
         } catch (IOException e) {
             LOG.debug("claim {}: {}", lease.claim().id(), e.getMessage());
-            if (!started) {
-                return silence(gone, now);
+            if (isOfAnotherEngine(lease)) {
+                return pause(lease, gone, now);
             }
-            // It is in the middle of something, for all we know.
-            return gone.isPresent() && passed(now).compareTo(STUCK) >= 0
-                    ? new Over(gone.get(), false)
-                    : gone.isPresent() ? new Open(TROUBLE) : new ComesBack();
+            // Whether it is down or in the middle of something, it may start the container.
+            if (gone.isPresent() && started && now.passed().compareTo(STUCK) < 0) {
+                return new Open(TROUBLE);
+            }
+            return new Stays(gone.filter(_ -> !started).map(_ -> IS_DOWN));
         }
     }
 
-    /** Without the engine's answer, a mounted container may be about to start. */
+    private Outlook answered(Lease lease, Optional<String> gone, Quiet now, Duration limit)
+            throws IOException {
+        Optional<String> root = lease.claim().origin().runtimeRoot();
+        if (root.isPresent()) {
+            return created(lease, root.get(), gone, now, limit);
+        }
+        if (!lease.claim().origin().isQueried()) {
+            return silence(gone, now);
+        }
+        return lease.claim().origin().isOf(engine.id(limit))
+                ? word(lease, gone, now, limit)
+                : replaced(lease, gone, now);
+    }
+
+    /** Another engine answers where the one of the container did, which may still live. */
+    private Outlook replaced(Lease lease, Optional<String> gone, Quiet now) {
+        if (gone.isEmpty() || evidence.isAlive(lease.holder().process())) {
+            return new Stays();
+        }
+        return now.isSaidOften() ? new Over(gone.get(), false) : new Open(STEP);
+    }
+
+    /** Where nobody queries the engine, a mounted container may be about to start. */
     private Outlook silence(Optional<String> gone, Quiet now) {
         if (gone.isEmpty()) {
-            return new ComesBack();
+            return new Stays();
         }
-        return passed(now).compareTo(SILENCE) < 0 ? new Open(TROUBLE) : new Over(gone.get(), false);
+        return pace.calm(now.begun()).compareTo(SILENCE) < 0
+                ? new Open(TROUBLE)
+                : new Over(gone.get(), false);
+    }
+
+    /** Whether another engine than the one that is queried had the container created. */
+    private boolean isOfAnotherEngine(Lease lease) {
+        return lease.claim()
+                .origin()
+                .runtimeRoot()
+                .filter(root -> !roots.contains(root) && !root.endsWith(DOCKERS))
+                .isPresent();
+    }
+
+    /** Where no engine can be queried, its next start would have begun after a while. */
+    private Outlook pause(Lease lease, Optional<String> gone, Quiet now) {
+        if (gone.isEmpty()) {
+            return new Stays();
+        }
+        return pauses.isOver(lease, now.begun()) ? new Over(gone.get(), false) : new Open(STEP);
+    }
+
+    /** What comes of a container that an engine, whichever, has had our OCI runtime create. */
+    private Outlook created(
+            Lease lease, String root, Optional<String> gone, Quiet now, Duration limit)
+            throws IOException {
+        Claim.ContainerRef container = lease.claim().container().orElseThrow();
+        Optional<ContainerEngine.Inspected> found = engine.inspect(container.id(), limit);
+        if (found.isPresent()) {
+            roots.add(root);
+        } else if (!roots.contains(root)) {
+            return engine.hasSuccessor(container, limit)
+                    ? new Stays(Optional.of(SUCCESSOR))
+                    : pause(lease, gone, now);
+        }
+        if (found.filter(ContainerEngine.Inspected::restarting).isPresent()) {
+            return new Stays();
+        }
+        if (found.filter(it -> it.pid() != 0).isPresent()) {
+            return new Stays();
+        }
+        return now.isLastAnswer() && engine.hasSuccessor(container, limit)
+                ? new Stays(Optional.of(SUCCESSOR))
+                : doesNotRun(gone.orElse(DOES_NOT_RUN), now);
     }
 
     private Outlook word(Lease lease, Optional<String> gone, Quiet now, Duration limit)
             throws IOException {
-        Optional<Boolean> own = isLastAnswer(now) ? Optional.empty() : ownRuns(lease, limit);
+        Optional<Boolean> own = now.isLastAnswer() ? Optional.empty() : ownRuns(lease, limit);
         if (own.isPresent()) {
-            return own.get() ? runs(gone, now) : doesNotRun(gone, now);
+            return own.get() ? new Stays() : doesNotRun(gone.orElse(DOES_NOT_RUN), now);
         }
-        String volume = ClaimNames.volume(lease.claim().id());
+        String volume = ClaimNames.volume(lease.claim().key());
         List<ContainerEngine.Listed> users = engine.using(List.of(volume), limit);
         if (users.isEmpty()) {
-            return new Over(gone.orElse("the engine has no container of it"), true);
+            return doesNotRun(gone.orElse("the engine has no container of it"), now);
         }
         if (users.stream().anyMatch(ContainerEngine.Listed::isRestarting)) {
-            return new ComesBack();
+            return new Stays();
         }
-        boolean runs = users.stream().anyMatch(ContainerEngine.Listed::isActive);
+        boolean runs = false;
         for (ContainerEngine.Listed user : users) {
+            boolean its = gone.isEmpty() || lease.claim().isOfContainer(user.id());
+            runs |= its && user.isActive();
             // Waits while it is being started or stopped.
-            runs |=
-                    engine.inspect(user.id(), limit)
-                            .filter(found -> found.pid() != 0 || found.restarting())
-                            .isPresent();
+            runs |= engine.inspect(user.id(), limit).filter(it -> mayHold(it, its)).isPresent();
         }
-        return runs ? runs(gone, now) : doesNotRun(gone, now);
+        return runs ? new Stays() : doesNotRun(gone.orElse(DOES_NOT_RUN), now);
+    }
+
+    /** Another one than its own lives without the claim: it has that one's other volumes. */
+    private boolean mayHold(ContainerEngine.Inspected user, boolean its) {
+        boolean runs = user.pid() != 0 && (its || evidence.process(user.pid()).isEmpty());
+        return runs || user.restarting();
     }
 
     /**
@@ -335,33 +393,8 @@ final class Comebacks {
                 .map(found -> found.pid() != 0);
     }
 
-    private Outlook runs(Optional<String> gone, Quiet now) {
-        boolean late = gone.isPresent() && passed(now).compareTo(LATE) >= 0;
-        return late ? new Over(gone.get(), false) : new ComesBack();
-    }
-
-    private Outlook doesNotRun(Optional<String> gone, Quiet now) {
-        return isSaidOften(now)
-                ? new Over(gone.orElse("the engine says that its container does not run"), true)
-                : new Open(STEP);
-    }
-
-    /** Whether the next word that nothing runs may be the one that counts. */
-    private boolean isLastAnswer(Quiet now) {
-        synchronized (now) {
-            return now.answers + 1 >= ANSWERS;
-        }
-    }
-
-    private boolean isSaidOften(Quiet now) {
-        long nanos = pace.nanos();
-        synchronized (now) {
-            boolean prompt = nanos - now.last <= PROMPT.toNanos();
-            now.last = nanos;
-            now.answers++;
-            now.promptAnswers = prompt ? now.promptAnswers + 1 : 1;
-            return now.promptAnswers >= ANSWERS
-                    || now.answers >= ANSWERS && passed(now).compareTo(SLOW) >= 0;
-        }
+    /** One answer of the engine is none: the list of one that is just starting may be empty. */
+    private Outlook doesNotRun(String evidence, Quiet now) {
+        return now.isSaidOften() ? new Over(evidence, true) : new Open(STEP);
     }
 }

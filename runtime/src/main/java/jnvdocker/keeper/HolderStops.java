@@ -57,11 +57,16 @@ public final class HolderStops {
     }
 
     private void stopNow(Lease lease, String why) {
+        // The end may be seen while the engine is still at it.
+        evidence.stops(lease, why);
         try {
             if (evidence.kind(lease).stop(lease, engine)) {
                 log.stopped(lease, why);
+            } else {
+                evidence.goesOn(lease);
             }
         } catch (IOException e) {
+            evidence.goesOn(lease);
             LOG.warn("lease {} goes on, though {}: {}", lease.id(), why, FileErrors.describe(e));
         }
     }

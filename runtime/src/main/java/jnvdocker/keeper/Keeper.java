@@ -52,9 +52,6 @@ public final class Keeper implements AutoCloseable {
     private final Pace pace;
     private final List<Chore> chores = new CopyOnWriteArrayList<>();
 
-    /** When nothing was left of a holder that may start again, by the lease's number. */
-    private final Map<Long, Long> gone = new ConcurrentHashMap<>();
-
     /** Ends that could not be written, by the lease's number. */
     private final Map<Long, IOException> failures = new ConcurrentHashMap<>();
 
@@ -125,8 +122,12 @@ public final class Keeper implements AutoCloseable {
         chores.add(chore);
     }
 
-    /** The word of an engine that a container has ended for good. */
-    private record Over(String evidence, boolean said) {}
+    /**
+     * The word of an engine that a container has ended for good.
+     *
+     * @param seen the lease that it is about: by now it may be another start's
+     */
+    private record Over(Lease seen, String evidence, boolean said) {}
 
     /** Does all of that by itself, until it is closed. */
     public Keeper start() {
@@ -266,63 +267,35 @@ public final class Keeper implements AutoCloseable {
 
     private void check(Lease lease, Life life) throws IOException {
         String claim = lease.claim().id();
-        Over word = over.remove(lease.id());
+        Optional<Over> word =
+                Optional.ofNullable(over.remove(lease.id())).filter(it -> lease.isStill(it.seen()));
         if (life instanceof Life.Running) {
             evidence.forget(lease);
-            gone.remove(lease.id());
             unwritten.remove(claim);
             comebacks.lives(claim);
-        } else if (word != null) {
-            endNow(lease, word.evidence(), word.said());
+        } else if (word.isPresent() && !(life instanceof Life.Unknown)) {
+            endNow(word.get().seen(), word.get().evidence(), word.get().said());
         } else if (!isOver(lease)) {
             if (!isMountedUnwritten(claim)) {
                 comebacks.find(claim, Duration.ZERO);
             }
-        } else if (life instanceof Life.Gone(String why) && !mayStartAgain(lease)) {
+        } else if (life instanceof Life.Gone(String why)) {
             endNow(lease, why, false);
         }
     }
 
-    /** Nothing starts of it again by an engine's word, whatever that does. */
+    /** Nothing starts of it again, whatever an engine does. */
     private boolean isOver(Lease lease) {
-        return !lease.isOfContainer() || isOfThePast(lease);
+        return !evidence.kind(lease).mayComeBack(lease) || isOfThePast(lease);
     }
 
     private boolean isOfThePast(Lease lease) {
         return !lease.boot().equals(registry.boot());
     }
 
-    /**
-     * Whether the holder may be about to start again: an engine that restarts what had run requests
-     * that at once, within the grace time of this kind of holder.
-     */
-    private boolean mayStartAgain(Lease lease) {
-        Duration grace = evidence.kind(lease).grace(lease);
-        if (grace.isZero() || isOfThePast(lease)) {
-            return false;
-        }
-        long now = pace.nanos();
-        Long since = gone.putIfAbsent(lease.id(), now);
-        if (since == null) {
-            pace.later(grace.plusMillis(1), () -> wake(List.of(lease)));
-            return true;
-        }
-        return now - since < grace.toNanos();
-    }
-
-    /** Whether it is about to end, unless its engine starts it again. */
-    private boolean isInGrace(Lease lease) {
-        Long since = gone.get(lease.id());
-        Duration longest = evidence.kind(lease).grace(lease).plus(TURN);
-        return since != null
-                && evidence.kept(lease).isEmpty()
-                && pace.nanos() - since < longest.toNanos();
-    }
-
     /** Drops what is remembered of ended leases. */
     private void forget(List<Lease> live) {
         Set<Long> ids = live.stream().map(Lease::id).collect(Collectors.toSet());
-        gone.keySet().retainAll(ids);
         failures.keySet().retainAll(ids);
         over.keySet().retainAll(ids);
         evidence.retain(ids);
@@ -333,7 +306,7 @@ public final class Keeper implements AutoCloseable {
 
     /** How many facts about single leases and claims are in memory. */
     public int remembered() {
-        return gone.size() + failures.size() + over.size() + unwritten.size() + comebacks.size();
+        return failures.size() + over.size() + unwritten.size() + comebacks.size();
     }
 
     private void doChores() throws IOException {
@@ -369,6 +342,26 @@ public final class Keeper implements AutoCloseable {
     public void unmounted(String claim) {
         unwritten.remove(claim);
         comebacks.unmounted(claim);
+    }
+
+    /** The engine that is queried has these containers. */
+    public void learn(Set<String> containers) throws IOException {
+        comebacks.learn(containers);
+    }
+
+    /**
+     * Our OCI runtime has begun to delete the containers of these leases.
+     *
+     * @param process the runtime, or the command that has called it; empty when it has gone
+     */
+    public void deleted(Collection<Lease> leases, Optional<ProcessId> process) {
+        process.ifPresent(it -> leases.forEach(lease -> comebacks.pauses().deleted(lease, it)));
+        wake(leases);
+    }
+
+    /** Our OCI runtime has created the container of a lease. */
+    public void created(Lease lease) {
+        comebacks.pauses().created(lease);
     }
 
     /** The claim's quiet time is over: it was mounted again, or is gone. */
@@ -419,11 +412,8 @@ public final class Keeper implements AutoCloseable {
             }
             boolean open =
                     left.stream()
-                            .anyMatch(lease ->
-                                    isInGrace(lease)
-                                            || comebacks.isOpen(
-                                                    lease.claim().id(),
-                                                    checks.get(lease.claim().id())));
+                            .map(lease -> lease.claim().id())
+                            .anyMatch(claim -> comebacks.isOpen(claim, checks.get(claim)));
             if (!open
                     || pace.nanos() - begun >= patience.toNanos()
                     || Thread.currentThread().isInterrupted()) {
@@ -464,34 +454,39 @@ public final class Keeper implements AutoCloseable {
     }
 
     /**
-     * Ends a lease of which nothing can start again.
+     * Ends a lease of which nothing can start again, unless it has changed since it was seen.
      *
      * @param said whether its engine says so
      * @return false when it has not ended, since something of its holder lives
      * @throws IOException when the end cannot be written
      */
-    public boolean end(Lease lease, String why, boolean said) throws IOException {
-        over.put(lease.id(), new Over(why, said));
-        awaitCheck(List.of(lease));
-        IOException failure = failures.get(lease.id());
+    public boolean end(Lease seen, String why, boolean said) throws IOException {
+        over.put(seen.id(), new Over(seen, why, said));
+        awaitCheck(List.of(seen));
+        IOException failure = failures.get(seen.id());
         if (failure != null) {
             throw failure;
         }
-        return registry.stillLive(List.of(lease)).isEmpty();
+        return registry.stillLive(List.of(seen)).isEmpty();
     }
 
     /**
      * Ends a lease, unless a process of its holder still uses its GPUs, or others that share its
      * cgroup may still open them: it stays until that can be put right.
+     *
+     * @return false when it stays, has ended meanwhile, or is another one by now
      */
-    private void endNow(Lease lease, String why, boolean said) throws IOException {
+    private boolean endNow(Lease lease, String why, boolean said) throws IOException {
         if (isLeftBehind(lease)) {
-            return;
+            return false;
         }
         boolean ended;
         synchronized (this) {
+            if (registry.stillLive(List.of(lease)).stream().noneMatch(now -> now.isStill(lease))) {
+                return false;
+            }
             try {
-                clean(lease);
+                evidence.kind(lease).clean(lease);
             } catch (IOException e) {
                 if (!isOfThePast(lease)) {
                     if (evidence.keep(lease, e.getMessage())) {
@@ -501,24 +496,16 @@ public final class Keeper implements AutoCloseable {
                                 lease.claim().id(),
                                 e.getMessage());
                     }
-                    return;
+                    return false;
                 }
             }
-            ended = registry.end(lease, why, said);
+            ended = registry.end(lease, evidence.ofEnd(lease, why), said);
         }
         if (ended) {
             evidence.forget(lease);
             comebacks.lives(lease.claim().id());
         }
-    }
-
-    /**
-     * Cleans up, unless the lease was ended elsewhere: the next holder may have its GPUs by now.
-     */
-    private void clean(Lease lease) throws IOException {
-        if (!registry.stillLive(List.of(lease)).isEmpty()) {
-            evidence.kind(lease).clean(lease);
-        }
+        return ended;
     }
 
     /**
@@ -527,13 +514,7 @@ public final class Keeper implements AutoCloseable {
      * @return false when it has ended meanwhile, or is another one by now
      */
     public boolean endUnused(Lease seen, String why) throws IOException {
-        if (isLeftBehind(seen)) {
-            return false;
-        }
-        synchronized (this) {
-            clean(seen);
-            return registry.end(seen, why);
-        }
+        return endNow(seen, why, false);
     }
 
     /**
@@ -544,7 +525,10 @@ public final class Keeper implements AutoCloseable {
     public boolean endByForce(Lease lease, String why) throws IOException {
         synchronized (this) {
             try {
-                clean(lease);
+                // The next holder may have its GPUs by now.
+                if (!registry.stillLive(List.of(lease)).isEmpty()) {
+                    evidence.kind(lease).clean(lease);
+                }
             } catch (IOException e) {
                 LOG.error("lease {} ends by force, though {}", lease.id(), e.getMessage());
             }
@@ -560,10 +544,7 @@ public final class Keeper implements AutoCloseable {
     public boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
                 .filter(lease -> evidence.kept(lease).isEmpty())
-                .filter(lease ->
-                        lease.isOfContainer()
-                                ? comebacks.isSettling(lease.claim().id())
-                                : isInGrace(lease))
+                .filter(lease -> comebacks.isSettling(lease.claim().id()))
                 .anyMatch(lease -> evidence.of(lease) instanceof Life.Gone);
     }
 }

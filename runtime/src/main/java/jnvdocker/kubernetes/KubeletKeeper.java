@@ -94,6 +94,7 @@ final class KubeletKeeper implements AutoCloseable {
     void check() {
         try {
             PodReport.Sight begun = report.observe();
+            report.know(PreparedClaim.pods(kubelet.claims()));
             DeviceHolders holders = kubelet.query(LIMIT);
             report.update(begun, holders.listed(), holders.remembered());
             if (silent) {

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** The state that a kubelet reports: its answers, and its file. */
@@ -68,6 +69,15 @@ final class KubeletView {
             complain(FileErrors.describe(e));
             return Checkpoint.NONE;
         }
+    }
+
+    /**
+     * The resource claims that are prepared, by their uids.
+     *
+     * @throws IOException when the kubelet's file cannot be read: any pod may have a claim then
+     */
+    Map<String, PreparedClaim> claims() throws IOException {
+        return new ClaimFile(directory).read();
     }
 
     /** Logs a failure once: the file is read every few seconds. */

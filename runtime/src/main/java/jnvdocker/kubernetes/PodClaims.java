@@ -43,6 +43,7 @@ public final class PodClaims {
     private final PodLeases leases;
     private final PodEdits edits;
     private final NewRefusals refusals;
+    private volatile Map<String, Set<String>> allocated = Map.of();
 
     /**
      * @param refusals receives each refusal, and passes on the new ones
@@ -70,7 +71,7 @@ public final class PodClaims {
      * @param name of the device: the UUID in lower case
      * @param numaNode that it is attached to; empty when the host does not report it
      * @param obstacle why no new claim can have it whole now, in a word; empty when one can, and
-     *     when claims have it: the scheduler knows that by itself
+     *     when claims that the cluster has have it: the scheduler knows that by itself
      * @param shares what claims may have of its memory; empty when it is not shared
      */
     public record Offer(
@@ -100,6 +101,49 @@ public final class PodClaims {
         public Allocated {
             devices = Map.copyOf(devices);
         }
+    }
+
+    /**
+     * The claims with a lease, by their uids; empty for one that the kubelet does not know: it
+     * writes down each claim before it has the claim prepared.
+     *
+     * @throws IOException when the kubelet's file cannot be read
+     */
+    public Map<String, Optional<PreparedClaim>> prepared() throws IOException {
+        Set<String> leased =
+                watch.known().stream()
+                        .flatMap(board ->
+                                board.gpus().stream()
+                                        .map(GpuStatus::gpu)
+                                        .map(board.choice()::holders))
+                        .flatMap(List::stream)
+                        .flatMap(lease -> PodKind.claim(lease).stream())
+                        .collect(Collectors.toSet());
+        // Read later than the leases, so that it has all of their claims.
+        Map<String, PreparedClaim> claims = kubelet.claims();
+        return leased.stream()
+                .collect(Collectors.toMap(uid -> uid, uid -> Optional.ofNullable(claims.get(uid))));
+    }
+
+    /**
+     * Learns what the cluster has allocated to claims with a lease. A claim that was deleted while
+     * its pod still runs is free to the scheduler, which would send the next pod there.
+     *
+     * @param devices the names of the devices of each claim, by its uid: none of a claim that is
+     *     gone. A claim that is not named has what its lease has
+     */
+    public void learn(Map<String, Set<String>> devices) {
+        allocated = Map.copyOf(devices);
+    }
+
+    /** Whether the scheduler knows that a lease has a GPU. */
+    private boolean isKnown(Lease lease, Gpu gpu) {
+        return PodKind.claim(lease)
+                .filter(claim -> {
+                    Set<String> devices = allocated.get(claim);
+                    return devices == null || devices.contains(name(gpu));
+                })
+                .isPresent();
     }
 
     /** Runs a listener, which must not wait, whenever {@link #offers} may have changed. */
@@ -148,16 +192,14 @@ public final class PodClaims {
         Gpu gpu = status.gpu();
         List<Lease> holders = choice.holders(gpu);
         boolean isClaimed =
-                !holders.isEmpty()
-                        && holders.stream().allMatch(it -> PodKind.claim(it).isPresent());
+                !holders.isEmpty() && holders.stream().allMatch(lease -> isKnown(lease, gpu));
         Optional<String> obstacle =
                 isClaimed ? Optional.empty() : DeviceList.obstacle(status, choice);
         return new Offer(
                 name(gpu), gpu, numaNodes.of(gpu), obstacle, shares(status, choice, obstacle));
     }
 
-    private static Optional<Shares> shares(
-            GpuStatus status, GpuChoice choice, Optional<String> obstacle) {
+    private Optional<Shares> shares(GpuStatus status, GpuChoice choice, Optional<String> obstacle) {
         Gpu gpu = status.gpu();
         long limit = choice.shareLimit(gpu);
         if (limit == 0) {
@@ -167,7 +209,7 @@ public final class PodClaims {
                 choice.holder(gpu).filter(it -> it.share(gpu.uuid()).isPresent()).isPresent();
         List<Share> others =
                 choice.holders(gpu).stream()
-                        .filter(lease -> PodKind.claim(lease).isEmpty())
+                        .filter(lease -> !isKnown(lease, gpu))
                         .flatMap(lease -> lease.share(gpu.uuid()).stream())
                         .toList();
         return Optional.of(
@@ -274,7 +316,8 @@ public final class PodClaims {
      */
     public void unprepare(String uid, Duration patience) throws RefusedException {
         try {
-            leases.giveBack(uid, patience);
+            Set<String> users = PreparedClaim.pods(kubelet.claims()).getOrDefault(uid, Set.of());
+            leases.giveBack(uid, users, patience);
         } catch (IOException e) {
             throw failed("the pod's lease cannot be ended: ", e);
         }

@@ -8,6 +8,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.process.Processes;
@@ -18,12 +19,15 @@ import jnvdocker.words.RefusedException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Whether pods have ended: by the processes in their cgroups, which only root can have made, and by
@@ -228,7 +232,8 @@ public final class PodKind implements HolderKind {
                 lease.holder()
                         .cgroup()
                         .flatMap(directory -> processIn(directory, lease.holder()))
-                        .or(() -> group(pod.uid()).map(Processes.Group::process));
+                        .or(() -> group(pod.uid()).map(Processes.Group::process))
+                        .or(() -> joined(lease).values().stream().findFirst());
         if (process.isPresent()) {
             return new Life.Running(process.get());
         }
@@ -249,6 +254,36 @@ public final class PodKind implements HolderKind {
                 : new Life.Unknown();
     }
 
+    /**
+     * The other pods that run with the resource claim of a lease, by their uids, with a process of
+     * each. A kubelet lets a pod join a claim without a word to the driver.
+     */
+    private Map<String, ProcessId> joined(Lease lease) {
+        Set<String> others = claim(lease).map(sights::users).orElse(new HashSet<>());
+        others.remove(pod(lease).orElse(Origin.Pod.UNKNOWN).uid());
+        if (others.isEmpty()) {
+            return Map.of();
+        }
+        Map<String, ProcessId> running = new TreeMap<>();
+        groups().forEach((uid, group) -> {
+            if (others.contains(uid)) {
+                running.put(uid, group.process());
+            }
+        });
+        return running;
+    }
+
+    /** Says of each such pod which GPUs it uses beside the lease's own. */
+    Stream<String> joinedText(Lease lease) {
+        return joined(lease).keySet().stream()
+                .map(uid ->
+                        "pod %s uses %s beside %s, whose resource claim it has joined"
+                                .formatted(
+                                        uid,
+                                        LeaseText.names(lease.claim().gpus()),
+                                        LeaseText.holder(lease)));
+    }
+
     /** Returns a process of a cgroup; those of another PID namespace have no number here. */
     private Optional<ProcessId> processIn(String cgroup, Holder holder) {
         return processes.hasProcesses(cgroup)
@@ -258,6 +293,12 @@ public final class PodKind implements HolderKind {
 
     @Override
     public String runs(Lease lease, ProcessId process) {
+        for (Map.Entry<String, ProcessId> other : joined(lease).entrySet()) {
+            if (other.getValue().equals(process)) {
+                return "a process (pid %s) of pod %s runs, which has the same resource claim"
+                        .formatted(process.pid(), other.getKey());
+            }
+        }
         return "a process of the pod (pid " + process.pid() + ") runs";
     }
 
@@ -280,6 +321,10 @@ public final class PodKind implements HolderKind {
     /** The node's own runtime gives such a container every node of the host. */
     @Override
     public String note(Lease lease) {
+        Set<String> others = joined(lease).keySet();
+        if (!others.isEmpty()) {
+            return "also used by pod " + String.join(", ", others);
+        }
         return lease.holder().cgroup().filter(processes::arePrivileged).isPresent()
                 ? "privileged: can open every GPU"
                 : "";

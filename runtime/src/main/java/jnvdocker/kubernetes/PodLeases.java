@@ -142,9 +142,17 @@ public final class PodLeases implements PodGrants {
         private boolean isOf(Lease lease, Gpu gpu) {
             boolean share = shares.containsKey(gpu.uuid());
             return PodLeases.isOf(pod, lease)
+                    && lease.claims(ClaimedGpu.of(gpu))
                     && lease.share(gpu.uuid()).isPresent() == share
                     && (!share
                             || lease.holder().details().containsAll(container.stream().toList()));
+        }
+
+        /** Whether the pod may open one of its GPUs by the node of another of its GPUs, too. */
+        private boolean opens(Lease lease, Gpu gpu, Optional<Lease> own) {
+            return own.isPresent()
+                    && lease.opened(ClaimedGpu.of(gpu)).isPresent()
+                    && PodKind.pod(lease).filter(its -> its.uid().equals(pod.uid())).isPresent();
         }
     }
 
@@ -354,23 +362,29 @@ public final class PodLeases implements PodGrants {
     }
 
     /**
-     * Ends the leases by a resource claim that the kubelet has given back. May be repeated.
+     * Ends the leases by a resource claim that the kubelet has given back. May be repeated. A
+     * kubelet that ends a pod twice gives the pod's claim back while another pod uses the claim.
      *
-     * @param patience how long it waits for the end of the pod
-     * @throws RefusedException when something of the pod still runs; its leases end after that
+     * @param users the uids of the pods that the kubelet lets use the claim
+     * @param patience how long it waits for the end of the pods
+     * @throws RefusedException when something of a pod still runs; its leases end after that
      */
-    void giveBack(String claim, Duration patience) throws RefusedException, IOException {
+    void giveBack(String claim, Set<String> users, Duration patience)
+            throws RefusedException, IOException {
         long until = pace.nanos() + patience.toNanos();
         List<Lease> left = by(claim);
         while (!left.isEmpty()) {
-            pods.sights().giveBack(claim);
+            pods.sights().giveBack(claim, users);
             long seen = parts.registry().changes().count();
             keeper.end(left, Keeper.Caller.CLIENT);
             left = by(claim);
             if (!left.isEmpty() && pace.nanos() >= until) {
+                List<String> joined = left.stream().flatMap(pods::joinedText).toList();
                 throw new RefusedException(
-                        HoldersText.held(left.getFirst().claim().gpus(), left)
-                                + keeper.remark(left),
+                        joined.isEmpty()
+                                ? HoldersText.held(left.getFirst().claim().gpus(), left)
+                                        + keeper.remark(left)
+                                : joined.getFirst(),
                         "the GPUs are free when nothing of the pod runs any more");
             }
             awaitEnd(left, seen);
@@ -437,7 +451,9 @@ public final class PodLeases implements PodGrants {
         private List<Lease> others(Holdings holdings) {
             return start.whole().stream()
                     .flatMap(gpu ->
-                            holdings.holders(gpu).stream().filter(it -> !start.isOf(it, gpu)))
+                            holdings.holders(gpu).stream()
+                                    .filter(it -> !start.isOf(it, gpu))
+                                    .filter(it -> !start.opens(it, gpu, own(gpu, holdings))))
                     .distinct()
                     .toList();
         }
@@ -561,7 +577,7 @@ public final class PodLeases implements PodGrants {
          */
         private Optional<Bar> excess(List<Gpu> open, Holdings holdings) {
             Map<String, List<Lease>> others = holdings.without(lease -> !hasStarted(lease)).held();
-            double wanted = open.stream().mapToDouble(gpu -> wanted(gpu).count()).sum();
+            Quota.Amount wanted = Quota.Amount.of(open.stream().map(this::wanted).toList());
             return new Quota(rules.terms().allowances(), others)
                     .excess(start.pod().owner(), wanted, open)
                     .map(excess ->
@@ -574,7 +590,8 @@ public final class PodLeases implements PodGrants {
                                                 () ->
                                                         new Refusal(
                                                                 "this container requests "
-                                                                        + QuotaText.number(wanted)
+                                                                        + QuotaText.number(
+                                                                                wanted.gpus())
                                                                         + " GPUs, and "
                                                                         + QuotaText.why(ever),
                                                                 QuotaText.remedy(ever)));

@@ -4,6 +4,7 @@ import jnvdocker.core.LeaseParts;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
@@ -14,21 +15,28 @@ import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.supply.Supply;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Brings the leases of pods into line with what the kubelet reports of them, and with what runs.
  */
 public final class PodReport {
+    private static final Logger LOG = LoggerFactory.getLogger(PodReport.class);
+
     private final LeaseRegistry registry;
     private final Keeper keeper;
     private final Supply supply;
     private final PodKind pods;
+    private volatile Set<String> warned = Set.of();
 
     PodReport(LeaseParts parts, PodKind pods) {
         registry = parts.registry();
@@ -48,6 +56,23 @@ public final class PodReport {
     public Sight observe() throws IOException {
         return new Sight(
                 registry.live().stream().mapToLong(Lease::id).max().orElse(0), registry.now());
+    }
+
+    /**
+     * Learns which pods have resource claims, and warns of each that has joined another's.
+     *
+     * @param claims the uids of the pods of each claim, by the claim's uid
+     */
+    void know(Map<String, Set<String>> claims) throws IOException {
+        pods.sights().know(claims);
+        Set<String> joined = new TreeSet<>(joined());
+        joined.stream().filter(text -> !warned.contains(text)).forEach(LOG::warn);
+        warned = joined;
+    }
+
+    /** Says of each pod that has joined another's resource claim which GPUs both use. */
+    public List<String> joined() throws IOException {
+        return leases().stream().flatMap(pods::joinedText).toList();
     }
 
     /**
@@ -183,6 +208,6 @@ public final class PodReport {
     /** A new claim of one GPU. */
     static Claim claim(ClaimedGpu gpu, Origin.Pod pod, Holdings holdings) {
         return new Claim(
-                Claim.newId(), pod, pod.owner(), List.of(gpu), holdings.now(), Optional.empty());
+                ClaimKey.make(), pod, pod.owner(), List.of(gpu), holdings.now(), Optional.empty());
     }
 }

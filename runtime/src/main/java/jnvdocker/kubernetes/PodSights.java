@@ -5,6 +5,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -23,8 +24,14 @@ final class PodSights {
     private volatile Optional<Answer> last = Optional.empty();
     private volatile boolean stopped;
 
-    /** The uids of resource claims that the kubelet has given back, while leases depend on them. */
-    private final Set<String> givenBack = ConcurrentHashMap.newKeySet();
+    /**
+     * The uids of resource claims that the kubelet has given back, while leases depend on them,
+     * with the uids of the pods that the kubelet let use each at that time.
+     */
+    private final Map<String, Set<String>> givenBack = new ConcurrentHashMap<>();
+
+    /** The uids of the pods of each resource claim, by the kubelet's file when it was last read. */
+    private volatile Map<String, Set<String>> users = Map.of();
 
     /**
      * @param begun when the kubelet was queried
@@ -53,9 +60,25 @@ final class PodSights {
         last = Optional.of(answer);
     }
 
-    /** The kubelet has given back a resource claim: it starts nothing more with its GPUs. */
-    void giveBack(String claim) {
-        givenBack.add(claim);
+    /**
+     * The kubelet has given back a resource claim: it starts nothing more with its GPUs.
+     *
+     * @param users the uids of the pods that the kubelet has let use the claim
+     */
+    void giveBack(String claim, Set<String> users) {
+        givenBack.put(claim, users);
+    }
+
+    /** The uids of the pods of each resource claim, as the kubelet's file has them now. */
+    void know(Map<String, Set<String>> claims) {
+        users = claims;
+    }
+
+    /** The uids of the pods that have a resource claim, as far as the kubelet's file was read. */
+    Set<String> users(String claim) {
+        Set<String> all = new HashSet<>(users.getOrDefault(claim, Set.of()));
+        all.addAll(givenBack.getOrDefault(claim, Set.of()));
+        return all;
     }
 
     /** The kubelet has a resource claim, or nothing depends on it any more. */
@@ -64,7 +87,7 @@ final class PodSights {
     }
 
     boolean isGivenBack(String claim) {
-        return givenBack.contains(claim);
+        return givenBack.containsKey(claim);
     }
 
     /** A kubelet is queried from now on. */

@@ -1,8 +1,6 @@
 package jnvdocker.lease;
 
-import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -19,13 +17,6 @@ public record Allowances(Limits limits, Map<Owner, Allowance> known) {
     /** Returns allowances by these limits alone, without groups and used hours. */
     public static Allowances of(Limits limits) {
         return new Allowances(limits, Map.of());
-    }
-
-    /** Returns the allowances of a holder that goes on, whatever was used up meanwhile. */
-    public Allowances ignoringHours() {
-        Map<Owner, Allowance> ignoring = new HashMap<>(known);
-        ignoring.replaceAll((_, allowance) -> allowance.with(Optional.empty()));
-        return new Allowances(limits, ignoring);
     }
 
     /** Whether there are any limits, so that the owner matters. */

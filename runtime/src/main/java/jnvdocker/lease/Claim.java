@@ -1,10 +1,9 @@
 package jnvdocker.lease;
 
 import jnvdocker.request.MemorySize;
+import jnvdocker.words.ForeignText;
 
-import java.security.SecureRandom;
 import java.time.Instant;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -13,7 +12,7 @@ import java.util.regex.Pattern;
  * A container's right to request certain GPUs. It lives as long as the container does. That of a
  * process of the host, or of a Mesos task, ends with its lease.
  *
- * @param id 12 hexadecimal digits
+ * @param key its id, and the secret that its container names it by
  * @param origin the container, process or task that it belongs to
  * @param gpus in order of index
  * @param container empty until the engine has reported it
@@ -21,7 +20,7 @@ import java.util.regex.Pattern;
  *     id of the first of them, be it this one
  */
 public record Claim(
-        String id,
+        ClaimKey key,
         Origin origin,
         Owner owner,
         List<ClaimedGpu> gpus,
@@ -33,21 +32,19 @@ public record Claim(
     /** As many digits of a container's id as docker shows. */
     private static final int SHORT_ID = 12;
 
-    private static final SecureRandom RANDOM = new SecureRandom();
-
     public Claim {
         gpus = List.copyOf(gpus);
     }
 
     /** A claim whose GPUs nobody else may have. */
     public Claim(
-            String id,
+            ClaimKey key,
             Origin origin,
             Owner owner,
             List<ClaimedGpu> gpus,
             Instant created,
             Optional<ContainerRef> container) {
-        this(id, origin, owner, gpus, created, container, id);
+        this(key, origin, owner, gpus, created, container, key.id());
     }
 
     /**
@@ -55,13 +52,26 @@ public record Claim(
      *
      * @param id 64 hexadecimal digits; for Mesos {@code ID}, or {@code ID.NESTED}
      */
-    public record ContainerRef(String id, String name) {}
+    public record ContainerRef(String id, String name) {
+        public ContainerRef {
+            id = ForeignText.cut(id, ForeignText.PATH);
+            name = ForeignText.name(name);
+        }
 
-    /** Returns an id that no other claim has. */
-    public static String newId() {
-        byte[] id = new byte[6];
-        RANDOM.nextBytes(id);
-        return HexFormat.of().formatHex(id);
+        /** As much of the id as docker shows. */
+        public String shortId() {
+            return Claim.shortId(id);
+        }
+    }
+
+    /** The id, which every user may see: 12 hexadecimal digits. */
+    public String id() {
+        return key.id();
+    }
+
+    /** As much of a container's id as docker shows. */
+    public static String shortId(String container) {
+        return container.substring(0, Math.min(SHORT_ID, container.length()));
     }
 
     public static boolean isId(String text) {
@@ -75,10 +85,10 @@ public record Claim(
 
     /** Whether a user may mean it by a word: the name or id of its container, or its own id. */
     boolean isNamed(String word) {
-        return id.equals(word)
+        return id().equals(word)
                 || container
                         .filter(its ->
-                                its.name().equals(word)
+                                its.name().equals(ForeignText.name(word))
                                         || word.length() >= SHORT_ID && its.id().startsWith(word))
                         .isPresent();
     }
@@ -95,7 +105,7 @@ public record Claim(
 
     /** A copy with another pod, of which more is known, and its owner. */
     public Claim of(Origin.Pod known) {
-        return new Claim(id, known, known.owner(), gpus, created, container, party);
+        return new Claim(key, known, known.owner(), gpus, created, container, party);
     }
 
     /** The name of its container, or its id until it has a name; or the process's program. */

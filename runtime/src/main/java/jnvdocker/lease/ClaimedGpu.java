@@ -8,8 +8,9 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /**
- * One GPU of a claim, with the node that the container was given for it. A stopped container keeps
- * the node, which after re-cabling may be another GPU's.
+ * One GPU of a claim, with the node that the holder was given for it. The holder keeps the node,
+ * which is another GPU's when the driver has been loaded again without one of the GPUs, or with the
+ * GPUs in another order.
  *
  * @param index when it was claimed
  * @param minor of its node
@@ -56,8 +57,8 @@ public record ClaimedGpu(
     }
 
     /**
-     * Whether nobody may have this one while somebody has the other: it is the same, or one is a
-     * part of the other.
+     * Whether nobody may have this one while somebody has the other, by what they are: it is the
+     * same, or one is a part of the other.
      */
     public boolean excludes(ClaimedGpu other) {
         return uuid.equals(other.uuid)
@@ -66,6 +67,18 @@ public record ClaimedGpu(
                 || part.isPresent()
                         && other.part.isPresent()
                         && part.get().isSameAs(other.part.get());
+    }
+
+    /**
+     * Whether the nodes that were given for this one are those of another now: the driver gives out
+     * the numbers anew whenever it is loaded. The node of a whole GPU is enough to open an instance
+     * of it, as far as it is known here, and the other way round.
+     */
+    public boolean opens(ClaimedGpu other) {
+        return minor == other.minor
+                && (part.isEmpty()
+                        || other.part.isEmpty()
+                        || part.get().hasNodesOf(other.part.get()));
     }
 
     /** Whether it is a part of the GPU with that UUID. */

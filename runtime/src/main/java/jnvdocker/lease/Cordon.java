@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.words.ForeignText;
+
 import java.time.Instant;
 
 /** Why a GPU gets no new lease though it is free. A holder keeps it. */
@@ -9,7 +11,11 @@ public sealed interface Cordon {
      *
      * @param reason in the administrator's own words; may be empty
      */
-    record ByCommand(Owner owner, Instant since, String reason) implements Cordon {}
+    record ByCommand(Owner owner, Instant since, String reason) implements Cordon {
+        public ByCommand {
+            reason = ForeignText.name(reason);
+        }
+    }
 
     /** The configuration. */
     record ByFile() implements Cordon {}

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * Chooses GPUs for a request: all that it requests, or none. The same request and the same state of
@@ -95,7 +96,7 @@ public final class GpuChoice {
                 holdings,
                 unmanaged,
                 new HashMap<>(),
-                aside(gpus, holdings, policy),
+                aside(gpus, holdings, policy, allowances),
                 Rights.ALL,
                 new Cordons(policy, holdings.cordoned()),
                 new Quota(allowances, holdings.held()));
@@ -126,8 +127,10 @@ public final class GpuChoice {
     }
 
     /** A booking counts for more than a stopped container. */
-    private static Map<String, Kept> aside(List<Gpu> gpus, Holdings holdings, LeasePolicy policy) {
-        Map<String, Kept> aside = new HashMap<>(holdings.afterStop(policy.holdAfterStop()));
+    private static Map<String, Kept> aside(
+            List<Gpu> gpus, Holdings holdings, LeasePolicy policy, Allowances allowances) {
+        Map<String, Kept> aside =
+                new HashMap<>(holdings.afterStop(policy.holdAfterStop(), allowances));
         List<Booking> booked = holdings.bookedNow();
         for (Gpu gpu : gpus) {
             booked.stream()
@@ -201,7 +204,11 @@ public final class GpuChoice {
         }
         Predicate<Gpu> fits =
                 gpu ->
-                        quota.excess(owner, count.gpus() * traits.count(count.filter(), gpu))
+                        quota.excess(
+                                        owner,
+                                        Quota.Amount.of(
+                                                count,
+                                                count.gpus() * traits.count(count.filter(), gpu)))
                                 .isEmpty();
         List<Gpu> matching = traits.matching(count.filter(), gpus);
         List<Gpu> fitting = matching.stream().filter(fits).toList();
@@ -385,10 +392,11 @@ public final class GpuChoice {
     /**
      * The user holds nothing, or not one thing, of that name whose GPUs could be given again.
      *
+     * @param user who requests them
      * @param holders the leases of that name; empty when there are none
      * @param several whether more than one is the user's own
      */
-    public record NotBeside(String name, List<Lease> holders, boolean several)
+    public record NotBeside(String name, Owner user, List<Lease> holders, boolean several)
             implements Impossible {}
 
     /**
@@ -579,21 +587,21 @@ public final class GpuChoice {
         List<Lease> own =
                 named.stream().filter(lease -> lease.claim().owner().isSameAs(owner)).toList();
         if (owner.isUnknown() || own.size() != 1) {
-            return new NotBeside(name, named, own.size() > 1);
+            return new NotBeside(name, owner, named, own.size() > 1);
         }
         Lease lease = own.getFirst();
         List<Gpu> its = gpus.stream().filter(gpu -> lease.isOf(gpu.uuid())).toList();
         if (lease.claim().origin().isScheduled()
                 || lease.claim().share().isPresent()
                 || its.size() < lease.claim().gpus().size()) {
-            return new NotBeside(name, own, false);
+            return new NotBeside(name, owner, own, false);
         }
-        List<ClaimedGpu> barred =
+        List<Gpu> barred =
                 its.stream()
                         .filter(gpu ->
                                 unmanaged.bars(gpu.uuid())
-                                        || rights.barred().containsKey(gpu.uuid()))
-                        .map(ClaimedGpu::of)
+                                        || rights.barred().containsKey(gpu.uuid())
+                                        || !opening(gpu, lease).isEmpty())
                         .toList();
         return nameless(its)
                 .or(() -> its.stream().flatMap(gpu -> cordoned(gpu).stream()).findFirst())
@@ -603,11 +611,21 @@ public final class GpuChoice {
                                 ? new Chosen(its, Optional.of(lease), Map.of())
                                 : new Taken(
                                         new GpuRequest.With(name),
-                                        barred,
-                                        List.of(),
+                                        barred.stream().map(ClaimedGpu::of).toList(),
+                                        barred.stream()
+                                                .flatMap(gpu -> opening(gpu, lease).stream())
+                                                .distinct()
+                                                .toList(),
                                         unmanaged,
                                         rights.barred(),
                                         List.of()));
+    }
+
+    /** The leases of other parties whose holders may open a GPU of this one. */
+    private List<Lease> opening(Gpu gpu, Lease lease) {
+        return holdings.opening(gpu).stream()
+                .filter(other -> !other.claim().isBeside(lease.claim()))
+                .toList();
     }
 
     private Outcome all(GpuRequest request) {
@@ -636,7 +654,9 @@ public final class GpuChoice {
         List<Gpu> others =
                 named.stream()
                         .filter(gpu ->
-                                !isHeld(gpu) || !holdings.holders(gpu).stream().allMatch(its))
+                                !isHeld(gpu)
+                                        || !holdings.holders(gpu).stream().allMatch(its)
+                                        || !holdings.opening(gpu).isEmpty())
                         .toList();
         List<String> ids = named.stream().map(Gpu::number).toList();
         Outcome outcome =
@@ -674,6 +694,7 @@ public final class GpuChoice {
         rest.removeAll(included);
         List<Gpu> free = free(rest.stream().filter(usable::contains).toList());
         List<Gpu> whole = free.stream().filter(gpu -> gpu.part().isEmpty()).toList();
+        add(chosen, unshared(whole), count, traits.connections());
         add(chosen, whole, count, traits.connections());
         add(chosen, free, count, Connections.UNKNOWN);
         add(chosen, rest, count, traits.connections());
@@ -772,9 +793,9 @@ public final class GpuChoice {
     }
 
     /**
-     * The best connected, and among equals the ones idle longest, in order of index. GPUs that may
-     * be shared come after others, MIG instances after whole GPUs, and those without a UUID, which
-     * nobody can hold, are the last.
+     * The best connected, and among equals the ones idle longest, in order of index. Those that may
+     * be shared come after all others. MIG instances after whole GPUs, and those without a UUID,
+     * which nobody can hold, are the last.
      *
      * @param some of the free ones
      */
@@ -794,9 +815,22 @@ public final class GpuChoice {
                     .sorted(Gpu.ORDER)
                     .toList();
         }
-        return BestSet.of(whole, count, free(), traits.connections()).stream()
+        List<Gpu> unshared = unshared(whole);
+        boolean isEnough = unshared.size() >= count;
+        return BestSet.of(
+                        isEnough ? unshared : whole,
+                        isEnough ? 0 : unshared.size(),
+                        count,
+                        free(),
+                        traits.connections())
+                .stream()
                 .sorted(Gpu.ORDER)
                 .toList();
+    }
+
+    /** Those that may not be shared, which whole requests take before others. */
+    private List<Gpu> unshared(List<Gpu> some) {
+        return some.stream().filter(gpu -> traits.shareLimit(gpu) == 0).toList();
     }
 
     private Comparator<Gpu> preference() {
@@ -848,9 +882,11 @@ public final class GpuChoice {
         List<Lease> leases =
                 busy.stream()
                         .flatMap(gpu ->
-                                isShared(gpu)
-                                        ? holdings.holders(gpu).stream()
-                                        : holdings.of(gpu).stream())
+                                Stream.concat(
+                                        isShared(gpu)
+                                                ? holdings.holders(gpu).stream()
+                                                : holdings.of(gpu).stream(),
+                                        holdings.opening(gpu).stream()))
                         .distinct()
                         .toList();
         Map<String, Kept> reasons = new HashMap<>(rights.barred());
@@ -890,7 +926,7 @@ public final class GpuChoice {
     private boolean isBusy(Gpu gpu, Optional<MemorySize> share) {
         boolean held =
                 share.isPresent() && (isShared(gpu) || !isHeld(gpu))
-                        ? left(gpu) < share.get().bytes()
+                        ? left(gpu) < share.get().bytes() || !holdings.opening(gpu).isEmpty()
                         : isHeld(gpu);
         return held || isKept(gpu) || !unmanaged.of(gpu).isEmpty();
     }

@@ -38,8 +38,9 @@ public record Holdings(
      *
      * @param claim the id of its claim
      * @param name for people
+     * @param counts as how many GPUs the one counts that it has given back
      */
-    public record Stopped(String claim, Owner owner, String name) {}
+    public record Stopped(String claim, Owner owner, String name, double counts) {}
 
     /** The leases of GPUs by their UUIDs, in the order in which they come. */
     public static Map<String, List<Lease>> byGpu(Collection<Lease> leases) {
@@ -54,7 +55,8 @@ public record Holdings(
 
     /**
      * The lease for which nobody else may have a GPU now: its own, or that of the GPU that it is a
-     * part of, or of a part of it. If there are several, it is the oldest.
+     * part of, or of a part of it, or one whose holder may open it. If there are several, it is the
+     * oldest.
      */
     public Optional<Lease> of(Gpu gpu) {
         return of(ClaimedGpu.of(gpu));
@@ -73,10 +75,21 @@ public record Holdings(
         return held.getOrDefault(uuid, List.of());
     }
 
-    /** All leases of a GPU, the oldest first; else those of GPUs that it is a part of, or has. */
+    /**
+     * All leases of a GPU, the oldest first; else those of GPUs that it is a part of, or has. Those
+     * whose holders may open it come last.
+     */
     public List<Lease> holders(Gpu gpu) {
         List<Lease> own = allOf(gpu.uuid());
-        return own.isEmpty() ? of(gpu).stream().toList() : own;
+        return own.isEmpty()
+                ? of(gpu).stream().toList()
+                : Stream.concat(own.stream(), opening(gpu).stream()).toList();
+    }
+
+    /** The leases of other GPUs whose holders may open this one, the oldest first. */
+    public List<Lease> opening(Gpu gpu) {
+        ClaimedGpu now = ClaimedGpu.of(gpu);
+        return sorted(lease -> lease.opened(now).isPresent());
     }
 
     /** The shares of a GPU that are held; none of one that is held whole. */
@@ -135,21 +148,46 @@ public record Holdings(
     }
 
     /**
-     * The GPUs that are kept for the owners of stopped containers, by UUID.
+     * The GPUs that are kept for the owners of stopped containers, by UUID. They count for the
+     * limits of their owners: what is held comes first, then the GPUs that were given back last. A
+     * GPU that does not fit is not kept.
      *
      * @param time for how long after the stop; empty keeps none
+     * @param allowances of the owners; where an owner's groups are not known, nothing is over
      */
-    public Map<String, AfterStop> afterStop(Optional<Duration> time) {
+    public Map<String, AfterStop> afterStop(Optional<Duration> time, Allowances allowances) {
         Map<String, AfterStop> kept = new HashMap<>();
         if (time.isPresent()) {
-            stopped.forEach((gpu, last) -> {
-                Instant until = idleSince.get(gpu).plus(time.get());
-                if (now.isBefore(until) && !held.containsKey(gpu)) {
+            Quota quota = new Quota(allowances, held);
+            for (String gpu : stoppedWithin(time.get())) {
+                Stopped last = stopped.get(gpu);
+                if (quota.allows(last.owner(), keptFor(last.owner(), kept) + last.counts())) {
+                    Instant until = idleSince.get(gpu).plus(time.get());
                     kept.put(gpu, new AfterStop(last.claim(), last.owner(), last.name(), until));
                 }
-            });
+            }
         }
         return kept;
+    }
+
+    /** As how many GPUs those count that are kept for an owner. */
+    public double keptFor(Owner owner, Map<String, AfterStop> kept) {
+        return kept.entrySet().stream()
+                .filter(gpu -> gpu.getValue().owner().isSameAs(owner))
+                .mapToDouble(gpu -> stopped.get(gpu.getKey()).counts())
+                .sum();
+    }
+
+    /** The free GPUs of containers that have stopped within a time, the latest first. */
+    private List<String> stoppedWithin(Duration time) {
+        return stopped.keySet().stream()
+                .filter(gpu ->
+                        now.isBefore(idleSince.get(gpu).plus(time)) && !held.containsKey(gpu))
+                .sorted(
+                        Comparator.comparing((String gpu) -> idleSince.get(gpu))
+                                .reversed()
+                                .thenComparing(Comparator.naturalOrder()))
+                .toList();
     }
 
     /** The bookings whose time has begun and is not over. */
@@ -216,6 +254,11 @@ public record Holdings(
         return with(sorted(which.negate()));
     }
 
+    /** Returns the holdings as they count for a holder that goes on with the GPUs that it has. */
+    public Holdings ofRestart() {
+        return new Holdings(now, held, idleSince, Map.of(), Map.of(), List.of());
+    }
+
     private Holdings with(List<Lease> leases) {
         return new Holdings(now, byGpu(leases), idleSince, stopped, cordoned, booked);
     }
@@ -223,6 +266,7 @@ public record Holdings(
     /** Whether a decision on these would be the same on those. */
     public boolean decidesLike(Holdings other) {
         return ids().equals(other.ids())
+                && stopped.equals(other.stopped)
                 && cordoned.equals(other.cordoned)
                 && booked.equals(other.booked);
     }

@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.words.ForeignText;
+
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -25,7 +27,11 @@ public record Lease(
     /**
      * @param evidence that the holder was gone: {@code init 4711 is gone}
      */
-    public record End(Instant at, String evidence) {}
+    public record End(Instant at, String evidence) {
+        public End {
+            evidence = ForeignText.line(evidence);
+        }
+    }
 
     /** When the holder should have given the GPUs back. */
     public Optional<Instant> due() {
@@ -65,7 +71,24 @@ public record Lease(
 
     /** Whether nobody else may have the whole of a GPU as long as it lives. */
     public boolean excludes(ClaimedGpu other) {
+        return claims(other) || opened(other).isPresent();
+    }
+
+    /** Whether a GPU is its own, is a part of one, or has one as its part. */
+    public boolean claims(ClaimedGpu other) {
         return claim.gpus().stream().anyMatch(gpu -> gpu.excludes(other));
+    }
+
+    /**
+     * The GPU of its own whose nodes its holder opens another GPU by, since the driver has given
+     * out the numbers anew; empty for a GPU of its own, and for one that it cannot open.
+     *
+     * @param other a GPU with the nodes that it has now
+     */
+    public Optional<ClaimedGpu> opened(ClaimedGpu other) {
+        return claims(other)
+                ? Optional.empty()
+                : claim.gpus().stream().filter(gpu -> gpu.opens(other)).findFirst();
     }
 
     /** Whether its client or container does not use the GPUs yet, as far as it is known. */

@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.words.ForeignText;
+
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -21,6 +23,7 @@ public record LeaseBar(
         Optional<Instant> until,
         List<Stretch> idle) {
     public LeaseBar {
+        name = ForeignText.name(name);
         idle = List.copyOf(idle);
     }
 

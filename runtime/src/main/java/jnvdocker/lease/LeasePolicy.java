@@ -34,6 +34,18 @@ public record LeasePolicy(
         shareable = List.copyOf(shareable);
     }
 
+    /** The rules for a holder that goes on with the GPUs that it has. */
+    public LeasePolicy ofRestart() {
+        return new LeasePolicy(
+                Limits.NONE,
+                maxWaitsPerUser,
+                List.of(),
+                shareable,
+                allowUnmanaged,
+                Optional.empty(),
+                bookings);
+    }
+
     /**
      * Whether the file cordons a GPU: a beginning that several UUIDs have cordons each of them, and
      * a GPU in MIG mode is cordoned with all of its instances.

@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -55,12 +56,12 @@ public record Limits(
         return all().<Subject>map(Rule::subject).distinct().toList();
     }
 
-    /** The groups of the host that rules are for. */
+    /** The groups of the host that rules are for, in the order of the rules. */
     public Set<String> groups() {
         return subjects().stream()
                 .filter(subject -> subject.kind() == Subject.Kind.GROUP)
                 .map(Subject::name)
-                .collect(Collectors.toSet());
+                .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
     private Stream<Rule<?>> all() {

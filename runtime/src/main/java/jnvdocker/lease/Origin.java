@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.words.ForeignText;
+
 import java.util.Optional;
 
 /**
@@ -20,21 +22,38 @@ public sealed interface Origin {
      *
      * @param engine the engine's own id, since a container means nothing to another engine
      */
-    record EngineContainer(String engine, Optional<String> image) implements DockerContainer {}
+    record EngineContainer(String engine, Optional<String> image) implements DockerContainer {
+        public EngineContainer {
+            engine = ForeignText.cut(engine, ForeignText.PATH);
+            image = ForeignText.name(image);
+        }
+    }
 
     /**
      * A container of an engine behind another socket, which the daemon does not query.
      *
      * @param address as {@code docker -H} takes it
      */
-    record OtherEngineContainer(String address, Optional<String> image)
-            implements DockerContainer {}
+    record OtherEngineContainer(String address, Optional<String> image) implements DockerContainer {
+        public OtherEngineContainer {
+            address = ForeignText.cut(address, ForeignText.PATH);
+            image = ForeignText.name(image);
+        }
+    }
 
     /** A process of the host, which {@code jnvdocker gpu run} has become. */
-    record HostProcess(String program) implements Origin {}
+    record HostProcess(String program) implements Origin {
+        public HostProcess {
+            program = ForeignText.name(program);
+        }
+    }
 
     /** A container of a Mesos agent. */
-    record MesosTask(String name) implements Origin {}
+    record MesosTask(String name) implements Origin {
+        public MesosTask {
+            name = ForeignText.name(name);
+        }
+    }
 
     /**
      * A container that an engine, whichever, has had our OCI runtime create.
@@ -43,7 +62,12 @@ public sealed interface Origin {
      *     it: a container's id means nothing in another; empty when the engine names none, or has
      *     not been queried yet
      */
-    record OciContainer(String root, Optional<String> image) implements Origin {}
+    record OciContainer(String root, Optional<String> image) implements Origin {
+        public OciContainer {
+            root = ForeignText.cut(root, ForeignText.PATH);
+            image = ForeignText.name(image);
+        }
+    }
 
     /**
      * A pod of Kubernetes, or what a kubelet has reserved GPUs for: it does not say which pod.
@@ -53,6 +77,12 @@ public sealed interface Origin {
     record Pod(String uid, String namespace, String name) implements Origin {
         /** A pod that the kubelet has not reported. */
         public static final Pod UNKNOWN = new Pod("", "", "");
+
+        public Pod {
+            uid = ForeignText.name(uid);
+            namespace = ForeignText.name(namespace);
+            name = ForeignText.name(name);
+        }
 
         /** The owner is the pod's namespace. */
         @Override
@@ -74,11 +104,28 @@ public sealed interface Origin {
         return Owner.UNKNOWN;
     }
 
+    /** Whether it is a container that its engine mounts a volume for, and the daemon queries it. */
+    default boolean isQueried() {
+        return switch (this) {
+            case EngineContainer _ -> true;
+            case OtherEngineContainer _, HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
+        };
+    }
+
     /** Whether it is a container of this engine's. */
     default boolean isOf(String engineId) {
         return switch (this) {
             case EngineContainer(String engine, _) -> engine.equals(engineId);
             case OtherEngineContainer _, HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
+        };
+    }
+
+    /** The directory in which a real runtime keeps the container; empty for other origins. */
+    default Optional<String> runtimeRoot() {
+        return switch (this) {
+            case OciContainer oci -> Optional.of(oci.root());
+            case EngineContainer _, OtherEngineContainer _, HostProcess _, MesosTask _, Pod _ ->
+                    Optional.empty();
         };
     }
 

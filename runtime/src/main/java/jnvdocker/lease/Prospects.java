@@ -94,14 +94,17 @@ final class Prospects {
         };
     }
 
-    /** The GPUs that a request counts as. */
-    double counted(GpuRequest request) {
+    /** What the GPUs of a request count as. */
+    Quota.Amount counted(GpuRequest request) {
+        if (request instanceof GpuRequest.Count count) {
+            return Quota.Amount.of(count, traits.count(count, gpus));
+        }
         List<Gpu> wanted = wanted(request);
-        return request instanceof GpuRequest.Count count
-                ? traits.count(count, gpus)
-                : wanted.isEmpty()
+        double count =
+                wanted.isEmpty()
                         ? needed(request, wanted)
                         : wanted.stream().mapToDouble(Gpu::count).sum();
+        return new Quota.Amount(count, 0);
     }
 
     private boolean isToBeHad(Gpu gpu, Ticket ticket) {

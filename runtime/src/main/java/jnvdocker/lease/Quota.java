@@ -1,10 +1,12 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuRequest;
 
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.TreeMap;
 
 /**
@@ -14,6 +16,12 @@ import java.util.TreeMap;
 public final class Quota {
     /** Sums of parts are not exact; no part is as small as that. */
     private static final double ROUNDING = 1e-9;
+
+    /**
+     * How many shares a user may have for each GPU of the user's limit: their memory alone would
+     * allow hundreds.
+     */
+    static final int SHARES_OF_A_GPU = 16;
 
     private final Allowances allowances;
     private final Map<String, List<Lease>> held;
@@ -37,6 +45,26 @@ public final class Quota {
         return allowances.of(owner);
     }
 
+    /**
+     * What GPUs count as.
+     *
+     * @param gpus shares and MIG instances count as their parts of GPUs
+     * @param shares how many shares these are
+     */
+    public record Amount(double gpus, int shares) {
+        /** What as many GPUs, whole or shares, count as. */
+        static Amount of(GpuRequest.Count requested, double gpus) {
+            return new Amount(gpus, requested.filter().share().isPresent() ? requested.gpus() : 0);
+        }
+
+        /** What these GPUs count as. */
+        public static Amount of(List<ClaimedGpu> gpus) {
+            return new Amount(
+                    gpus.stream().mapToDouble(ClaimedGpu::count).sum(),
+                    (int) gpus.stream().filter(gpu -> gpu.share().isPresent()).count());
+        }
+    }
+
     /** Why a user may not have more GPUs now. */
     public sealed interface Excess {}
 
@@ -50,13 +78,15 @@ public final class Quota {
      * The user has too many GPUs for this request.
      *
      * @param leases the user's own
-     * @param has how many that is; shares and MIG instances count as their parts of GPUs
+     * @param has what these leases count as
+     * @param most the most shares, if it is their number that is too large
      */
-    public record TooMany(Owner owner, List<Lease> leases, Rule<Integer> limit, double has)
+    public record TooMany(
+            Owner owner, List<Lease> leases, Rule<Integer> limit, Amount has, OptionalInt most)
             implements ForNow {
         /** Whether the user may have a GPU or a part of one more. */
         public boolean allowsMore() {
-            return has + ROUNDING < limit.limit();
+            return most.isEmpty() && has.gpus() + ROUNDING < limit.limit();
         }
     }
 
@@ -72,30 +102,36 @@ public final class Quota {
     /** The host has not resolved the user's groups. */
     public record Unsure(Owner owner) implements ForGood {}
 
-    /**
-     * Why a user may not have a number of GPUs more now; empty if the rules allow it.
-     *
-     * @param more shares and MIG instances count as their parts of GPUs
-     */
-    public Optional<Excess> excess(Owner owner, double more) {
+    /** Why a user may not have so many GPUs and shares more now; empty if the rules allow it. */
+    public Optional<Excess> excess(Owner owner, Amount more) {
         Allowance allowance = allowance(owner);
-        if (more == 0) {
+        if (more.gpus() == 0) {
             return Optional.empty();
         }
         if (!allowance.isKnown()) {
             return Optional.of(new Unsure(owner));
         }
-        if (more > allowance.most() + ROUNDING) {
+        long mostShares = (long) allowance.most() * SHARES_OF_A_GPU;
+        if (more.gpus() > allowance.most() + ROUNDING || more.shares() > mostShares) {
             return Optional.of(new Never(allowance.gpus().orElseThrow()));
         }
         if (allowance.spent().isPresent()) {
             return Optional.of(new NoHours(owner, allowance.spent().get()));
         }
-        double has = has(owner);
-        return has + more <= allowance.most() + ROUNDING
+        Amount has = new Amount(has(owner), shares(owner));
+        boolean isTooMany = has.gpus() + more.gpus() > allowance.most() + ROUNDING;
+        boolean areTooMany = more.shares() > 0 && has.shares() + more.shares() > mostShares;
+        return !isTooMany && !areTooMany
                 ? Optional.empty()
                 : Optional.of(
-                        new TooMany(owner, leases(owner), allowance.gpus().orElseThrow(), has));
+                        new TooMany(
+                                owner,
+                                leases(owner),
+                                allowance.gpus().orElseThrow(),
+                                has,
+                                isTooMany
+                                        ? OptionalInt.empty()
+                                        : OptionalInt.of((int) mostShares)));
     }
 
     /**
@@ -103,7 +139,7 @@ public final class Quota {
      *
      * @param more what they count as
      */
-    public Optional<Excess> excess(Owner owner, double more, List<Gpu> gpus) {
+    public Optional<Excess> excess(Owner owner, Amount more, List<Gpu> gpus) {
         Allowance allowance = allowance(owner);
         return excess(owner, more)
                 .or(() ->
@@ -112,8 +148,16 @@ public final class Quota {
                                 : allowance.allowed().map(Elsewhere::new));
     }
 
+    /**
+     * Whether a number of free GPUs may be kept for a user besides those that the user has. What is
+     * not known of the user forbids nothing.
+     */
+    boolean allows(Owner owner, double kept) {
+        return excess(owner, new Amount(kept, 0)).filter(why -> !(why instanceof Unsure)).isEmpty();
+    }
+
     /** Whether the configuration forbids a user ever to have a number of GPUs. */
-    boolean forbids(Owner owner, double gpus) {
+    boolean forbids(Owner owner, Amount gpus) {
         return excess(owner, gpus).filter(Never.class::isInstance).isPresent();
     }
 
@@ -131,6 +175,17 @@ public final class Quota {
     public double has(Owner owner) {
         return held.entrySet().stream()
                 .mapToDouble(gpu -> has(owner, gpu.getKey(), gpu.getValue()))
+                .sum();
+    }
+
+    private int shares(Owner owner) {
+        return held.entrySet().stream()
+                .mapToInt(gpu ->
+                        (int)
+                                gpu.getValue().stream()
+                                        .filter(lease -> lease.claim().owner().isSameAs(owner))
+                                        .filter(lease -> lease.share(gpu.getKey()).isPresent())
+                                        .count())
                 .sum();
     }
 

@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.words.ForeignText;
+
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -16,7 +18,11 @@ import java.util.Optional;
 public record RefusedStart(
         Claim claim, List<String> reasons, String what, Instant since, Optional<Seen> seen) {
     public RefusedStart {
-        reasons = List.copyOf(reasons);
+        reasons =
+                reasons.stream()
+                        .map(reason -> ForeignText.beginning(reason, ForeignText.LINE))
+                        .toList();
+        what = ForeignText.line(what);
     }
 
     /**

@@ -1,5 +1,6 @@
 package jnvdocker.lease;
 
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.MemorySize;
 
 import java.util.List;
@@ -36,6 +37,7 @@ public record Share(MemorySize amount, long memory) {
         }
         long memory = Long.parseLong(matcher.group(2));
         return MemorySize.parse(matcher.group(1))
+                .filter(GpuFilter::isShare)
                 .filter(amount -> amount.bytes() <= memory)
                 .map(amount -> new Share(amount, memory));
     }

@@ -48,6 +48,9 @@ public record Subject(Kind kind, String name) {
      * @param groups the names of the owner's groups, as far as limits name them
      */
     boolean fits(Owner owner, Set<String> groups) {
+        if (owner.isTrial()) {
+            return false;
+        }
         return switch (kind) {
             case EVERYBODY -> !owner.isKubernetes();
             case UNKNOWN -> owner.isUnknown();

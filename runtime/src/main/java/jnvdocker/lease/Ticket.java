@@ -2,6 +2,7 @@ package jnvdocker.lease;
 
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.words.ForeignText;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -39,6 +40,7 @@ public record Ticket(
 
     public Ticket {
         candidates = Set.copyOf(candidates);
+        container = ForeignText.name(container);
     }
 
     /** The same place, as the clock counts that was set meanwhile. */

@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.words.ForeignText;
+
 import java.time.Instant;
 import java.util.Optional;
 
@@ -11,6 +13,10 @@ import java.util.Optional;
  * @param until when it was last seen
  */
 public record Trouble(String gpu, Kind kind, Optional<String> user, Instant since, Instant until) {
+    public Trouble {
+        user = ForeignText.name(user);
+    }
+
     /** The reason; the names are those of {@link GpuStatus.State}. */
     public enum Kind {
         UNMANAGED,

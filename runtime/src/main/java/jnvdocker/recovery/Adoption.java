@@ -5,7 +5,9 @@ import jnvdocker.holder.HolderKind;
 import jnvdocker.holder.Life;
 import jnvdocker.holder.Unleased;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -32,11 +34,13 @@ final class Adoption {
     private final LeaseRegistry registry;
     private final Evidence evidence;
     private final Unleased unleased;
+    private final Keeper keeper;
 
-    Adoption(LeaseRegistry registry, Evidence evidence, Unleased unleased) {
+    Adoption(LeaseRegistry registry, Evidence evidence, Unleased unleased, Keeper keeper) {
         this.registry = registry;
         this.evidence = evidence;
         this.unleased = unleased;
+        this.keeper = keeper;
     }
 
     /** The cgroup of a holder that has nothing mounted by which to know it. */
@@ -111,7 +115,7 @@ final class Adoption {
             if (!free.isEmpty()) {
                 Claim claim =
                         new Claim(
-                                Claim.newId(),
+                                ClaimKey.make(),
                                 stray.origin(),
                                 stray.origin().owner(),
                                 free,
@@ -132,7 +136,7 @@ final class Adoption {
             boolean same = seen != null && seen.id() == other.id();
             boolean runs = !other.isOfClient() && evidence.of(other) instanceof Life.Running;
             if (same && !runs) {
-                registry.end(other, holder + " runs with its GPU");
+                keeper.endUnused(other, holder + " runs with its GPU");
             }
         }
     }

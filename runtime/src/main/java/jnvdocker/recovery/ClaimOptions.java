@@ -1,6 +1,7 @@
 package jnvdocker.recovery;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -49,7 +50,7 @@ public final class ClaimOptions {
      * @return empty when the options are not ours, or were tampered with
      */
     public static Optional<Claim> read(
-            String id,
+            ClaimKey key,
             String engine,
             Map<String, String> options,
             Map<String, Integer> index,
@@ -82,7 +83,7 @@ public final class ClaimOptions {
         }
         Owner owner = Owners.of((int) Long.parseLong(uid));
         Origin origin = new Origin.EngineContainer(engine, Optional.empty());
-        return Optional.of(new Claim(id, origin, owner, gpus, created, Optional.empty()));
+        return Optional.of(new Claim(key, origin, owner, gpus, created, Optional.empty()));
     }
 
     /** None are written where all GPUs are whole. */

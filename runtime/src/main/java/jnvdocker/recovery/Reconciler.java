@@ -13,6 +13,7 @@ import jnvdocker.host.NoDriverException;
 import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
@@ -82,7 +83,7 @@ public final class Reconciler {
         this.engine = engine;
         this.inventory = inventory;
         this.unleased = unleased;
-        this.adoption = new Adoption(registry, evidence, unleased);
+        this.adoption = new Adoption(registry, evidence, unleased, keeper);
         this.remover = remover;
         this.leftovers = leftovers;
         this.unmanagedScan = unmanagedScan;
@@ -109,7 +110,7 @@ public final class Reconciler {
         }
         new LostProcesses(registry, files, evidence, unleased, adoption).restore();
         // Only the engine knows whether a container is about to start again; it is queried later.
-        endGone(lease -> !lease.isOfContainer());
+        endGone(lease -> !evidence.kind(lease).mayComeBack(lease));
         if (registry.claims().isNew()) {
             adoptStrays();
         }
@@ -163,7 +164,7 @@ public final class Reconciler {
         carriers.forEach(carrier -> present.add(carrier.container().id()));
         Set<String> named = new HashSet<>();
         for (Carrier carrier : carriers) {
-            named.add(carrier.claim());
+            named.add(carrier.claim().id());
             meet(carrier, id, present);
         }
         meetProcesses();
@@ -216,12 +217,18 @@ public final class Reconciler {
         registry.claims().renamed(new Claim.ContainerRef(container, name));
     }
 
+    /** The engine has started a container. */
+    public void started(String container) throws IOException {
+        keeper.learn(Set.of(container));
+    }
+
     /** The containers that run, with their present names: events of others may have been missed. */
     public void named(List<RunningContainer> running) throws IOException {
         Map<String, String> names = new HashMap<>();
         registry.live().stream()
                 .flatMap(lease -> lease.claim().container().stream())
                 .forEach(container -> names.put(container.id(), container.name()));
+        keeper.learn(running.stream().map(RunningContainer::id).collect(Collectors.toSet()));
         for (RunningContainer container : running) {
             String before = names.getOrDefault(container.id(), container.name());
             if (!before.equals(container.name())) {
@@ -235,21 +242,25 @@ public final class Reconciler {
      *
      * @return whether the claim is one that was lost, so that everything is to be compared
      */
-    public boolean changed(String container, String claim) throws IOException {
-        Optional<ClaimStore.Made> made = registry.claims().made(claim);
+    public boolean changed(String container, ClaimKey key) throws IOException {
+        Optional<ClaimStore.Made> made = registry.claims().made(key);
         if (made.isPresent()) {
             if (made.get().container().isEmpty()) {
-                created(container, claim);
+                created(container, key);
             }
             return false;
         }
+        String claim = key.id();
         Optional<Claim> known = registry.claims().claim(claim);
+        if (known.filter(it -> !it.key().equals(key)).isPresent()) {
+            return false;
+        }
         // Before the engine is queried: its answer is about this lease's start or a later one.
         Map<String, Lease> live = registry.liveByClaim();
         Optional<Lease> lease = Optional.ofNullable(live.get(claim));
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
         if (found.flatMap(now -> ClaimNames.of(now.labels(), now.volumes()))
-                .filter(claim::equals)
+                .filter(key::equals)
                 .isEmpty()) {
             // The label alone may be its image's.
             return false;
@@ -273,39 +284,49 @@ public final class Reconciler {
      * A claim that was made for a container of our OCI runtime is the first one's whose user gave
      * it the claim's label. An image's label is its author's, and gives nothing.
      */
-    private void created(String container, String claim) throws IOException {
+    private void created(String container, ClaimKey claim) throws IOException {
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
-        if (found.filter(now -> claim.equals(now.labels().get(ClaimNames.CLAIM_LABEL))).isEmpty()) {
+        if (found.filter(now -> isOf(claim, now.labels())).isEmpty()) {
             return;
         }
         Optional<Map<String, String>> images = engine.imageLabels(found.get().image(), LIMIT);
-        if (images.filter(labels -> !claim.equals(labels.get(ClaimNames.CLAIM_LABEL)))
-                .isPresent()) {
+        if (images.filter(labels -> !isOf(claim, labels)).isPresent()) {
             registry.claims()
-                    .named(claim, new Claim.ContainerRef(found.get().id(), found.get().name()));
+                    .bound(
+                            claim.id(),
+                            new Claim.ContainerRef(found.get().id(), found.get().name()));
         }
+    }
+
+    private static boolean isOf(ClaimKey claim, Map<String, String> labels) {
+        return ClaimNames.ofLabel(labels).filter(claim::equals).isPresent();
     }
 
     /**
      * The engine has removed a container: one of our OCI runtime does not start again, so nobody
-     * need wait for that.
+     * need wait for that. Its lease stays for the container that compose starts in its place.
      */
     public void destroyed(String container) throws IOException {
+        registry.requests().removed(container);
         for (Lease lease : registry.live()) {
+            Optional<Claim.ContainerRef> its =
+                    lease.claim().container().filter(it -> it.id().equals(container));
             if (OciKind.is(lease.claim().origin())
-                    && lease.claim()
-                            .container()
-                            .filter(its -> its.id().equals(container))
-                            .isPresent()
+                    && its.isPresent()
                     && evidence.of(lease) instanceof Life.Gone(String why)) {
-                keeper.end(lease, why, false);
+                if (engine.hasSuccessor(its.get(), LIMIT)) {
+                    keeper.recheck(lease.claim().id());
+                } else {
+                    keeper.end(lease, why, false);
+                }
             }
         }
     }
 
     /** The engine has removed a container that carried the label of a claim. */
-    public void destroyed(String container, String claim) throws IOException {
-        Optional<Claim> known = registry.claims().claim(claim);
+    public void destroyed(String container, ClaimKey key) throws IOException {
+        String claim = key.id();
+        Optional<Claim> known = registry.claims().claim(key);
         boolean another =
                 known.flatMap(Claim::container)
                         .filter(own -> !own.id().equals(container))
@@ -334,7 +355,7 @@ public final class Reconciler {
     public void restore(Duration limit) throws IOException {
         String id = engine.id(limit);
         for (Carrier carrier : carriers(limit)) {
-            if (registry.claims().claim(carrier.claim()).isEmpty()) {
+            if (registry.claims().claim(carrier.claim().id()).isEmpty()) {
                 restore(carrier, id, limit);
                 name(carrier);
             }
@@ -375,15 +396,17 @@ public final class Reconciler {
      *
      * @param own whether it carries the claim's label, and does not only share its volume
      */
-    private record Carrier(String claim, ContainerEngine.Listed container, boolean own) {}
+    private record Carrier(ClaimKey claim, ContainerEngine.Listed container, boolean own) {}
 
     private void name(Carrier carrier) throws IOException {
         ContainerEngine.Listed container = carrier.container();
         registry.claims()
-                .named(carrier.claim(), new Claim.ContainerRef(container.id(), container.name()));
+                .named(
+                        carrier.claim().id(),
+                        new Claim.ContainerRef(container.id(), container.name()));
         if (!carrier.own()) {
             // Its end is not the claim's, and none of its events names the claim.
-            registry.claims().unnamed(carrier.claim());
+            registry.claims().unnamed(carrier.claim().id());
         }
     }
 
@@ -395,18 +418,18 @@ public final class Reconciler {
         List<Carrier> carriers = new ArrayList<>();
         Set<String> lost = unknownThatRun();
         for (ContainerEngine.Listed container : engine.labelled(ClaimNames.CLAIM_LABEL, limit)) {
-            Optional<String> claim = ClaimNames.of(container.labels(), container.volumes());
+            Optional<ClaimKey> claim = ClaimNames.of(container.labels(), container.volumes());
             if (claim.isPresent()) {
                 carriers.add(new Carrier(claim.get(), container, true));
-                lost.remove(claim.get());
+                lost.remove(claim.get().id());
             }
         }
         if (!lost.isEmpty()) {
-            List<String> volumes = lost.stream().map(ClaimNames::volume).toList();
-            for (ContainerEngine.Listed container : engine.using(volumes, limit)) {
+            // The secret of a claim is lost with it, and so the name of its volume.
+            for (ContainerEngine.Listed container : engine.all(limit)) {
                 container.volumes().stream()
                         .flatMap(volume -> ClaimNames.ofVolume(volume).stream())
-                        .filter(lost::contains)
+                        .filter(claim -> lost.contains(claim.id()))
                         .forEach(claim -> carriers.add(new Carrier(claim, container, false)));
             }
         }
@@ -414,7 +437,7 @@ public final class Reconciler {
     }
 
     private void meet(Carrier carrier, String engineId, Set<String> present) throws IOException {
-        String id = carrier.claim();
+        String id = carrier.claim().id();
         ContainerEngine.Listed container = carrier.container();
         Optional<Claim> claim = registry.claims().claim(id);
         if (claim.isEmpty()) {
@@ -426,19 +449,19 @@ public final class Reconciler {
             }
             claim = registry.claims().claim(id);
         }
-        if (claim.isEmpty()) {
+        if (claim.filter(it -> it.key().equals(carrier.claim())).isEmpty()) {
             return;
         }
         if (isItsOwn(claim.get(), container.id(), present)) {
             name(carrier);
         }
         if (container.isActive() && !isLearnt(id)) {
-            learn(container.id(), id);
+            learn(container.id(), carrier.claim());
         }
     }
 
     /** A container that hangs must not delay the others. */
-    private void learn(String container, String claim) {
+    private void learn(String container, ClaimKey claim) {
         try {
             changed(container, claim);
         } catch (IOException e) {
@@ -475,7 +498,8 @@ public final class Reconciler {
 
     /** Returns whether it was not known. */
     private boolean restore(Carrier carrier, String engineId, Duration limit) throws IOException {
-        String id = carrier.claim();
+        ClaimKey key = carrier.claim();
+        String id = key.id();
         ContainerEngine.Listed container = carrier.container();
         Map<String, Integer> indices = new HashMap<>();
         Map<String, Gpu> present = new HashMap<>();
@@ -484,12 +508,12 @@ public final class Reconciler {
             present.put(gpu.uuid(), gpu);
         }
         Optional<Claim> claim =
-                engine.volumeOptions(ClaimNames.volume(id), limit)
+                engine.volumeOptions(ClaimNames.volume(key), limit)
                         .flatMap(options ->
-                                ClaimOptions.read(id, engineId, options, indices, registry.now())
+                                ClaimOptions.read(key, engineId, options, indices, registry.now())
                                         .or(() ->
                                                 ofLabel(
-                                                        id,
+                                                        key,
                                                         engineId,
                                                         container.labels(),
                                                         present)));
@@ -511,7 +535,7 @@ public final class Reconciler {
 
     /** The label has no minors: those of today must do, since the options are gone as well. */
     private Optional<Claim> ofLabel(
-            String id, String engineId, Map<String, String> labels, Map<String, Gpu> present) {
+            ClaimKey key, String engineId, Map<String, String> labels, Map<String, Gpu> present) {
         List<String> uuids = List.of(labels.getOrDefault(ClaimNames.GPUS_LABEL, "").split(","));
         if (!present.keySet().containsAll(uuids)) {
             return Optional.empty();
@@ -519,7 +543,7 @@ public final class Reconciler {
         List<ClaimedGpu> gpus = uuids.stream().map(present::get).map(ClaimedGpu::of).toList();
         Origin origin = new Origin.EngineContainer(engineId, Optional.empty());
         return Optional.of(
-                new Claim(id, origin, Owner.UNKNOWN, gpus, registry.now(), Optional.empty()));
+                new Claim(key, origin, Owner.UNKNOWN, gpus, registry.now(), Optional.empty()));
     }
 
     private void tryToRemove(String claim) throws IOException {
@@ -558,10 +582,16 @@ public final class Reconciler {
             }
         }
         // Docker calls our Remove for it, and refuses as long as any container names the volume.
-        if (registry.claims().hasVolume(claim)
-                && !engine.removeVolume(ClaimNames.volume(claim), LIMIT)) {
+        Optional<Claim> known = registry.claims().claim(claim);
+        int before = registry.claims().timesMadeAgain(claim);
+        if (known.isPresent()
+                && registry.claims().hasVolume(claim)
+                && !engine.removeVolume(ClaimNames.volume(known.get().key()), LIMIT)) {
             return false;
         }
-        return remover.remove(claim);
+        // Our Remove has removed it, and a container may have been made with it since.
+        return registry.claims().claim(claim).isEmpty()
+                || registry.claims().timesMadeAgain(claim) != before
+                || remover.remove(claim);
     }
 }

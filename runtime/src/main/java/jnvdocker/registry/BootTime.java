@@ -18,6 +18,8 @@ final class BootTime {
     /** The least difference that counts as a set clock; smaller ones are adjustments. */
     private static final Duration JUMP = Duration.ofSeconds(1);
 
+    private static final int READS = 5;
+
     private final String boot;
     private final HostClock clock;
     private volatile long began;
@@ -45,8 +47,23 @@ final class BootTime {
         return new BootTime(boot, clock, began);
     }
 
+    /**
+     * Returns when the boot began by the wall clock. A thread may pause between two reads, or its
+     * first read may take long; then both clocks are read again.
+     */
     private static long bootBegan(HostClock clock) {
-        return clock.millis() - clock.sinceBoot().toMillis();
+        long least = Long.MAX_VALUE;
+        long began = 0;
+        for (int i = 0; i < READS && least > 1; i++) {
+            long before = clock.sinceBoot().toMillis();
+            long wall = clock.millis();
+            long pause = clock.sinceBoot().toMillis() - before;
+            if (pause < least) {
+                least = pause;
+                began = wall - before;
+            }
+        }
+        return began;
     }
 
     /** Milliseconds since this boot. */

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -105,6 +106,7 @@ public final class ClaimFiles {
     public byte[] text(Claim claim) throws IOException {
         ObjectNode root = json.createObjectNode();
         root.put("claim", claim.id());
+        root.put("secret", claim.key().secret());
         StoredOrigin origin = StoredOrigin.of(claim.origin());
         root.put("origin", origin.kind().word());
         origin.engine().ifPresent(engine -> root.put("engine", engine));
@@ -205,7 +207,7 @@ public final class ClaimFiles {
             throw new IOException("it names no GPU");
         }
         return new Claim(
-                id,
+                new ClaimKey(id, root.path("secret").asText()),
                 origin(root),
                 new Owner(root.path("uid").asInt(), root.path("owner").asText("?")),
                 gpus,

@@ -1,6 +1,7 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.request.GpuRequest;
@@ -10,8 +11,10 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -25,6 +28,7 @@ public final class ClaimStore {
     private final Ledger.Source ledger;
     private final String boot;
     private final BootTime time;
+    private final Map<String, Integer> madeAgain = new ConcurrentHashMap<>();
 
     ClaimStore(RegistryDatabase database, Ledger.Source ledger, String boot, BootTime time) {
         this.database = database;
@@ -69,6 +73,34 @@ public final class ClaimStore {
                         == 1);
     }
 
+    /**
+     * Restores a claim that was forgotten with its container and its volume, for a container that
+     * is made with the same volume: programs that update containers remove them and make them
+     * again.
+     *
+     * @return whether it was known once, with that secret
+     */
+    public boolean madeAgain(ClaimKey claim) throws IOException {
+        boolean again =
+                database.transaction(transaction ->
+                        transaction.update(
+                                        "UPDATE claim SET forgotten = NULL, container = NULL"
+                                                + " WHERE id = ? AND secret = ? AND volume = 1"
+                                                + " AND forgotten IS NOT NULL",
+                                        claim.id(),
+                                        claim.secret())
+                                == 1);
+        if (again) {
+            madeAgain.merge(claim.id(), 1, Integer::sum);
+        }
+        return again;
+    }
+
+    /** How often a claim was made again since the daemon started. */
+    public int timesMadeAgain(String claim) {
+        return madeAgain.getOrDefault(claim, 0);
+    }
+
     /** Whether a claim is known, be it forgotten. */
     public boolean knew(String claim) throws IOException {
         return database.transaction(transaction ->
@@ -78,8 +110,20 @@ public final class ClaimStore {
     }
 
     /** Records that docker was notified of the claim's volume, and remembers it. */
-    public boolean created(String claim) throws IOException {
-        return database.transaction(transaction -> setVolume(transaction, claim) == 1);
+    public boolean created(ClaimKey claim) throws IOException {
+        return claim(claim).isPresent()
+                && database.transaction(transaction -> setVolume(transaction, claim.id()) == 1);
+    }
+
+    /** The first container of a claim: no later one takes its place. */
+    public void bound(String claim, Claim.ContainerRef container) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE claim SET container = ?, name = ? WHERE id = ?"
+                                + " AND container IS NULL",
+                        container.id(),
+                        container.name(),
+                        claim));
     }
 
     /** The container of a claim, and its present name. */
@@ -187,15 +231,22 @@ public final class ClaimStore {
     }
 
     /** Whether a claim, be it forgotten, is for a GPU, or for any of its parts. */
-    public boolean wasClaimed(String claim, String gpu) throws IOException {
+    public boolean wasClaimed(ClaimKey claim, String gpu) throws IOException {
         return database.transaction(transaction ->
                 transaction
                         .first(
                                 row -> gpu,
-                                "SELECT 1 FROM claim_gpu WHERE claim = ? AND ? IN (gpu, parent)",
-                                claim,
+                                "SELECT 1 FROM claim_gpu JOIN claim ON claim.id = claim"
+                                        + " WHERE claim = ? AND secret = ? AND ? IN (gpu, parent)",
+                                claim.id(),
+                                claim.secret(),
                                 gpu)
                         .isPresent());
+    }
+
+    /** Likewise, if it has that secret. */
+    public Optional<Claim> claim(ClaimKey key) throws IOException {
+        return claim(key.id()).filter(claim -> claim.key().equals(key));
     }
 
     /**
@@ -203,18 +254,39 @@ public final class ClaimStore {
      *
      * @param container the container that it belongs to; empty as long as there is none
      */
-    public record Made(GpuRequest request, Owner owner, Optional<Claim.ContainerRef> container) {}
+    public record Made(GpuRequest request, Owner owner, Optional<Claim.ContainerRef> container) {
+        /** Whether it belongs to this container. */
+        public boolean isOf(String id) {
+            return container.filter(it -> it.id().equals(id)).isPresent();
+        }
+    }
 
-    /** The request of a claim, even of a removed one; empty when it is not known. */
-    public Optional<Made> made(String claim) throws IOException {
+    /**
+     * The request of a claim, even of a removed one; empty when it is not known, or has another
+     * secret.
+     */
+    public Optional<Made> made(ClaimKey claim) throws IOException {
         return database.transaction(transaction ->
                 transaction
                         .first(
                                 LeaseRows::made,
                                 "SELECT uid, owner, request, container, name"
-                                        + " FROM claim WHERE id = ? AND request IS NOT NULL",
-                                claim)
+                                        + " FROM claim WHERE id = ? AND secret = ?"
+                                        + " AND request IS NOT NULL",
+                                claim.id(),
+                                claim.secret())
                         .flatMap(made -> made));
+    }
+
+    /** Whether the request of a claim, even of a removed one, is known. */
+    public boolean hasRequest(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                row -> claim,
+                                "SELECT 1 FROM claim WHERE id = ? AND request IS NOT NULL",
+                                claim)
+                        .isPresent());
     }
 
     /** Whether docker was notified of the claim's volume. */

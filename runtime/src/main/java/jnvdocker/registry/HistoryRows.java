@@ -1,6 +1,7 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 
 import java.sql.ResultSet;
@@ -32,7 +33,49 @@ final class HistoryRows {
                     + " WHERE its.gpu = lease_gpu.gpu AND its.lease < lease.id"
                     + " AND theirs.party = claim.party), 0), 0)";
 
+    /**
+     * The time for which the GPUs of containers were kept after a stop, at most ?3: until the next
+     * lease, or until they were given up. A container that others of its party outlast keeps none.
+     */
+    private static final String KEPT =
+            " UNION ALL SELECT uid, owner, NULL, NULL, max(until, ?1), min(?2, until + min(?3,"
+                    + " ifnull(kept, ?3)), ifnull((SELECT since FROM lease_gpu its"
+                    + " JOIN lease later ON later.id = its.lease WHERE its.gpu = lease_gpu.gpu"
+                    + " AND its.lease > lease.id AND later.since >= lease.until"
+                    + " ORDER BY its.lease LIMIT 1), ?2)),"
+                    + " 0, 0, 0, counts FROM lease JOIN claim ON claim.id = lease.claim"
+                    + " JOIN lease_gpu ON lease_gpu.lease = lease.id"
+                    + " WHERE until > ?1 - ?3 AND holder = 'held' AND share IS NULL"
+                    + " AND origin IN ('engine', 'other_engine', 'oci')"
+                    + " AND evidence NOT LIKE 'released by force%'"
+                    + " AND NOT EXISTS (SELECT 1 FROM claim theirs"
+                    + " JOIN lease other ON other.claim = theirs.id"
+                    + " WHERE theirs.party = claim.party AND theirs.id <> claim.id"
+                    + " AND other.since <= lease.until AND (other.until IS NULL"
+                    + " OR (other.until, other.id) > (lease.until, lease.id)))";
+
     private HistoryRows() {}
+
+    /**
+     * Adds up what each user has had since then, and for how long GPUs were kept for the user after
+     * the stop of a container.
+     *
+     * @param afterStop for how long they are kept at most; empty keeps none
+     */
+    static List<GpuTime.Use> useWithKept(
+            Transaction transaction, Instant from, Instant until, Optional<Duration> afterStop)
+            throws SQLException {
+        List<Object> parameters =
+                new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));
+        afterStop.ifPresent(time -> parameters.add(time.toMillis()));
+        return use(
+                transaction,
+                false,
+                Optional.empty(),
+                GpuTime.By.USER,
+                afterStop.isPresent() ? KEPT : "",
+                parameters);
+    }
 
     /**
      * @param ends whether later leases do not count; else, they are those of a clock set back
@@ -46,6 +89,23 @@ final class HistoryRows {
             boolean ends,
             Optional<String> gpu,
             GpuTime.By by)
+            throws SQLException {
+        List<Object> parameters =
+                new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));
+        gpu.ifPresent(parameters::add);
+        return use(transaction, ends, gpu, by, "", parameters);
+    }
+
+    /**
+     * @param more rows of other times
+     */
+    private static List<GpuTime.Use> use(
+            Transaction transaction,
+            boolean ends,
+            Optional<String> gpu,
+            GpuTime.By by,
+            String more,
+            List<Object> parameters)
             throws SQLException {
         String owner =
                 switch (by) {
@@ -105,12 +165,10 @@ final class HistoryRows {
                         + reserved
                         + " UNION ALL "
                         + idle
+                        + more
                         + ") GROUP BY uid, "
                         + UNKNOWN_NAME
                         + " ORDER BY millis DESC, last DESC, uid";
-        List<Object> parameters =
-                new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));
-        gpu.ifPresent(parameters::add);
         return transaction.list(HistoryRows::use, sql, parameters.toArray());
     }
 
@@ -123,6 +181,16 @@ final class HistoryRows {
                 row.getInt("containers"),
                 row.getDouble("held"),
                 Instant.ofEpochMilli(row.getLong("last")));
+    }
+
+    /** Deletes a lease that has just ended, and its claim if no other lease has that. */
+    static void deleteTrial(Transaction transaction, Lease lease) throws SQLException {
+        String claim = lease.claim().id();
+        transaction.update("UPDATE gpu SET stopped = NULL WHERE stopped = ?", claim);
+        transaction.update("DELETE FROM lease_gpu WHERE lease = ?", lease.id());
+        transaction.update("DELETE FROM idle WHERE lease = ?", lease.id());
+        transaction.update("DELETE FROM lease WHERE id = ?", lease.id());
+        deleteAlone(transaction, claim);
     }
 
     /**
@@ -187,6 +255,10 @@ final class HistoryRows {
         String claims =
                 "(SELECT id FROM claim WHERE forgotten < ? AND NOT EXISTS"
                         + " (SELECT 1 FROM lease WHERE lease.claim = claim.id)"
+                        // What was requested for a container, whose leases are of other claims.
+                        + " AND (request IS NULL OR container IS NULL OR NOT EXISTS"
+                        + " (SELECT 1 FROM lease JOIN claim its ON its.id = lease.claim"
+                        + " WHERE its.container = claim.container))"
                         + " ORDER BY forgotten, rowid LIMIT ?)";
         for (String child : List.of("mount", "claim_gpu", "refused_start")) {
             transaction.update(
@@ -197,7 +269,8 @@ final class HistoryRows {
 
     /**
      * Adds up reservations that had ended by then without having become anything, by user, GPU and
-     * hour. The claims that only they have go with them.
+     * hour. The claims that only they have go with them, unless a container has the claim: each of
+     * its starts depends on what was requested.
      *
      * @return how many
      */
@@ -232,7 +305,8 @@ final class HistoryRows {
                         row -> row.getString(1),
                         "SELECT claim FROM lease JOIN claim ON claim.id = claim WHERE lease.id IN "
                                 + those
-                                + " AND forgotten IS NOT NULL");
+                                + " AND forgotten IS NOT NULL"
+                                + " AND (request IS NULL OR container IS NULL)");
         transaction.update("DELETE FROM lease_gpu WHERE lease IN " + those);
         transaction.update("DELETE FROM lease WHERE id IN " + those);
         for (String claim : claims) {

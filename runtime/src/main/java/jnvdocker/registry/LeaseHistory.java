@@ -106,6 +106,21 @@ public final class LeaseHistory {
     }
 
     /**
+     * For how long users have had GPUs since then, and GPUs were kept for them after the stop of a
+     * container.
+     *
+     * @param afterStop for how long they are kept at most; empty keeps none
+     */
+    public GpuTime gpuTimeWithKept(Instant from, Optional<Duration> afterStop) throws IOException {
+        return reading(transaction -> {
+            Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
+            Instant now = time.now().truncatedTo(ChronoUnit.MILLIS);
+            return new GpuTime(
+                    begin, now, HistoryRows.useWithKept(transaction, begin, now, afterStop));
+        });
+    }
+
+    /**
      * Adds up the GPU time likewise.
      *
      * @param end of the window; empty for now

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The present and past holders of GPUs, on disk. Each change is one transaction; that a GPU has one
@@ -29,12 +30,14 @@ public final class LeaseRegistry implements AutoCloseable {
 
     private final RegistryDatabase database;
     private final ClaimStore claims;
+    private final ClaimRequests requests;
     private final LeaseHistory history;
     private final IdleStore idle;
     private final Timeline timeline;
     private final String boot;
     private final BootTime time;
     private final Changes changes = new Changes();
+    private final AtomicLong forced = new AtomicLong();
 
     /** Why an end could not be written; empty once one could again. */
     private volatile Optional<String> unwrittenEnd = Optional.empty();
@@ -50,6 +53,7 @@ public final class LeaseRegistry implements AutoCloseable {
         this.database = database;
         this.ledger = ledger;
         this.claims = new ClaimStore(database, this::present, boot, time);
+        this.requests = new ClaimRequests(database, claims, time);
         this.history = new LeaseHistory(database, boot, time);
         this.idle = new IdleStore(database, boot);
         this.timeline = new Timeline(database, time);
@@ -104,6 +108,11 @@ public final class LeaseRegistry implements AutoCloseable {
     /** The claims, with leases or without. */
     public ClaimStore claims() {
         return claims;
+    }
+
+    /** What was requested for containers. */
+    public ClaimRequests requests() {
+        return requests;
     }
 
     /** The leases that have ended. */
@@ -204,7 +213,22 @@ public final class LeaseRegistry implements AutoCloseable {
      * @return false when the lease has ended meanwhile
      */
     public boolean endByForce(Lease lease, String evidence) throws IOException {
-        return end(lease, "released", true, leases -> leases.endNow(lease, evidence));
+        return end(
+                lease,
+                "released",
+                true,
+                leases -> {
+                    forced.incrementAndGet();
+                    return leases.endNow(lease, evidence);
+                });
+    }
+
+    /**
+     * How many leases were ended by force, since this object was made: what their holders do since
+     * then no scan of before has seen.
+     */
+    public long forced() {
+        return forced.get();
     }
 
     private boolean end(Lease lease, String mark, boolean marked, Decision<Boolean> end)

@@ -1,6 +1,7 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -29,12 +30,10 @@ import java.util.stream.Stream;
 final class LeaseRows {
     /** A claim's GPUs come as one text, so that a list takes one query and not one more a claim. */
     private static final String CLAIM =
-            "claim.id AS claim_id, origin, engine, image, uid, owner, created, container, name,"
-                    + " party,"
-                    + " (SELECT group_concat(gpu || ' ' || position || ' ' || minor"
-                    + " || coalesce(' ' || part, ''), ',')"
-                    + " FROM (SELECT * FROM claim_gpu WHERE claim = claim.id ORDER BY position))"
-                    + " AS gpus";
+            "claim.id AS claim_id, secret, origin, engine, image, uid, owner, created, container,"
+                    + " name, party, (SELECT group_concat(gpu || ' ' || position || ' ' || minor ||"
+                    + " coalesce(' ' || part, ''), ',') FROM (SELECT * FROM claim_gpu WHERE claim ="
+                    + " claim.id ORDER BY position)) AS gpus";
 
     private static final String LEASE =
             "SELECT lease.id AS lease_id, holder, boot, pid, start, init_pid, init_start, cgroup,"
@@ -186,7 +185,7 @@ final class LeaseRows {
 
     private static Claim claim(ResultSet row) throws SQLException {
         return new Claim(
-                row.getString("claim_id"),
+                new ClaimKey(row.getString("claim_id"), row.getString("secret")),
                 origin(row)
                         .orElseThrow(() ->
                                 RegistryExamination.damage("a claim has no origin that is known")),
@@ -314,9 +313,11 @@ final class LeaseRows {
         StoredOrigin origin = StoredOrigin.of(claim.origin());
         transaction.update(
                 "INSERT INTO claim"
-                        + " (id, origin, engine, image, uid, owner, request, time, created,"
-                        + " container, name, beside) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        + " (id, secret, origin, engine, image, uid, owner, request, time, created,"
+                        + " container, name, beside)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 claim.id(),
+                claim.key().secret(),
                 origin.kind().word(),
                 origin.engine().orElse(null),
                 origin.image().orElse(null),

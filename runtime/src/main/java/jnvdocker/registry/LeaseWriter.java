@@ -11,6 +11,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Share;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.words.ForeignText;
 
 import java.sql.SQLException;
 import java.time.Duration;
@@ -306,11 +307,30 @@ public final class LeaseWriter {
 
     /** Nothing is kept any more for the owner of a stopped container. */
     public void forgetStop(String claim) {
-        perform(() -> transaction.update("UPDATE gpu SET stopped = NULL WHERE stopped = ?", claim));
+        perform(() ->
+                        transaction.list(
+                                row -> row.getString(1),
+                                "SELECT uuid FROM gpu WHERE stopped = ?",
+                                claim))
+                .forEach(this::giveUp);
+    }
+
+    /** A free GPU is no longer kept for the owner of the container that has stopped. */
+    public void giveUp(String gpu) {
+        perform(() -> {
+            transaction.update(
+                    "UPDATE lease_gpu SET kept = max(0, ?1 - (SELECT idle_since FROM gpu WHERE uuid"
+                            + " = lease_gpu.gpu)) WHERE gpu = ?2 AND lease = (SELECT max(id) FROM"
+                            + " lease WHERE claim = (SELECT stopped FROM gpu WHERE uuid = ?2))",
+                    time.now().toEpochMilli(),
+                    gpu);
+            return transaction.update("UPDATE gpu SET stopped = NULL WHERE uuid = ?", gpu);
+        });
     }
 
     /** Ends a lease as far as its number is the same, whatever it has become. */
-    boolean endNow(Lease lease, String evidence) {
+    boolean endNow(Lease lease, String why) {
+        String evidence = ForeignText.line(why);
         // One of another boot has ended before this one began.
         boolean own = lease.boot().equals(boot);
         long up = own ? time.up() : 0;
@@ -333,6 +353,9 @@ public final class LeaseWriter {
                                 "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
                                 time.now().toEpochMilli(),
                                 lease.claim().id());
+                    }
+                    if (done && lease.claim().owner().isTrial()) {
+                        HistoryRows.deleteTrial(transaction, lease);
                     }
                     return done;
                 });

@@ -106,9 +106,13 @@ record Ledger(
                                 new Holdings.Stopped(
                                         row.getString("id"),
                                         new Owner(row.getInt("uid"), row.getString("owner")),
-                                        row.getString("name"))),
-                "SELECT uuid, claim.id, uid, owner, coalesce(name, id) AS name FROM gpu"
-                        + " JOIN claim ON claim.id = gpu.stopped");
+                                        row.getString("name"),
+                                        row.getDouble("counts"))),
+                // The claim's last lease, if the history has that still.
+                "SELECT uuid, claim.id, uid, owner, coalesce(name, id) AS name, ifnull((SELECT"
+                        + " counts FROM lease_gpu WHERE gpu = uuid AND lease ="
+                        + " (SELECT max(id) FROM lease WHERE claim = gpu.stopped)), 1) AS counts"
+                        + " FROM gpu JOIN claim ON claim.id = gpu.stopped");
         return Map.copyOf(stopped);
     }
 

@@ -2,6 +2,7 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.words.ForeignText;
 import jnvdocker.words.Refusal;
 
 import java.sql.ResultSet;
@@ -17,9 +18,6 @@ final class RefusedRows {
     private static final int MOST = 1000;
 
     private static final int REASONS = 4;
-
-    /** The longest error of docker's that is kept, in characters. */
-    private static final int LONGEST = 1000;
 
     private static final String SEPARATOR = "\n";
 
@@ -53,7 +51,8 @@ final class RefusedRows {
                         "SELECT reasons FROM refused_start WHERE claim = ?",
                         claim);
         List<String> reasons = new ArrayList<>(known.orElse(List.of()));
-        String line = why.message().replace(SEPARATOR, " ");
+        String line =
+                ForeignText.beginning(why.message().replace(SEPARATOR, " "), ForeignText.LINE);
         reasons.remove(line);
         reasons.add(line);
         String text =
@@ -65,7 +64,7 @@ final class RefusedRows {
                     "UPDATE refused_start SET reasons = ?, what = ? WHERE claim = ?"
                             + " AND (? OR container IS NOT NULL)",
                     text,
-                    why.what(),
+                    ForeignText.line(why.what()),
                     claim,
                     starts);
         } else if (starts) {
@@ -76,7 +75,7 @@ final class RefusedRows {
                             + " lease.holder = 'held') AND (SELECT count(*) FROM refused_start) <"
                             + " ?",
                     text,
-                    why.what(),
+                    ForeignText.line(why.what()),
                     now.toEpochMilli(),
                     claim,
                     MOST);
@@ -94,8 +93,8 @@ final class RefusedRows {
                         + " AND (SELECT count(*) FROM refused_start) < ?"
                         + " ON CONFLICT DO UPDATE SET reasons = excluded.reasons,"
                         + " what = excluded.what, container = NULL",
-                line.substring(0, Math.min(line.length(), LONGEST)),
-                what,
+                ForeignText.beginning(line, ForeignText.LINE),
+                ForeignText.line(what),
                 now.toEpochMilli(),
                 claim,
                 MOST);

@@ -11,8 +11,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 
 /** Leases as bars, and troubles of GPUs, out of their rows. */
@@ -22,7 +24,33 @@ final class TimelineRows {
     /** A GPU that changes its state each minute may not fill the disk. */
     private static final int MOST_TROUBLES = 20_000;
 
+    /** Of different names in one answer, in characters. A name beyond that is {@code …}. */
+    static final int MOST_TEXT = 1 << 20;
+
+    /** Of the latest leases: a year of some GPUs. */
+    private static final int MOST_HOURS = 60_000;
+
     private TimelineRows() {}
+
+    /** The texts of an answer, each kept once, however many rows have it. */
+    private static final class Texts {
+        private final Map<String, String> kept = new HashMap<>();
+        private int characters;
+
+        String of(String text) {
+            String same = kept.get(text);
+            if (same != null) {
+                return same;
+            }
+            characters += text.length();
+            if (characters > MOST_TEXT) {
+                characters -= text.length();
+                return "…";
+            }
+            kept.put(text, text);
+            return text;
+        }
+    }
 
     record Key(long lease, String gpu) {}
 
@@ -45,8 +73,9 @@ final class TimelineRows {
     }
 
     static List<Bar> bars(Transaction transaction, Instant from, int most) throws SQLException {
+        Texts texts = new Texts();
         return transaction.list(
-                TimelineRows::bar,
+                row -> bar(row, texts),
                 "SELECT lease.id, gpu, uid, owner, coalesce(name, image, ''), since, until"
                         + " FROM lease JOIN claim ON claim.id = lease.claim"
                         + " JOIN lease_gpu ON lease_gpu.lease = lease.id"
@@ -57,29 +86,33 @@ final class TimelineRows {
                 most);
     }
 
-    private static Bar bar(ResultSet row) throws SQLException {
+    private static Bar bar(ResultSet row, Texts texts) throws SQLException {
         long until = row.getLong(7);
         return new Bar(
                 new Key(row.getLong(1), row.getString(2)),
-                new Owner(row.getInt(3), row.getString(4)),
-                row.getString(5),
+                new Owner(row.getInt(3), texts.of(row.getString(4))),
+                texts.of(row.getString(5)),
                 Instant.ofEpochMilli(row.getLong(6)),
                 until == 0 ? Optional.empty() : Optional.of(Instant.ofEpochMilli(until)));
     }
 
     static List<IdleHour> idle(Transaction transaction, Instant from) throws SQLException {
+        Map<String, String> gpus = new HashMap<>();
         return transaction.list(
                 row ->
                         new IdleHour(
-                                new Key(row.getLong(1), row.getString(2)),
+                                new Key(
+                                        row.getLong(1),
+                                        gpus.computeIfAbsent(row.getString(2), gpu -> gpu)),
                                 row.getLong(3),
                                 Duration.ofMillis(row.getLong(4))),
                 "SELECT idle.lease, idle.gpu, hour, millis FROM lease"
                         + " JOIN idle ON idle.lease = lease.id"
                         + " WHERE (until IS NULL OR until > ?1) AND since + (hour + 1) * "
                         + HOUR.toMillis()
-                        + " > ?1",
-                from.toEpochMilli());
+                        + " > ?1 ORDER BY lease.id DESC LIMIT ?2",
+                from.toEpochMilli(),
+                MOST_HOURS);
     }
 
     /**
@@ -119,9 +152,10 @@ final class TimelineRows {
 
     static List<Trouble> troubles(Transaction transaction, Instant from, int most)
             throws SQLException {
+        Texts texts = new Texts();
         return transaction
                 .list(
-                        TimelineRows::trouble,
+                        row -> trouble(row, texts),
                         "SELECT gpu, state, user, since, until FROM trouble WHERE until > ?"
                                 + " ORDER BY until DESC LIMIT ?",
                         from.toEpochMilli(),
@@ -129,11 +163,11 @@ final class TimelineRows {
                 .reversed();
     }
 
-    private static Trouble trouble(ResultSet row) throws SQLException {
+    private static Trouble trouble(ResultSet row, Texts texts) throws SQLException {
         return new Trouble(
                 row.getString(1),
                 Trouble.Kind.valueOf(row.getString(2).toUpperCase(Locale.ROOT)),
-                Optional.ofNullable(row.getString(3)),
+                Optional.ofNullable(row.getString(3)).map(texts::of),
                 Instant.ofEpochMilli(row.getLong(4)),
                 Instant.ofEpochMilli(row.getLong(5)));
     }

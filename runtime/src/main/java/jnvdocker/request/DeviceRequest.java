@@ -47,6 +47,11 @@ public record DeviceRequest(
         return driver.equals("cdi");
     }
 
+    /** Whether any of its ids is the name of a CDI device that is a GPU of NVIDIA's. */
+    public boolean isCdiOfGpus() {
+        return isCdi() && ids.orElse(List.of()).stream().anyMatch(GpuIds::isCdiName);
+    }
+
     /** Whether docker gives it GPUs of NVIDIA's. */
     public boolean isOfGpus() {
         return (driver.isEmpty() || driver.equals("nvidia"))
@@ -63,7 +68,13 @@ public record DeviceRequest(
         if (count < 0 || count == 0 && ids.filter(List::isEmpty).isPresent()) {
             return new GpuRequest.All();
         }
-        return count > 0 ? new GpuRequest.Count(count) : devices(ids.orElse(List.of()));
+        if (count > 0) {
+            return new GpuRequest.Count(count);
+        }
+        return devices(
+                ids.orElse(List.of()).stream()
+                        .filter(id -> !isCdi() || GpuIds.isCdiName(id))
+                        .toList());
     }
 
     private static GpuRequest devices(List<String> ids) throws InvalidGpuRequestException {

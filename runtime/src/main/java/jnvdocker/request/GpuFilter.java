@@ -16,6 +16,12 @@ public record GpuFilter(
         Optional<MemorySize> memory, Optional<String> model, Optional<MemorySize> share) {
     public static final GpuFilter ANY = sharing(Optional.empty());
 
+    /**
+     * The smallest share. A program takes about as much for its CUDA context alone, before it has
+     * allocated anything: with less, no program runs.
+     */
+    public static final MemorySize LEAST_SHARE = new MemorySize(256, "MiB");
+
     private static final Pattern MODEL =
             Pattern.compile("[A-Za-z0-9._/()+-]([A-Za-z0-9 ._/()+-]{0,62}[A-Za-z0-9._/()+-])?");
 
@@ -23,11 +29,19 @@ public record GpuFilter(
         if (model.isPresent() && !isModel(model.get())) {
             throw new IllegalArgumentException("not a part of a model's name: " + model.get());
         }
+        if (share.isPresent() && !isShare(share.get())) {
+            throw new IllegalArgumentException("not a share: " + share.get());
+        }
     }
 
     /** Any GPUs, whole or with that much memory of each. */
     public static GpuFilter sharing(Optional<MemorySize> share) {
         return new GpuFilter(Optional.empty(), Optional.empty(), share);
+    }
+
+    /** Whether a share may be as small as that. */
+    public static boolean isShare(MemorySize amount) {
+        return amount.bytes() >= LEAST_SHARE.bytes();
     }
 
     static boolean isModel(String text) {

@@ -16,10 +16,15 @@ final class GpuIds {
 
     private static final Pattern RANGE = Pattern.compile("([0-9]{1,4})-([0-9]{1,4})");
 
-    /** The prefix of NVIDIA's CDI names of GPUs. */
-    private static final Pattern CDI_KIND = Pattern.compile("(runtime\\.)?nvidia\\.com/gpu=");
+    /** The prefix of CDI names of GPUs: NVIDIA's, ours, and ours for pods. */
+    private static final Pattern CDI_KIND =
+            Pattern.compile("((runtime\\.)?nvidia\\.com|(pod\\.)?jnvdocker)/gpu=");
 
     private GpuIds() {}
+
+    static boolean isCdiName(String id) {
+        return CDI_KIND.matcher(id).lookingAt();
+    }
 
     static List<String> split(String list) {
         return expanded(SEPARATORS.splitAsStream(list).filter(id -> !id.isEmpty()).toList());

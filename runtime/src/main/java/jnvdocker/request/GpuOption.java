@@ -87,7 +87,7 @@ final class GpuOption {
             case "driver" -> checkDriver(text);
             case "options" -> {} // for NVIDIA's runtime hook, which has no options either
             case "memory" -> memory = Optional.of(memory(key, text));
-            case "share" -> share = Optional.of(memory(key, text));
+            case "share" -> share = Optional.of(share(key, text));
             case "model" -> model = Optional.of(model(text));
             case "with" -> with = Optional.of(holder(text));
             default ->
@@ -128,6 +128,16 @@ final class GpuOption {
                         wrong(
                                 "%s=%s is not an amount of memory: write a number from 1 to 999999 and M, G, MiB or GiB, as in %s=40G"
                                         .formatted(key, Quote.quoted(text), key)));
+    }
+
+    private static MemorySize share(String key, String text) throws InvalidGpuRequestException {
+        MemorySize amount = memory(key, text);
+        if (!GpuFilter.isShare(amount)) {
+            throw wrong(
+                    "%s=%s is less than the smallest share: write %s or more"
+                            .formatted(key, Quote.quoted(text), GpuFilter.LEAST_SHARE));
+        }
+        return amount;
     }
 
     private static String model(String text) throws InvalidGpuRequestException {

@@ -4,6 +4,8 @@ import jnvdocker.holder.Pace;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
@@ -20,6 +22,7 @@ import java.time.ZoneId;
 import java.time.temporal.TemporalAdjusters;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -58,8 +61,8 @@ public final class AllowanceReader {
         Set<String> of(int uid, Set<String> among, Duration patience) throws NoAnswerException;
     }
 
-    /** The use of GPUs since a moment, as of another. */
-    private record Use(Instant from, GpuTime time, long asOf) {}
+    /** The use of GPUs since a moment, as of another, with those that were kept after a stop. */
+    private record Use(Instant from, Optional<Duration> afterStop, GpuTime time, long asOf) {}
 
     /** A calendar day or week of the host. */
     private record Window(Instant from, Instant until) {
@@ -90,18 +93,27 @@ public final class AllowanceReader {
     }
 
     /** Returns the allowances of these owners, as far as they are known at once. */
-    public Allowances of(Limits limits, Collection<Owner> owners) throws IOException {
+    public Allowances of(LeasePolicy rules, Collection<Owner> owners) throws IOException {
         Map<Owner, Allowance> known = new HashMap<>();
         for (Owner owner : Set.copyOf(owners)) {
-            known.put(owner, of(limits, owner));
+            known.put(owner, of(rules, owner));
         }
-        return new Allowances(limits, known);
+        return new Allowances(rules.limits(), known);
     }
 
-    private Allowance of(Limits limits, Owner owner) throws IOException {
-        Allowance allowance = rules(limits, owner);
-        Optional<Allowance.Spent> spent = spent(allowance.perWeek(), owner, false);
-        return allowance.with(spent.isPresent() ? spent : spent(allowance.perDay(), owner, true));
+    /** The owners of the containers that have stopped and whose GPUs nobody else had since. */
+    List<Owner> ofStopped() throws IOException {
+        return registry.holdings().stopped().values().stream()
+                .map(Holdings.Stopped::owner)
+                .distinct()
+                .toList();
+    }
+
+    private Allowance of(LeasePolicy rules, Owner owner) throws IOException {
+        Allowance allowance = rules(rules.limits(), owner);
+        Optional<Allowance.Spent> spent = spent(rules, allowance.perWeek(), owner, false);
+        return allowance.with(
+                spent.isPresent() ? spent : spent(rules, allowance.perDay(), owner, true));
     }
 
     /** The rules that count for an owner, whatever is used up, as far as they are known at once. */
@@ -122,33 +134,37 @@ public final class AllowanceReader {
     }
 
     private Optional<Allowance.Spent> spent(
-            Optional<Rule<Duration>> rule, Owner owner, boolean ofDay) throws IOException {
+            LeasePolicy rules, Optional<Rule<Duration>> rule, Owner owner, boolean ofDay)
+            throws IOException {
         if (rule.isEmpty()) {
             return Optional.empty();
         }
-        Standing.Hours hours = hours(owner, ofDay);
+        Standing.Hours hours = hours(rules, owner, ofDay);
         return hours.used().compareTo(rule.get().limit()) < 0
                 ? Optional.empty()
                 : Optional.of(new Allowance.Spent(rule.get(), ofDay, hours.until()));
     }
 
     /** The GPU-hours that an owner has used in this day, else in this week. */
-    Standing.Hours hours(Owner owner, boolean ofDay) throws IOException {
+    Standing.Hours hours(LeasePolicy rules, Owner owner, boolean ofDay) throws IOException {
         Instant now = registry.now();
         Window window = ofDay ? Window.day(now) : Window.week(now);
-        return new Standing.Hours(used(owner, window, ofDay), window.until());
+        return new Standing.Hours(
+                used(rules.holdAfterStop(), owner, window, ofDay), window.until());
     }
 
-    private Duration used(Owner owner, Window window, boolean ofDay) throws IOException {
+    private Duration used(Optional<Duration> afterStop, Owner owner, Window window, boolean ofDay)
+            throws IOException {
         Optional<Use> known =
                 (ofDay ? day : week)
                         .filter(use -> use.from().equals(window.from()))
+                        .filter(use -> use.afterStop().equals(afterStop))
                         .filter(use -> pace.nanos() - use.asOf() < USE_KNOWN.toNanos());
         if (known.isPresent()) {
             return known.get().time().of(owner);
         }
-        GpuTime time = registry.history().gpuTime(window.from(), Optional.empty());
-        Optional<Use> read = Optional.of(new Use(window.from(), time, pace.nanos()));
+        GpuTime time = registry.history().gpuTimeWithKept(window.from(), afterStop);
+        Optional<Use> read = Optional.of(new Use(window.from(), afterStop, time, pace.nanos()));
         if (ofDay) {
             day = read;
         } else {

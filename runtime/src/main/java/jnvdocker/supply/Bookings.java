@@ -144,7 +144,10 @@ public final class Bookings {
                         .sum();
         Optional<Quota.Excess> excess =
                 new Quota(terms.allowances(), Map.of())
-                        .excess(owner, gpus.stream().mapToDouble(Gpu::count).sum() + booked);
+                        .excess(
+                                owner,
+                                new Quota.Amount(
+                                        gpus.stream().mapToDouble(Gpu::count).sum() + booked, 0));
         // Hours that are used up may have come back by then.
         if (excess.isEmpty() || !(excess.get() instanceof Quota.ForGood why)) {
             return;

@@ -8,7 +8,8 @@ import java.time.Instant;
 /**
  * What a user may have, and has.
  *
- * @param gpus held now, reservations included; shares count as their parts of the GPUs' memory
+ * @param gpus held now, or kept after a stop, reservations included; shares count as their parts of
+ *     the GPUs' memory
  */
 public record Standing(Allowance allowance, double gpus, Hours day, Hours week) {
     /**

@@ -2,6 +2,7 @@ package jnvdocker.supply;
 
 import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
@@ -9,6 +10,7 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Rule;
@@ -20,9 +22,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 
 /**
@@ -66,10 +70,10 @@ public final class Supply {
             gpus = List.copyOf(gpus);
         }
 
-        /** The terms for a holder that goes on, though its owner's GPU-hours may be used up. */
+        /** The terms for a holder that goes on: rules are for those who get GPUs anew. */
         public Terms ofRestart(Claim claim) {
-            Terms terms = knowing(claim);
-            return new Terms(gpus, terms.traits, rules, allowances.ignoringHours());
+            return new Terms(
+                    gpus, traits.knowing(claim), rules.ofRestart(), Allowances.of(Limits.NONE));
         }
 
         /** The terms for a claim whose shares were given before, whatever NVML reports now. */
@@ -80,6 +84,11 @@ public final class Supply {
         /** Uses without a lease, as far as the rules let them bar a GPU. */
         public UnmanagedUses unmanaged(Map<String, List<GpuUse>> uses) {
             return new UnmanagedUses(uses, rules.allowUnmanaged());
+        }
+
+        /** The GPUs that are kept for the owners of stopped containers, by UUID. */
+        public Map<String, AfterStop> afterStop(Holdings holdings) {
+            return holdings.afterStop(rules.holdAfterStop(), allowances);
         }
 
         /**
@@ -117,22 +126,48 @@ public final class Supply {
     public Terms terms(List<Gpu> gpus, Collection<Owner> owners) throws IOException {
         LeasePolicy rules = policy.get();
         GpuTraits known = traits.get().sharing(gpus, rules);
-        return new Terms(gpus, known, rules, users.of(rules.limits(), owners));
+        return new Terms(gpus, known, rules, allowances(rules, owners));
     }
 
-    /** Returns the current allowance of a user. */
-    Allowances allowances(Owner owner) throws IOException {
-        return users.of(policy.get().limits(), List.of(owner));
+    /**
+     * The allowances of some users, and of the owners of stopped containers, where those keep GPUs.
+     */
+    private Allowances allowances(LeasePolicy rules, Collection<Owner> owners) throws IOException {
+        List<Owner> all = new ArrayList<>(owners);
+        if (rules.holdAfterStop().isPresent()) {
+            all.addAll(users.ofStopped());
+        }
+        return users.of(rules, all);
+    }
+
+    /** The GPUs that are kept for the owners of stopped containers, by UUID. */
+    public Map<String, AfterStop> afterStop(Holdings holdings) throws IOException {
+        LeasePolicy rules = policy.get();
+        return holdings.afterStop(rules.holdAfterStop(), allowances(rules, List.of()));
+    }
+
+    /** The GPUs of stopped containers that are not kept only because of their owners' limits. */
+    public Set<String> stopsBeyondLimits(Holdings holdings) throws IOException {
+        Optional<Duration> time = policy.get().holdAfterStop();
+        if (time.isEmpty() || holdings.stopped().isEmpty()) {
+            return Set.of();
+        }
+        Set<String> gpus =
+                new HashSet<>(holdings.afterStop(time, Allowances.of(Limits.NONE)).keySet());
+        gpus.removeAll(afterStop(holdings).keySet());
+        return gpus;
     }
 
     /** Returns a user's limits, and what the user holds. */
     public Standing standing(Owner owner, Holdings holdings) throws IOException {
-        Allowances allowances = allowances(owner);
+        LeasePolicy rules = policy.get();
+        Allowances allowances = allowances(rules, List.of(owner));
+        Map<String, AfterStop> kept = holdings.afterStop(rules.holdAfterStop(), allowances);
         return new Standing(
                 allowances.of(owner),
-                new Quota(allowances, holdings.held()).has(owner),
-                users.hours(owner, true),
-                users.hours(owner, false));
+                new Quota(allowances, holdings.held()).has(owner) + holdings.keptFor(owner, kept),
+                users.hours(rules, owner, true),
+                users.hours(rules, owner, false));
     }
 
     /** The rules that count for a user, whatever is used up, as far as they are known at once. */

@@ -34,6 +34,8 @@ public record GpuUse(
          * A process has the whole GPU's node open, and none that says which MIG instance it uses.
          */
         OPEN_WHOLE("an open node of the whole GPU"),
+        /** A process in a container has its graphics node open, by which programs compute, too. */
+        OPEN_GRAPHICS("an open graphics node"),
         /** The open files of a process are not known yet, and it may open the node. */
         UNKNOWN("files that were not read yet");
 
@@ -43,9 +45,9 @@ public record GpuUse(
             this.words = words;
         }
 
-        /** Whether a process has opened it. */
+        /** Whether a process has opened the GPU. */
         public boolean isOpen() {
-            return this == OPEN || this == OPEN_WHOLE;
+            return this == OPEN || this == OPEN_WHOLE || this == OPEN_GRAPHICS;
         }
 
         /** Its name in messages. */
@@ -66,6 +68,11 @@ public record GpuUse(
             int uid,
             Optional<String> containerId,
             Optional<OtherContainer> other) {
+
+        /** Whether the process is in a container of any engine. */
+        boolean isInContainer() {
+            return containerId.isPresent() || other.isPresent();
+        }
 
         /** A process that is in no container of another engine. */
         public User(ProcessId id, String name, int uid, Optional<String> containerId) {

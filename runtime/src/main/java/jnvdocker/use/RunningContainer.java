@@ -1,10 +1,12 @@
 package jnvdocker.use;
 
 import jnvdocker.posix.ProcessId;
+import jnvdocker.words.ForeignText;
 
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * A container that runs, or that its engine will start again by itself.
@@ -22,7 +24,14 @@ public record RunningContainer(
         GpuAccess access) {
 
     public RunningContainer {
-        labels = Map.copyOf(labels);
+        name = ForeignText.name(name);
+        image = ForeignText.cut(image, ForeignText.PATH);
+        labels =
+                labels.entrySet().stream()
+                        .collect(
+                                Collectors.toUnmodifiableMap(
+                                        Map.Entry::getKey,
+                                        it -> ForeignText.cut(it.getValue(), ForeignText.PATH)));
         volumes = List.copyOf(volumes);
     }
 

@@ -2,6 +2,7 @@ package jnvdocker.use;
 
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DriverUse;
+import jnvdocker.host.DrmNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -42,6 +44,7 @@ public final class SeenUses implements GpuUses {
     private final SharedAnswer<List<RunningContainer>> running = new SharedAnswer<>();
     private volatile Optional<Scanned> last = Optional.empty();
     private volatile boolean knowsContainers;
+    private volatile Map<Integer, Integer> cards = Map.of();
 
     /**
      * @param drawing the processes that draw on a GPU and do not compute
@@ -117,7 +120,9 @@ public final class SeenUses implements GpuUses {
         long began = System.nanoTime();
         try {
             OpenDevices found =
-                    driver.isUnused() ? OpenDevices.NONE : processes.usersOf(nodes.gpuMajor());
+                    driver.isUnused()
+                            ? OpenDevices.NONE
+                            : processes.usersOf(nodes.gpuMajor(), DrmNodes.MAJOR);
             last = Optional.of(new Scanned(found, began));
             return found;
         } catch (IOException e) {
@@ -149,6 +154,7 @@ public final class SeenUses implements GpuUses {
     private List<GpuUse> processes(
             List<Gpu> gpus, OpenDevices open, List<RunningContainer> containers) {
         List<GpuUse> uses = new ArrayList<>();
+        Map<Integer, Integer> graphics = graphics(gpus, open);
         for (DeviceUser user : open.users()) {
             List<Gpu> its =
                     gpus.stream().filter(gpu -> user.minors().contains(gpu.minor())).toList();
@@ -160,15 +166,50 @@ public final class SeenUses implements GpuUses {
             Predicate<Gpu> perhaps = gpu -> its.contains(gpu) && !isClear.test(gpu);
             uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN, used, containers));
             uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN_WHOLE, perhaps, containers));
+            Predicate<Gpu> drawnOn =
+                    gpu ->
+                            gpu.part().isEmpty()
+                                    && !its.contains(gpu)
+                                    && user.graphics().stream()
+                                            .map(graphics::get)
+                                            .anyMatch(
+                                                    minor -> minor != null && minor == gpu.minor());
+            uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN_GRAPHICS, drawnOn, containers));
         }
         for (OpenDevices.Partial process : open.beyond()) {
             if (process.pending()) {
                 // By opening it, the user could have it alone, too, and so gains nothing by this.
-                Predicate<Gpu> any = gpu -> driver.mayOpen(gpu, process.credentials());
+                boolean inside = isInContainer(process.process());
+                Predicate<Gpu> any =
+                        gpu ->
+                                driver.mayOpen(gpu, process.credentials())
+                                        || inside
+                                                && driver.mayOpenGraphics(
+                                                        gpu, process.credentials());
                 uses.addAll(uses(gpus, process.process(), GpuUse.Kind.UNKNOWN, any, containers));
             }
         }
         return uses;
+    }
+
+    /** Returns the minors of GPUs by those of their graphics nodes, if any process has one open. */
+    private Map<Integer, Integer> graphics(List<Gpu> gpus, OpenDevices open) {
+        if (open.users().stream().allMatch(user -> user.graphics().isEmpty())) {
+            return Map.of();
+        }
+        try {
+            cards = DrmNodes.minors(nodes.host(), gpus);
+        } catch (IOException e) {
+            LOG.debug("the graphics nodes stay as they were: {}", FileErrors.describe(e));
+        }
+        return cards;
+    }
+
+    private boolean isInContainer(ProcessId process) {
+        return processes
+                .traits(process)
+                .filter(its -> its.container().isPresent() || its.other().isPresent())
+                .isPresent();
     }
 
     /** None when they cannot be determined, or no GPU is a MIG instance. */
@@ -194,6 +235,9 @@ public final class SeenUses implements GpuUses {
             GpuUse.Kind kind,
             Predicate<Gpu> its,
             List<RunningContainer> containers) {
+        if (gpus.stream().noneMatch(its)) {
+            return List.of();
+        }
         Optional<ProcessTraits> found = processes.traits(user);
         if (found.isEmpty() || ignored.get().has(found.get())) {
             return List.of();
@@ -208,6 +252,11 @@ public final class SeenUses implements GpuUses {
         GpuUse.User process =
                 new GpuUse.User(
                         user, traits.name(), traits.uid(), traits.container(), traits.other());
+        // Outside containers, a graphics node alone is a desktop's: programs that compute open the
+        // GPU's own node as well.
+        if (kind == GpuUse.Kind.OPEN_GRAPHICS && !process.isInContainer()) {
+            return List.of();
+        }
         return gpus.stream()
                 .filter(gpu -> gpu.isIdentified() && its.test(gpu) && !draws(process, gpu))
                 .map(gpu -> new GpuUse(gpu, kind, container, Optional.of(process)))
@@ -216,8 +265,7 @@ public final class SeenUses implements GpuUses {
 
     /** The programs of a desktop; what draws in a container was started for that. */
     private boolean draws(GpuUse.User process, Gpu gpu) {
-        return process.containerId().isEmpty()
-                && drawing.of(gpu.wholeUuid()).contains(process.id().pid());
+        return !process.isInContainer() && drawing.of(gpu.wholeUuid()).contains(process.id().pid());
     }
 
     private int major() {

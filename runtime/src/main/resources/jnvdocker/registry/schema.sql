@@ -1,9 +1,11 @@
 -- The GPUs' holders, now and in the past. Times are milliseconds since 1970, except where a column says otherwise. The rules
--- that must hold whatever the code does are here: the triggers are the lock.
+-- that must hold whatever the code does are here: the triggers are the lock. A text that others have chosen has a bound
+-- (ForeignText): a row is kept for a year.
 
 -- The right of a container, process, task or pod to request certain GPUs.
 CREATE TABLE claim (
   id TEXT PRIMARY KEY,
+  secret TEXT NOT NULL DEFAULT '',   -- what its container names beside the id, which every user sees; '' where no container can name it
   origin TEXT NOT NULL CHECK (origin IN ('engine', 'other_engine', 'process', 'mesos', 'oci', 'pod')),
   engine TEXT,                       -- of a container: its engine's id, address, or the root of the real runtime; of a pod: its uid, '' as long as that is not known
   image TEXT,                        -- of a container, as far as it is known; of a pod, its namespace/name, as far as it is known; else the program, or the task's name
@@ -21,7 +23,10 @@ CREATE TABLE claim (
   forgotten INTEGER,                 -- when its container and volume were gone
   stopped INTEGER NOT NULL DEFAULT 0, -- whether the engine said that the container had ended, when its last lease did
   CHECK ((engine IS NOT NULL) = (origin IN ('engine', 'other_engine', 'oci', 'pod'))),
-  CHECK (image IS NOT NULL OR engine IS NOT NULL)
+  CHECK (image IS NOT NULL OR engine IS NOT NULL),
+  CHECK (length(owner) <= 255 AND length(name) <= 255),
+  CHECK (length(image) <= 511),      -- two names and a slash
+  CHECK (length(engine) <= 4096 AND length(container) <= 4096)
 ) STRICT;
 
 CREATE INDEX claim_of_container ON claim (container);
@@ -71,7 +76,8 @@ CREATE TABLE lease (
   until_up INTEGER,                  -- the same in milliseconds since the boot until_boot,
   until_boot TEXT,                   -- which is another where the host has restarted
   evidence TEXT,                     -- of the holder's end
-  CHECK ((until IS NULL) = (evidence IS NULL))
+  CHECK ((until IS NULL) = (evidence IS NULL)),
+  CHECK (length(evidence) <= 2000)
 ) STRICT;
 
 CREATE UNIQUE INDEX one_lease ON lease (claim) WHERE until IS NULL;
@@ -87,6 +93,7 @@ CREATE TABLE lease_gpu (
   memory INTEGER,                    -- NULL where no other party may have it
   counts REAL NOT NULL DEFAULT 1 CHECK (counts > 0 AND counts <= 1), -- as how many GPUs: less than 1 for a share or a MIG instance
   live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
+  kept INTEGER,                      -- for how long after its end it was kept for its owner, in milliseconds, where that was given up
   PRIMARY KEY (lease, gpu),
   CHECK ((share IS NULL) = (memory IS NULL)),
   CHECK (share IS NULL OR parent IS NULL)
@@ -126,6 +133,7 @@ CREATE TRIGGER what_is_held_stays_as_it_is BEFORE UPDATE ON lease_gpu
 WHEN (NEW.lease, NEW.gpu, NEW.parent, NEW.share, NEW.memory, NEW.counts)
     IS NOT (OLD.lease, OLD.gpu, OLD.parent, OLD.share, OLD.memory, OLD.counts)
   OR NEW.live <> (SELECT until IS NULL FROM lease WHERE id = OLD.lease)
+  OR NEW.live AND NEW.kept IS NOT NULL
 BEGIN
   SELECT RAISE(ABORT, 'a GPU is held as long as its lease');
 END;
@@ -211,6 +219,7 @@ CREATE TABLE trouble (
   user TEXT,                         -- of an unmanaged use, as far as it is known
   since INTEGER NOT NULL,
   until INTEGER NOT NULL,            -- when it was last seen
+  CHECK (length(user) <= 255),
   PRIMARY KEY (gpu, since)
 ) STRICT, WITHOUT ROWID;
 
@@ -249,6 +258,7 @@ CREATE TABLE ticket (
   time INTEGER,                      -- how long it wants them, in milliseconds, if it says so
   priority INTEGER NOT NULL,         -- of its owner's requests, by the limits of the moment at which it was taken
   name TEXT,                         -- of the container that waits to be started
+  CHECK (length(owner) <= 255 AND length(name) <= 255 AND length(image) <= 511 AND length(engine) <= 4096),
   UNIQUE (boot, pid, start)
 ) STRICT;
 
@@ -261,6 +271,7 @@ CREATE TABLE booking (
   owner TEXT NOT NULL,
   since INTEGER NOT NULL,
   until INTEGER NOT NULL CHECK (since < until),
+  CHECK (length(owner) <= 255),
   PRIMARY KEY (id, gpu)
 ) STRICT, WITHOUT ROWID;
 
@@ -284,7 +295,8 @@ CREATE TABLE cordon (
   uid INTEGER NOT NULL,
   owner TEXT NOT NULL,
   reason TEXT NOT NULL,              -- may be empty
-  since INTEGER NOT NULL
+  since INTEGER NOT NULL,
+  CHECK (length(owner) <= 255 AND length(reason) <= 255)
 ) STRICT, WITHOUT ROWID;
 
 -- Claims whose containers ran when their engine ended, and were refused when it was to start them again: their
@@ -295,7 +307,8 @@ CREATE TABLE refused_start (
   what TEXT NOT NULL,                -- the last of them without the remedy
   since INTEGER NOT NULL,
   container TEXT,                    -- its id, and when docker says that it had ended, as soon as that is known
-  finished TEXT
+  finished TEXT,
+  CHECK (length(what) <= 2000)
 ) STRICT, WITHOUT ROWID;
 
 -- The boot in which an engine's containers have all been checked, since this registry was made: what a

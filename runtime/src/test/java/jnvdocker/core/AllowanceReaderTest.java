@@ -12,7 +12,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Allowance;
+import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
@@ -68,13 +71,21 @@ class AllowanceReaderTest {
     }
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {
-        Claim claim = TestingLeases.claim(Claim.newId(), owner, gpus);
+        Claim claim = TestingLeases.claim(ClaimKey.make().id(), owner, gpus);
         TestingLeases.reserve(registry, claim, CLIENT);
         return claim;
     }
 
     private static List<Rule<Duration>> hours(int hours) {
         return List.of(new Rule<>(Subject.EVERYBODY, Duration.ofHours(hours), "x", "y"));
+    }
+
+    private static LeasePolicy rules(Limits limits) {
+        return rules(limits, Optional.empty());
+    }
+
+    private static LeasePolicy rules(Limits limits, Optional<Duration> afterStop) {
+        return new LeasePolicy(limits, 1, List.of(), List.of(), false, afterStop, BookingRule.NONE);
     }
 
     private Optional<Instant> until(Owner owner, int perDay, int perWeek) throws IOException {
@@ -89,7 +100,7 @@ class AllowanceReaderTest {
                         List.of(),
                         List.of());
         return new AllowanceReader(registry, AllowanceReader.Groups.OF_THIS_HOST, Pace.REAL)
-                .of(limits, List.of(owner))
+                .of(rules(limits), List.of(owner))
                 .of(owner)
                 .spent()
                 .map(Allowance.Spent::until);
@@ -147,7 +158,8 @@ class AllowanceReaderTest {
         Owner nobody = new Owner(1_987_654_320, "uid 1987654320");
         reader.learn(limits, ROOT, Duration.ofSeconds(30));
         reader.learn(limits, nobody, Duration.ofSeconds(30));
-        assertEquals(3, reader.of(limits, List.of(ROOT)).of(ROOT).gpus().orElseThrow().limit());
-        assertEquals(Optional.empty(), reader.of(limits, List.of(nobody)).of(nobody).gpus());
+        assertEquals(
+                3, reader.of(rules(limits), List.of(ROOT)).of(ROOT).gpus().orElseThrow().limit());
+        assertEquals(Optional.empty(), reader.of(rules(limits), List.of(nobody)).of(nobody).gpus());
     }
 }

@@ -14,6 +14,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Share;
+import jnvdocker.lease.TestingLeases;
 import jnvdocker.recovery.ClaimOptions;
 import jnvdocker.request.MemorySize;
 
@@ -35,7 +36,7 @@ class ClaimOptionsTest {
         for (Gpu gpu : List.of(A, part(A, 0), part(A, 1), B)) {
             index.put(gpu.uuid(), gpu.index());
         }
-        return ClaimOptions.read(ID, "engine", options, index, THEN);
+        return ClaimOptions.read(TestingLeases.key(ID), "engine", options, index, THEN);
     }
 
     @Test
@@ -57,7 +58,7 @@ class ClaimOptionsTest {
         Claim whole = claim(ID, ALICE, A);
         Claim shared =
                 new Claim(
-                        ID,
+                        TestingLeases.key(ID),
                         whole.origin(),
                         ALICE,
                         List.of(ClaimedGpu.of(A, Optional.of(share))),

@@ -24,7 +24,7 @@ import java.util.List;
 /** A claim's files cannot be written. */
 class FullDiskTest extends SimulatedWorldTest {
     private static final String CLAIM = "000000000001";
-    private static final String VOLUME = ClaimNames.volume(CLAIM);
+    private static final String VOLUME = ClaimNames.volume(TestingLeases.key(CLAIM));
 
     @BeforeEach
     void open() throws IOException {

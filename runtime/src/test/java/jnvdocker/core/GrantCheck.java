@@ -11,6 +11,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Limits;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -226,9 +227,8 @@ final class GrantCheck {
         if (!isNamed(request) || !world.lab.policy().allowUnmanaged()) {
             noUnmanagedUse(uuids(claim), before, world.uses.known());
         }
-        if (again) {
-            allowed(claim, held);
-        } else {
+        // A container that is started again keeps its GPUs, whatever the rules have become.
+        if (!again) {
             beside(request, claim, held);
             notKeptForAnother(claim);
             lastsNoLonger(request, claim);
@@ -266,7 +266,10 @@ final class GrantCheck {
                 .anyMatch(it -> it.isNow(now) && it.owner().uid() == claim.owner().uid());
     }
 
-    /** The last container on these GPUs was of the same user, or has stopped long enough ago. */
+    /**
+     * The last container on these GPUs was of the same user, or has stopped long enough ago. With
+     * limits, it depends on what the user had then, too.
+     */
     private void notKeptForAnother(Claim claim) throws IOException {
         notBookedForAnother(claim);
         Optional<Duration> hold = world.lab.policy().holdAfterStop();
@@ -286,6 +289,7 @@ final class GrantCheck {
                 assertTrue(
                         !kept
                                 || last.claim().owner().uid() == claim.owner().uid()
+                                || !world.lab.policy().limits().equals(Limits.NONE)
                                 || isBookedFor(claim, gpu, now),
                         () -> claim + " has a GPU that is kept after " + last);
             }
@@ -398,11 +402,24 @@ final class GrantCheck {
 
     /** Whether what docker starts has the volumes of a container that neither runs nor starts. */
     private boolean isGuest(String id) {
-        List<SimulatedContainer> users = world.engine().using(ClaimNames.volume(id));
+        List<SimulatedContainer> users =
+                world.engine().containers.stream()
+                        .filter(it -> it.settings.volume().filter(its -> isOf(id, its)).isPresent())
+                        .toList();
         return users.size() > 1
                 && users.stream()
-                        .filter(it -> id.equals(it.settings.labels().get(ClaimNames.CLAIM_LABEL)))
+                        .filter(it -> isLabelled(id, it))
                         .noneMatch(it -> it.isRunning() || it.isLocked());
+    }
+
+    private static boolean isOf(String id, String volume) {
+        return ClaimNames.ofVolume(volume).filter(key -> key.id().equals(id)).isPresent();
+    }
+
+    private static boolean isLabelled(String id, SimulatedContainer container) {
+        return ClaimNames.ofLabel(container.settings.labels())
+                .filter(key -> key.id().equals(id))
+                .isPresent();
     }
 
     /** Whether the scan for uses was at the reservation: later uses may have been missed. */

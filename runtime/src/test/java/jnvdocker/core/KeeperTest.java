@@ -95,6 +95,69 @@ class KeeperTest {
         awaitEnd(one);
     }
 
+    /** Before the period is over in which it checks all: a caller waits for its turn, a second. */
+    @Test
+    void keeperThatSleepsIsWoken() throws Exception {
+        parts.keeper().start();
+        Thread keeper = keeper();
+        boolean ended = false;
+        // This machine may be slow, but not each time.
+        for (int i = 0; i < 3 && !ended; i++) {
+            ProcessId client = machine.spawn();
+            Lease lease = reserved("11111111111" + i, ALICE, A, client);
+            machine.end(client);
+            while (keeper.getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+            ended = parts.keeper().end(List.of(lease), Keeper.Caller.WAITER);
+            if (!ended) {
+                parts.keeper().endByForce(lease, "for the next attempt");
+            }
+        }
+        assertTrue(ended);
+    }
+
+    /** Time stands still: nothing is checked unless somebody requests that. */
+    @Test
+    void requestAmidACheckIsServedAfterThat() throws Exception {
+        parts.close();
+        parts = TestingParts.open(state, machine, TestingLeases.NO_USES, new StillPace(), A, B);
+        ProcessId first = machine.spawn();
+        ProcessId second = machine.spawn();
+        Lease one = reserved("111111111111", ALICE, A, first);
+        Lease two = reserved("222222222222", BOB, B, second);
+        machine.end(first);
+        machine.end(second);
+        parts.keeper().start();
+        Thread keeper = keeper();
+        Thread other = new Thread(() -> parts.keeper().wake(List.of(two)));
+        moment =
+                () -> {
+                    if (Thread.currentThread() == keeper && other.getState() == Thread.State.NEW) {
+                        other.start();
+                        awaitEndOf(other);
+                    }
+                };
+        parts.keeper().wake(List.of(one));
+        awaitEnd(one);
+        awaitEnd(two);
+    }
+
+    private static Thread keeper() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("keeper"))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static void awaitEndOf(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     @Test
     void hungKeeperKeepsNoCallerForLong() throws Exception {
         ProcessId client = machine.spawn();
@@ -133,7 +196,13 @@ class KeeperTest {
                     }
                 };
         open();
+        parts.keeper().sweep();
+        parts.keeper().end(List.of(lease), Keeper.Caller.VERB);
         assertEquals(List.of(lease), parts.registry().live());
+        // Nothing but that has kept it.
+        moment = () -> {};
+        parts.keeper().sweep();
+        assertEquals(List.of(), parts.registry().live());
     }
 
     private Lease create(ProcessId runtime, GpuRequest request) throws Exception {
@@ -186,6 +255,20 @@ class KeeperTest {
         assertEquals(1, one.claim().gpus().size());
         assertTrue(both.id() < one.id());
         assertTrue(parts.registry().changes().count() > before);
+    }
+
+    /** Its word about the last start may come when docker has the claim mounted for the next. */
+    @Test
+    void wordAboutALeaseDoesNotEndWhatTheLeaseHasBecome() throws Exception {
+        Claim claim = TestingLeases.claim("111111111111", ALICE, A);
+        ProcessId engine = machine.spawn();
+        TestingLeases.reserve(parts.registry(), claim, engine);
+        Lease seen = TestingLeases.mount(parts.registry(), claim, "use", engine);
+        Lease mountedAgain = TestingLeases.mount(parts.registry(), claim, "use", engine);
+        assertTrue(!parts.keeper().end(seen, "the engine has no container of it", true));
+        assertEquals(List.of(mountedAgain), parts.registry().live());
+        assertTrue(parts.keeper().end(mountedAgain, "the engine has no container of it", true));
+        assertEquals(List.of(), parts.registry().live());
     }
 
     @Test

@@ -6,6 +6,7 @@ import static jnvdocker.lease.TestingLeases.B;
 import static jnvdocker.lease.TestingLeases.BOB;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -85,24 +86,28 @@ class LeftoversTest {
     /** A container of the OCI runtime has GPU A. */
     private Lease start(Owner owner) throws Exception {
         ProcessId runtime = machine.spawn();
-        Lease lease =
-                TestingParts.take(
-                        parts,
-                        new OciCreation(
-                                CONTAINER,
-                                "train-7",
-                                Optional.empty(),
-                                runtime,
-                                owner,
-                                new GpuRequest.Devices(List.of("0")),
-                                Set.of(),
-                                Optional.empty(),
-                                Optional.empty()),
-                        List.of(A, B));
+        Lease lease = take(CONTAINER, runtime, owner);
         init = spawn(lease);
         machine.end(runtime);
         assertTrue(parts.ociKeeper().check(lease, Optional.empty()));
         return lease;
+    }
+
+    private Lease take(OciContainers.Container container, ProcessId runtime, Owner owner)
+            throws Exception {
+        return TestingParts.take(
+                parts,
+                new OciCreation(
+                        container,
+                        "train-7",
+                        Optional.empty(),
+                        runtime,
+                        owner,
+                        new GpuRequest.Devices(List.of("0")),
+                        Set.of(),
+                        Optional.empty(),
+                        Optional.empty()),
+                List.of(A, B));
     }
 
     private ProcessId spawn(Lease lease) {
@@ -169,6 +174,21 @@ class LeftoversTest {
         assertLeftBehind(process);
         machine.end(process);
         await(GpuStatus.State.FREE);
+    }
+
+    /** Compose starts another container of the same user in its place. */
+    @Test
+    void gpuThatIsStillUsedIsNotHandedOverToASuccessor() throws Exception {
+        Lease lease = start(ALICE);
+        ProcessId process = spawn(lease);
+        withMemory.add(process.pid());
+        sweep();
+        machine.leave(process);
+        machine.end(init);
+        var successor = new OciContainers.Container(CONTAINER.root(), "c2");
+        assertThrows(RefusedException.class, () -> take(successor, machine.spawn(), ALICE));
+        machine.end(process);
+        assertNotEquals(lease.id(), take(successor, machine.spawn(), ALICE).id());
     }
 
     @Test

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.keeper.LostGroups;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.process.ProcessGroup;
 import jnvdocker.registry.HostClock;
@@ -68,14 +69,14 @@ class LostGroupsTest {
 
     @Test
     void emptyOnesGoThatNoLeaseTellsOf() throws Exception {
-        Claim claim = TestingLeases.claim(Claim.newId(), ALICE, A);
+        Claim claim = TestingLeases.claim(ClaimKey.make().id(), ALICE, A);
         TestingLeases.reserve(registry, claim, TestingLeases.CLIENT);
-        Path left = group("jnvdocker-" + Claim.newId(), true);
+        Path left = group("jnvdocker-" + ClaimKey.make().id(), true);
         Path live = group("jnvdocker-" + claim.id(), true);
-        Path young = group("jnvdocker-" + Claim.newId(), false);
+        Path young = group("jnvdocker-" + ClaimKey.make().id(), false);
         Path other = group("jnvdocker-test-" + ProcessHandle.current().pid(), true);
-        Path used = group("jnvdocker-" + Claim.newId(), true);
-        Claim over = TestingLeases.claim(Claim.newId(), ALICE, B);
+        Path used = group("jnvdocker-" + ClaimKey.make().id(), true);
+        Claim over = TestingLeases.claim(ClaimKey.make().id(), ALICE, B);
         TestingLeases.reserve(registry, over, TestingLeases.CLIENT);
         registry.end(registry.liveOf(over.id()).orElseThrow(), "it has ended");
         Path ended = group("jnvdocker-" + over.id(), false);

@@ -205,6 +205,31 @@ class MesosLeasesTest extends SimulatedWorldTest {
         assertTrue(Files.readString(devices.resolve("devices.deny")).startsWith("c 195:"));
     }
 
+    /** A registry of an earlier time has a lease that is long over. */
+    @Test
+    void leaseThatGivesWayToARunningContainerTakesTheDeviceAway() throws Exception {
+        Claim claim = launch();
+        world.disk.backUp();
+        world.machine.end(helper);
+        assertEquals(List.of(), leases().live());
+        Files.writeString(devices.resolve("devices.deny"), "");
+        world.clients.run(
+                new SimulatedClients.RunOptions(
+                        new GpuRequest.Devices(List.of(claim.gpus().getFirst().uuid())),
+                        false,
+                        true,
+                        false,
+                        false));
+        world.daemon.kill();
+        world.disk.restoreBackup();
+        world.forgetLeases();
+        world.daemon.start();
+        Lease lease = world.daemon.parts().registry().live().getFirst();
+        assertEquals(claim.gpus(), lease.claim().gpus());
+        assertTrue(lease.claim().origin() instanceof Origin.DockerContainer);
+        assertTrue(Files.readString(devices.resolve("devices.deny")).startsWith("c 195:"));
+    }
+
     @Test
     void reservationThatWasReleasedBecomesNobodys() throws Exception {
         Claim claim = reserve();

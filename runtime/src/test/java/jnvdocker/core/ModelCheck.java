@@ -12,6 +12,7 @@ import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
@@ -346,14 +347,12 @@ final class ModelCheck {
                         held.contains(claim.id())
                                 || isMounted(claim.id())
                                 || !claim.origin().isOf(world.engine().id)
-                                || isNamed(ClaimNames.volume(claim.id()));
+                                || isNamed(ClaimNames.volume(claim.key()));
                 assertTrue(named, () -> "nobody wants " + claim);
             }
             for (String volume : volumes()) {
                 assertTrue(
-                        isNamed(volume)
-                                || held.contains(ClaimNames.ofVolume(volume).orElse(""))
-                                || isMounted(ClaimNames.ofVolume(volume).orElse("")),
+                        isNamed(volume) || held.contains(idOf(volume)) || isMounted(idOf(volume)),
                         () -> "nobody wants " + volume);
             }
             world.waiters.checkAll(registry.tickets());
@@ -434,5 +433,9 @@ final class ModelCheck {
                 + registry.live()
                 + "\n"
                 + registry.history().past(Long.MAX_VALUE, 1000);
+    }
+
+    private static String idOf(String volume) {
+        return ClaimNames.ofVolume(volume).map(ClaimKey::id).orElse("");
     }
 }

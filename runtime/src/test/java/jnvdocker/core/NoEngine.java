@@ -56,6 +56,11 @@ public final class NoEngine implements ContainerEngine {
     }
 
     @Override
+    public List<Listed> all(Duration limit) throws IOException {
+        throw away();
+    }
+
+    @Override
     public List<Listed> using(Collection<String> volumes, Duration limit) throws IOException {
         throw away();
     }

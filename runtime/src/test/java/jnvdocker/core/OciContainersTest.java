@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
@@ -222,6 +223,19 @@ class OciContainersTest extends SimulatedWorldTest {
         } catch (RefusedException | IOException e) {
             throw new AssertionError(e);
         }
+    }
+
+    /** It goes on: a cordon is for others. */
+    @Test
+    void restartKeepsAGpuThatIsCordoned() throws Exception {
+        Lease before = query("a", 1);
+        world.machine.end(begin(before));
+        parts().leases().cordon(world.gpus(), TestingLeases.BOB, "fan");
+        Lease again = query("a", 1);
+        assertEquals(uuids(before), uuids(again));
+        world.machine.end(begin(again));
+        pass(GRACE);
+        assertThrows(RefusedException.class, () -> query("a", 1));
     }
 
     /** A sweep that ends the last start's lease may come at any moment of the next start. */
@@ -505,8 +519,8 @@ class OciContainersTest extends SimulatedWorldTest {
     void reservationBecomesItsContainersAndNobodyElses() throws Exception {
         ProcessId client = world.machine.spawn();
         Claim claim = reserve(client, new GpuRequest.Count(1));
-        assertTrue(parts().oci().made(claim.id(), named("a")).isPresent());
-        var made = parts().oci().made(claim.id(), named("a")).orElseThrow();
+        assertTrue(parts().oci().made(claim.key(), named("a")).isPresent());
+        var made = parts().oci().made(claim.key(), named("a")).orElseThrow();
         assertEquals(TestingLeases.ALICE, made.owner());
         assertEquals(new GpuRequest.Count(1), made.request());
         Lease lease =
@@ -525,11 +539,28 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals(1, live().size());
         assertEquals("alice's container train", LeaseText.holder(lease));
         world.machine.end(client);
-        world.machine.end(begin(lease));
+        ProcessId init = begin(lease);
+        assertEquals(Optional.empty(), parts().oci().made(claim.key(), named("b")));
+        world.machine.end(init);
         pass(GRACE);
         assertEquals(List.of(), live());
-        assertTrue(parts().oci().made(claim.id(), named("a")).isPresent());
-        assertEquals(Optional.empty(), parts().oci().made(claim.id(), named("b")));
+        assertTrue(parts().oci().made(claim.key(), named("a")).isPresent());
+        assertEquals(
+                Optional.empty(),
+                parts().oci().made(new ClaimKey(claim.id(), "0".repeat(32)), named("a")));
+        // The reservation is added up with others after an hour.
+        world.machine.pass(Duration.ofHours(2));
+        assertEquals(1, parts().registry().history().fold(Duration.ofHours(1), 10));
+        ProcessId second = begin(query("a", 1));
+        assertEquals(Optional.empty(), parts().oci().made(claim.key(), named("b")));
+        parts().registry().history().deleteUntil(parts().registry().now(), 10);
+        assertTrue(parts().oci().made(claim.key(), named("a")).isPresent());
+        world.machine.end(second);
+        pass(GRACE);
+        assertTrue(parts().oci().isAnothers(claim.key(), named("b")));
+        parts().reconciler().destroyed("a");
+        var again = parts().oci().made(claim.key(), named("b")).orElseThrow();
+        assertEquals(TestingLeases.ALICE, again.owner());
     }
 
     /** The container knows its GPUs, and would use them beside another. */
@@ -641,7 +672,80 @@ class OciContainersTest extends SimulatedWorldTest {
         world.daemon.kill();
         world.machine.end(init);
         world.daemon.start();
+        assertEquals(1, parts().registry().live().size(), "its engine may be about to start it");
+        pass(GRACE);
         assertEquals(List.of(), parts().registry().live());
+    }
+
+    /** Podman has not deleted it yet, and is slow. */
+    @Test
+    void containerThatIsMonitoredMayComeBack() throws Exception {
+        Lease before = query("a", 1);
+        String container = before.claim().container().orElseThrow().id();
+        world.machine.monitored.add(container);
+        world.machine.end(begin(before));
+        pass(GRACE);
+        pass(GRACE.multipliedBy(40));
+        assertEquals(1, live().size());
+        Lease again = query("a", 1);
+        assertEquals(uuids(before), uuids(again));
+        world.machine.end(begin(again));
+        pass(GRACE);
+        assertEquals(1, live().size());
+        pass(Duration.ofMinutes(1));
+        assertEquals(List.of(), live());
+    }
+
+    /** Its engine's command may restart others after that. */
+    @Test
+    void commandThatHasDeletedItIsWaitedForAMinute() throws Exception {
+        world.machine.end(begin(query("a", 1)));
+        parts().keeper().deleted(live(), Optional.of(world.machine.spawn()));
+        pass(Duration.ofSeconds(59));
+        assertEquals(1, live().size());
+        pass(Duration.ofSeconds(2));
+        pass(GRACE);
+        assertEquals(List.of(), live());
+    }
+
+    /** However long the real runtime takes for that, within a minute. */
+    @Test
+    void containerThatIsBeingDeletedMayComeBack() throws Exception {
+        Lease before = query("a", 1);
+        world.machine.end(begin(before));
+        ProcessId deletion = world.machine.spawn();
+        parts().keeper().deleted(live(), Optional.of(deletion));
+        for (int i = 0; i < 40; i++) {
+            pass(GRACE);
+        }
+        assertEquals(1, live().size());
+        world.machine.end(deletion);
+        Lease again = query("a", 1);
+        assertEquals(uuids(before), uuids(again));
+        world.machine.end(begin(again));
+        pass(GRACE);
+        assertEquals(List.of(), live());
+    }
+
+    /** Its engine sets up a network between a deletion and the next creation. */
+    @Test
+    void engineIsGivenTheTimeThatItHasTakenBefore() throws Exception {
+        Duration needed = GRACE.multipliedBy(3);
+        Lease first = query("a", 1);
+        world.machine.end(begin(first));
+        pass(GRACE);
+        assertEquals(List.of(), live());
+        world.machine.pass(needed.minus(GRACE));
+        Lease second = query("a", 1);
+        parts().keeper().created(second);
+        world.machine.end(begin(second));
+        pass(GRACE);
+        pass(GRACE);
+        pass(GRACE);
+        assertEquals(List.of(second.id()), live().stream().map(Lease::id).toList());
+        pass(needed);
+        pass(needed);
+        assertEquals(List.of(), live());
     }
 
     @Test

@@ -8,6 +8,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DriverUse;
 import jnvdocker.host.Host;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Credentials;
@@ -29,6 +30,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -79,10 +81,12 @@ class OpenFilesTest {
         Files.writeString(root.resolve(file), text);
     }
 
+    private List<GpuUse> scan() {
+        return uses.scan(List.of(TestingLeases.A), Duration.ofSeconds(1));
+    }
+
     private List<GpuUse.Kind> kinds() {
-        return uses.scan(List.of(TestingLeases.A), Duration.ofSeconds(1)).stream()
-                .map(GpuUse::kind)
-                .toList();
+        return scan().stream().map(GpuUse::kind).toList();
     }
 
     private void beyond(boolean pending) {
@@ -101,6 +105,26 @@ class OpenFilesTest {
         assertEquals(List.of(), kinds());
     }
 
+    /** A container may have a graphics node whose mode says nothing of the GPU's own node. */
+    @Test
+    void processThatIsNotExaminedYetMayHaveAGraphicsNodeOpen() throws IOException {
+        write(
+                "sys/bus/pci/devices/" + TestingLeases.A.pciAddress() + "/drm/renderD129/dev",
+                "226:129");
+        write("dev/dri/renderD129", "");
+        Posix.chmod(root.resolve("dev/nvidia3"), 0660);
+        Posix.chmod(root.resolve("dev/dri/renderD129"), 0666);
+        beyond(true);
+        assertEquals(List.of(), kinds());
+        process =
+                machine.spawn(
+                        Optional.empty(), Optional.of("/sys/fs/cgroup/docker/" + "a".repeat(64)));
+        beyond(true);
+        assertEquals(List.of(GpuUse.Kind.UNKNOWN), kinds());
+        Posix.chmod(root.resolve("dev/dri/renderD129"), 0660);
+        assertEquals(List.of(), kinds());
+    }
+
     @Test
     void examinedProcessUsesTheGpusThatWereFound() throws IOException {
         beyond(false);
@@ -111,15 +135,39 @@ class OpenFilesTest {
 
     @Test
     void noProcessIsReadWhileTheDriverIsUnused() throws IOException {
-        machine.open =
-                new OpenDevices(
-                        List.of(new DeviceUser(process, new TreeSet<>(Set.of(3)))), List.of());
+        machine.open = opened(process, Set.of(3), Set.of());
         assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
         Files.createDirectories(root.resolve("sys/module/nvidia/holders/nvidia_uvm"));
         write("sys/module/nvidia/refcnt", "2\n");
         assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
         write("sys/module/nvidia/refcnt", "1\n");
         assertEquals(List.of(), kinds());
+    }
+
+    /** A desktop and its programs have graphics nodes open, and nothing else. */
+    @Test
+    void graphicsNodeCountsInContainersAlone() throws IOException {
+        write(
+                "sys/bus/pci/devices/" + TestingLeases.A.pciAddress() + "/drm/renderD129/dev",
+                "226:129");
+        ProcessId inside =
+                machine.spawn(
+                        Optional.empty(), Optional.of("/sys/fs/cgroup/docker/" + "a".repeat(64)));
+        for (int node : List.of(128, 129)) {
+            machine.open = opened(inside, Set.of(), Set.of(node));
+            assertEquals(node == 129 ? List.of(GpuUse.Kind.OPEN_GRAPHICS) : List.of(), kinds());
+        }
+        assertEquals("in container aaaaaaaaaaaa", LeaseText.how(scan().getFirst()));
+        machine.open = opened(inside, Set.of(3), Set.of(129));
+        assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
+        machine.open = opened(process, Set.of(), Set.of(129));
+        assertEquals(List.of(), kinds());
+    }
+
+    private static OpenDevices opened(
+            ProcessId process, Set<Integer> minors, Set<Integer> graphics) {
+        DeviceUser user = new DeviceUser(process, new TreeSet<>(minors), new TreeSet<>(graphics));
+        return new OpenDevices(List.of(user), List.of());
     }
 
     @Test

@@ -497,6 +497,19 @@ class PodLeasesTest extends SimulatedWorldTest {
     }
 
     @Test
+    void numberOfANamespacesSharesHasALimitToo() throws Exception {
+        world.lab.namespaces(OptionalInt.of(1));
+        for (int i = 0; i < 16; i++) {
+            share(i % 2 == 0 ? OLD : NEW, "c" + i, "256MiB");
+        }
+        var error = assertThrows(RefusedException.class, () -> share(OLD, "c16", "256MiB"));
+        assertTrue(
+                error.getMessage()
+                        .startsWith("kubernetes:team-a has 16 of the 16 shares of 1 GPU that"),
+                error::getMessage);
+    }
+
+    @Test
     void privilegedPodIsNoted() throws Exception {
         spawnIn(CGROUP);
         start(OLD, "main", gpu(0));

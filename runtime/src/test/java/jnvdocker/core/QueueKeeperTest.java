@@ -46,6 +46,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -71,8 +72,14 @@ class QueueKeeperTest {
     private final AtomicInteger scans = new AtomicInteger();
     private final AtomicInteger reads = new AtomicInteger();
     private final AtomicInteger uses = new AtomicInteger();
+    private volatile Runnable moment = () -> {};
     private final SimulatedMachine machine =
-            new SimulatedMachine(Path.of("/"), scans::incrementAndGet);
+            new SimulatedMachine(
+                    Path.of("/"),
+                    () -> {
+                        scans.incrementAndGet();
+                        moment.run();
+                    });
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final List<Client> clients = new ArrayList<>();
     private volatile List<Gpu> gpus = List.of(A, B);
@@ -101,6 +108,7 @@ class QueueKeeperTest {
                 GpuTroubles.NONE,
                 MemoryUsers.UNKNOWN,
                 () -> policy,
+                Set::of,
                 () -> traits,
                 machine,
                 Pace.REAL,
@@ -287,6 +295,79 @@ class QueueKeeperTest {
         assertEquals(2, held.gpus().size() + 1);
         keeper().tick();
         assertEquals(2, alice.claim().get().gpus().size());
+    }
+
+    /** What the queue has chosen by is no longer so when the GPU is given. */
+    private void amidTheGift(Change change) throws Exception {
+        boolean[] done = {false};
+        moment =
+                () -> {
+                    if (!done[0] && isWithin("give")) {
+                        done[0] = true;
+                        try {
+                            change.make();
+                        } catch (IOException | RefusedException e) {
+                            throw new AssertionError(e);
+                        }
+                    }
+                };
+        keeper().tick();
+        assertTrue(done[0]);
+        moment = () -> {};
+    }
+
+    private interface Change {
+        void make() throws IOException, RefusedException;
+    }
+
+    private static boolean isWithin(String method) {
+        return StackWalker.getInstance()
+                .walk(calls -> calls.anyMatch(it -> it.getMethodName().equals(method)));
+    }
+
+    @Test
+    void gpuThatIsCordonedAfterTheChoiceIsNotGiven() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client alice = waiting(new GpuRequest.Count(2), ALICE);
+        release(held);
+        amidTheGift(() -> parts.leases().cordon(List.of(A), BOB, "fan"));
+        assertFalse(alice.claim().isDone());
+        assertEquals(List.of(), parts.registry().live());
+        parts.leases().uncordon(List.of(A));
+        keeper().tick();
+        assertEquals(2, alice.claim().get().gpus().size());
+    }
+
+    @Test
+    void gpuThatIsBookedAfterTheChoiceIsNotGiven() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client alice = waiting(new GpuRequest.Count(2), ALICE);
+        release(held);
+        Instant now = machine.instant();
+        amidTheGift(() ->
+                parts.registry()
+                        .decide(leases ->
+                                leases.book(
+                                        BOB,
+                                        List.of(ClaimedGpu.of(B)),
+                                        now.minusSeconds(60),
+                                        now.plusSeconds(60))));
+        assertFalse(alice.claim().isDone());
+        assertEquals(List.of(), parts.registry().live());
+    }
+
+    @Test
+    void gpuThatAnotherIsGivenAfterTheChoiceStaysTheOther() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client alice = waiting(new GpuRequest.Count(2), ALICE);
+        release(held);
+        Claim other = TestingLeases.claim("222222222222", BOB, B);
+        ProcessId client = machine.spawn();
+        amidTheGift(() -> TestingLeases.reserve(parts.registry(), other, client));
+        assertFalse(alice.claim().isDone());
+        assertEquals(
+                List.of(other.id()),
+                parts.registry().live().stream().map(it -> it.claim().id()).toList());
     }
 
     @Test

@@ -102,6 +102,7 @@ class RecordedPodsTest {
                             GpuTroubles.NONE,
                             MemoryUsers.UNKNOWN,
                             () -> TestingLeases.POLICY,
+                            Set::of,
                             () -> GpuTraits.UNKNOWN,
                             machine,
                             this,

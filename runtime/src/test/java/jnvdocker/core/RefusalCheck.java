@@ -51,7 +51,8 @@ final class RefusalCheck {
     private static final String SHARED =
             "(no shareable GPU has [0-9]+G left|"
                     + REQUESTED
-                    + "(no shareable GPU|only GPU [0-2]) has that left) \\(GPU [0-2]: .*\\)";
+                    + "(no shareable GPU|only GPU [0-2]) has that left) \\(GPU [0-2]: .*\\)"
+                    + "(, which has ended, but .*)?";
     private static final String CORDONED =
             "is cordoned (by root since .* \\(fan\\)|in the configuration)";
     private static final String KEY = " \\((max_gpus_per_user|limits.[0-9]+.gpus)\\)";

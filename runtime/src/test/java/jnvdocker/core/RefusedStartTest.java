@@ -43,6 +43,16 @@ class RefusedStartTest {
             "failed to create shim task: OCI runtime create failed: jnvdocker: no jnvdockerd"
                     + " answers at /run/jnvdocker/jnvdocker.sock (No such file or directory); start"
                     + " it: unknown";
+
+    private static final String NO_VOLUME =
+            "error while mounting volume '/var/lib/jnvdocker/volumes/535.261.03':"
+                + " VolumeDriver.Mount: no NVIDIA driver is loaded: neither"
+                + " /proc/driver/nvidia/version nor /sys/module/nvidia/version is there; install"
+                + " the driver";
+
+    private static final String NO_GPUS =
+            "failed to create shim task: OCI runtime create failed: jnvdocker: no NVIDIA driver is"
+                + " loaded: neither /proc/driver/nvidia/version nor the other is there: unknown";
     private static final String PLUGIN = "nvidia-docker";
     private static final Claim CLAIM =
             TestingLeases.claim("111111111111", TestingLeases.ALICE, TestingLeases.A);
@@ -103,27 +113,34 @@ class RefusedStartTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {NO_PLUGIN, NO_DAEMON})
-    void containerThatDockerCouldNotStartWithoutADaemonIsKnown(String error) {
-        assertTrue(down("unless-stopped", error, "a").hadNoDaemon(PLUGIN));
-        assertFalse(down("no", error, "a").hadNoDaemon(PLUGIN), "docker update --restart=no");
-        assertFalse(
-                down("always", error, "com.docker.swarm.task.id").hadNoDaemon(PLUGIN),
+    @ValueSource(strings = {NO_PLUGIN, NO_DAEMON, NO_VOLUME, NO_GPUS})
+    void containerThatDockerCouldNotStartWithoutDaemonOrDriverIsKnown(String error) {
+        String lack =
+                error.contains("no NVIDIA driver")
+                        ? "no NVIDIA driver was loaded"
+                        : "jnvdockerd did not run";
+        Optional<String> none = Optional.empty();
+        assertEquals(Optional.of(lack), down("unless-stopped", error, "a").lacked(PLUGIN));
+        assertEquals(none, down("no", error, "a").lacked(PLUGIN), "docker update --restart=no");
+        assertEquals(
+                none,
+                down("always", error, "com.docker.swarm.task.id").lacked(PLUGIN),
                 "Swarm's task");
-        assertFalse(
+        assertEquals(
+                none,
                 new ContainerEngine.Down(
                                 ID, "train", "always", error, "0001-01-01T00:00:00Z", Map.of())
-                        .hadNoDaemon(PLUGIN),
+                        .lacked(PLUGIN),
                 "its user's first start has failed");
     }
 
     /** It is named, and started by nobody. */
     @Test
     void containerThatFailedOtherwiseIsAnother() {
-        assertFalse(down("always", NO_PLUGIN, "a").hadNoDaemon("other"));
+        assertEquals(Optional.empty(), down("always", NO_PLUGIN, "a").lacked("other"));
         assertEquals(Optional.empty(), down("always", ERROR, "a").obstacle(PLUGIN));
         var refused = down("always", "OCI runtime create failed: jnvdocker: " + HELD, "a");
-        assertFalse(refused.hadNoDaemon(PLUGIN));
+        assertEquals(Optional.empty(), refused.lacked(PLUGIN));
         assertEquals(Optional.of(HELD), refused.obstacle(PLUGIN));
     }
 
@@ -147,7 +164,7 @@ class RefusedStartTest {
     /** The claim had a lease, which has ended. */
     private void ran(boolean said) throws IOException {
         TestingLeases.reserve(registry, CLAIM, TestingLeases.CLIENT);
-        registry.claims().created(CLAIM.id());
+        registry.claims().created(CLAIM.key());
         TestingLeases.mount(registry, CLAIM, "use", ENGINE);
         registry.unmounted(CLAIM.id(), "use");
         registry.end(registry.liveOf(CLAIM.id()).orElseThrow(), "it is gone", said);
@@ -172,7 +189,7 @@ class RefusedStartTest {
         assertEquals(
                 List.of("later 6; wait", "later 7; wait", "later 8; wait", "later 9; wait"),
                 refused.reasons());
-        assertEquals("later\n9", refused.what());
+        assertEquals("later\\u{a}9", refused.what());
         assertEquals(Optional.of(new RefusedStart.Seen(ID, ENDED)), refused.seen());
         registry.claims().forget(CLAIM.id());
         assertEquals(List.of(), registry.claims().refusedStarts());

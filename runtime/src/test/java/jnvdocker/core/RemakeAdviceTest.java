@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.claim.RemakeAdvice;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -19,7 +20,7 @@ import java.util.Optional;
 class RemakeAdviceTest {
     private static Claim claim(Optional<String> name) {
         return new Claim(
-                "000000000abc",
+                ClaimKey.secretless("000000000abc"),
                 new Origin.EngineContainer("ENGINE", Optional.of("nvidia/cuda")),
                 new Owner(1000, "alice"),
                 List.of(

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.SimulatedClients.RunOptions;
 import jnvdocker.holder.Unleased;
-import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -190,7 +189,6 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
     @Test
     void claimThatIsMountedIsNeverRemoved() throws IOException {
         SimulatedContainer train = run();
-        String claim = train.claim().orElseThrow();
         world.daemonSteps.release(0, true);
         assertEquals(Optional.empty(), lease(train));
         world.engine().containers.remove(train);
@@ -198,7 +196,7 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
         assertTrue(directoryOf(train));
         assertThrows(
                 RefusedException.class,
-                () -> world.daemon.parts().volumes().remove(ClaimNames.volume(claim)));
+                () -> world.daemon.parts().volumes().remove(train.settings.volume().orElseThrow()));
         assertTrue(directoryOf(train));
         world.daemonSteps.kill();
         world.daemonSteps.start();

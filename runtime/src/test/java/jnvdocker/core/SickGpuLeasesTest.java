@@ -151,7 +151,7 @@ class SickGpuLeasesTest {
         machine.end(client);
         parts.leases().live();
         troubles.put(A, FAULT);
-        String volume = ClaimNames.volume(claim.id());
+        String volume = ClaimNames.volume(claim.key());
         String refusal =
                 assertThrows(
                                 RefusedException.class,
@@ -166,7 +166,7 @@ class SickGpuLeasesTest {
     @Test
     void holderKeepsItWithTheReasonInTheNote() throws Exception {
         Claim claim = claim(device(A), TestingLeases.CUDA);
-        parts.volumes().mount(ClaimNames.volume(claim.id()), "use", dockerd);
+        parts.volumes().mount(ClaimNames.volume(claim.key()), "use", dockerd);
         troubles.put(A, FAULT);
         GpuStatus status = parts.leases().status(List.of(A, B)).getFirst();
         assertEquals(GpuStatus.State.HELD, status.state());

@@ -1,5 +1,6 @@
 package jnvdocker.core;
 
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.ProcessId;
 
@@ -95,7 +96,10 @@ final class SimulatedContainer {
     }
 
     Optional<String> claim() {
-        return settings.volume().filter(_ -> !guest).flatMap(ClaimNames::ofVolume);
+        return settings.volume()
+                .filter(_ -> !guest)
+                .flatMap(ClaimNames::ofVolume)
+                .map(ClaimKey::id);
     }
 
     /** The minors of its GPUs' nodes, by UUID. */

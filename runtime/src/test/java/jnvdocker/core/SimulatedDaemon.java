@@ -181,6 +181,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             GpuTroubles.NONE,
                             MemoryUsers.UNKNOWN,
                             world::policy,
+                            Set::of,
                             world::traits,
                             machine,
                             new SimulatedPace(),
@@ -327,7 +328,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             }
                         }
                         case "rename" -> rename(event.container());
-                        case "die" -> reconciler.recheck(event.claim());
+                        case "die" -> reconciler.recheck(event.claim().id());
                         case "destroy" -> reconciler.destroyed(event.container(), event.claim());
                         default -> throw new IllegalArgumentException(event.action());
                     }
@@ -503,6 +504,13 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                     .filter(it -> it.settings.labels().containsKey(label))
                                     .map(Connection::listed)
                                     .toList());
+        }
+
+        @Override
+        public List<Listed> all(Duration limit) throws IOException {
+            return query(
+                    limit,
+                    () -> world.engine().containers.stream().map(Connection::listed).toList());
         }
 
         @Override

@@ -2,6 +2,7 @@ package jnvdocker.core;
 
 import jnvdocker.core.SimulatedContainer.Settings;
 import jnvdocker.core.SimulatedContainer.State;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.ProcessId;
 
@@ -53,7 +54,7 @@ final class SimulatedEngine {
     }
 
     /** An engine's report about one of its containers. */
-    record Event(String action, String container, String claim) {}
+    record Event(String action, String container, ClaimKey claim) {}
 
     /** The receiver of the events. */
     interface Listener {
@@ -494,9 +495,7 @@ final class SimulatedEngine {
     }
 
     private void emit(String action, SimulatedContainer container) {
-        String claim = container.settings.labels().get(ClaimNames.CLAIM_LABEL);
-        if (claim != null) {
-            listener.happened(new Event(action, container.id, claim));
-        }
+        ClaimNames.ofLabel(container.settings.labels())
+                .ifPresent(claim -> listener.happened(new Event(action, container.id, claim)));
     }
 }

@@ -172,7 +172,7 @@ final class SimulatedLab {
     Optional<Kept> setAside(String gpu) {
         try {
             Holdings holdings = world.daemon.parts().registry().holdings();
-            AfterStop stopped = holdings.afterStop(policy.holdAfterStop()).get(gpu);
+            AfterStop stopped = world.daemon.parts().supply().afterStop(holdings).get(gpu);
             return bookings(gpu)
                     .map(Booked::booking)
                     .filter(booking -> booking.isNow(holdings.now()))

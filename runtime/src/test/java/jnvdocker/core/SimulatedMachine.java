@@ -64,6 +64,9 @@ final class SimulatedMachine implements Processes, HostClock {
     /** The cgroups that were made since the boot, with or without processes. */
     final Set<String> cgroups = new HashSet<>();
 
+    /** The containers that have a monitor of podman's. */
+    final Set<String> monitored = new HashSet<>();
+
     private final Map<ProcessId, Foreign> foreign = new HashMap<>();
     private int boots;
     private int lastPid;
@@ -351,11 +354,17 @@ final class SimulatedMachine implements Processes, HostClock {
                 .equals(List.of(process));
     }
 
+    /** A process of each namespace that has more mounts than are read. */
+    final Set<ProcessId> unread = new HashSet<>();
+
     @Override
     public SeenMounts mounts(Predicate<String> root) {
         moment.run();
         Map<MountedDirectory, List<ProcessId>> holders = new HashMap<>();
         for (Running process : running.values()) {
+            if (unread.contains(process.id())) {
+                continue;
+            }
             mounts(process, root)
                     .forEach(directory ->
                             holders.computeIfAbsent(directory, _ -> new ArrayList<>())
@@ -364,7 +373,7 @@ final class SimulatedMachine implements Processes, HostClock {
         holders.values().forEach(those -> those.sort(BY_AGE));
         // What is mounted now was not seen.
         moment.run();
-        return new SeenMounts(holders, List.of());
+        return new SeenMounts(holders, List.copyOf(unread));
     }
 
     @Override
@@ -391,13 +400,18 @@ final class SimulatedMachine implements Processes, HostClock {
     OpenDevices open = OpenDevices.NONE;
 
     @Override
-    public OpenDevices usersOf(int major) {
+    public OpenDevices usersOf(int major, int graphics) {
         return open;
     }
 
     @Override
     public Optional<SortedSet<Integer>> openBy(ProcessId process, int major) {
         return Optional.empty();
+    }
+
+    @Override
+    public boolean isMonitored(String container) {
+        return monitored.contains(container);
     }
 
     @Override

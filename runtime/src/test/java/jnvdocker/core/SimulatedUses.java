@@ -2,6 +2,8 @@ package jnvdocker.core;
 
 import jnvdocker.holder.Unleased;
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.ClaimKey;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
@@ -402,11 +404,11 @@ final class SimulatedUses implements GpuUses {
                 container.isRunning()
                         && container.init.filter(world.machine::lives).isPresent()
                         && world.engines.stream().anyMatch(it -> it.containers.contains(container));
-        Optional<String> claim = container.claim();
-        if (shown && claim.isPresent()) {
+        Optional<ClaimKey> key = ClaimNames.ofLabel(container.settings.labels());
+        if (shown && container.claim().isPresent() && key.isPresent()) {
             for (int minor : container.settings.minors()) {
                 String gpu = world.gpus.of(minor);
-                if (!world.daemon.parts().registry().claims().wasClaimed(claim.get(), gpu)) {
+                if (!world.daemon.parts().registry().claims().wasClaimed(key.get(), gpu)) {
                     gpus.add(gpu);
                 }
             }

@@ -206,7 +206,7 @@ final class SimulatedWorld
             refusals.mount(volume, e.getMessage());
             throw e;
         }
-        grants.mounted(ClaimNames.ofVolume(volume).orElseThrow(), before);
+        grants.mounted(ClaimNames.ofVolume(volume).orElseThrow().id(), before);
     }
 
     List<SimulatedContainer> allContainers() {

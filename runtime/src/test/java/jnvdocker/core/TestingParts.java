@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** The parts that give out GPUs, as tests wire them. */
 public final class TestingParts {
@@ -48,6 +49,7 @@ public final class TestingParts {
                         GpuTroubles.NONE,
                         MemoryUsers.UNKNOWN,
                         () -> policy,
+                        Set::of,
                         () -> traits,
                         HostClock.OF_THIS_MACHINE,
                         Pace.REAL,
@@ -64,7 +66,13 @@ public final class TestingParts {
     /** On a machine that a test makes, without an engine. */
     static LeaseParts open(Path state, SimulatedMachine machine, GpuUses uses, Gpu... gpus)
             throws IOException {
-        return open(state, machine, uses, GpuTroubles.NONE, MemoryUsers.UNKNOWN, gpus);
+        return open(state, machine, uses, Pace.REAL, gpus);
+    }
+
+    static LeaseParts open(
+            Path state, SimulatedMachine machine, GpuUses uses, Pace pace, Gpu... gpus)
+            throws IOException {
+        return open(state, machine, uses, GpuTroubles.NONE, MemoryUsers.UNKNOWN, pace, gpus);
     }
 
     static LeaseParts open(
@@ -73,6 +81,18 @@ public final class TestingParts {
             GpuUses uses,
             GpuTroubles troubles,
             MemoryUsers memory,
+            Gpu... gpus)
+            throws IOException {
+        return open(state, machine, uses, troubles, memory, Pace.REAL, gpus);
+    }
+
+    private static LeaseParts open(
+            Path state,
+            SimulatedMachine machine,
+            GpuUses uses,
+            GpuTroubles troubles,
+            MemoryUsers memory,
+            Pace pace,
             Gpu... gpus)
             throws IOException {
         return LeaseParts.open(
@@ -87,9 +107,10 @@ public final class TestingParts {
                         troubles,
                         memory,
                         () -> TestingLeases.POLICY,
+                        Set::of,
                         () -> GpuTraits.UNKNOWN,
                         machine,
-                        Pace.REAL,
+                        pace,
                         AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty())));
     }

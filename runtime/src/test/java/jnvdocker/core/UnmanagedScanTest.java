@@ -13,6 +13,7 @@ import jnvdocker.holder.Pace;
 import jnvdocker.holder.Unleased;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
@@ -43,6 +44,8 @@ import java.util.Optional;
 /** Which of the uses that were seen are without a lease. The test's own process is the user. */
 class UnmanagedScanTest {
     private static final String CLAIM = "000000000001";
+    private static final ClaimKey KEY = TestingLeases.key(CLAIM);
+    private static final ClaimKey OTHER = TestingLeases.key("000000000002");
     private static final String OF_THE_LEASE = "c".repeat(64);
 
     @TempDir Path directory;
@@ -108,8 +111,8 @@ class UnmanagedScanTest {
         RunningContainer ours =
                 TestingLeases.running(
                         "ours",
-                        Map.of(ClaimNames.CLAIM_LABEL, CLAIM),
-                        List.of(ClaimNames.volume(CLAIM)));
+                        Map.of(ClaimNames.CLAIM_LABEL, KEY.text()),
+                        List.of(ClaimNames.volume(KEY)));
         GpuUse beside = given(B, ours);
         assertEquals(Map.of(B.uuid(), List.of(beside)), among(given(A, ours), beside));
     }
@@ -120,7 +123,7 @@ class UnmanagedScanTest {
                 given(
                         A,
                         TestingLeases.running(
-                                "plain-1", Map.of(ClaimNames.CLAIM_LABEL, CLAIM), List.of()));
+                                "plain-1", Map.of(ClaimNames.CLAIM_LABEL, KEY.text()), List.of()));
         assertEquals(Map.of(A.uuid(), List.of(labelled)), among(labelled));
     }
 
@@ -135,8 +138,8 @@ class UnmanagedScanTest {
         RunningContainer ours =
                 TestingLeases.running(
                         "ours",
-                        Map.of(ClaimNames.CLAIM_LABEL, CLAIM),
-                        List.of(ClaimNames.volume(CLAIM)));
+                        Map.of(ClaimNames.CLAIM_LABEL, KEY.text()),
+                        List.of(ClaimNames.volume(KEY)));
         assertEquals(Map.of(), among(given(A, ours)));
         GpuUse process = open(A, us, Optional.of(ours), Optional.of(ours.id()));
         assertEquals(Map.of(A.uuid(), List.of(process)), among(given(A, ours), process));
@@ -185,8 +188,8 @@ class UnmanagedScanTest {
         RunningContainer ours =
                 TestingLeases.running(
                         "ours",
-                        Map.of(ClaimNames.CLAIM_LABEL, "000000000002"),
-                        List.of(ClaimNames.volume("000000000002")));
+                        Map.of(ClaimNames.CLAIM_LABEL, OTHER.text()),
+                        List.of(ClaimNames.volume(OTHER)));
         assertEquals(
                 Map.of(),
                 among(

@@ -4,13 +4,16 @@ import static jnvdocker.lease.TestingLeases.A;
 import static jnvdocker.lease.TestingLeases.ALICE;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -28,6 +31,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -64,7 +68,7 @@ class UsesBeforeMountTest {
     }
 
     /** Reserves the GPU, which another user's process then opens. */
-    private String claim() throws Exception {
+    private ClaimKey claim() throws Exception {
         LeaseRequest request =
                 new LeaseRequest(
                         new GpuRequest.Count(1),
@@ -77,16 +81,40 @@ class UsesBeforeMountTest {
         Claim claim = parts.leases().take(request).keep().orElseThrow();
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
         seen.add(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
-        return claim.id();
+        return claim.key();
     }
 
-    private void mount(String claim) throws RefusedException, IOException {
+    private void mount(ClaimKey claim) throws RefusedException, IOException {
         parts.volumes().mount(ClaimNames.volume(claim), "use", dockerd);
+    }
+
+    /** Every user sees the id of a reservation. */
+    @Test
+    void volumeWithoutTheSecretOfAReservationIsNone() throws Exception {
+        ClaimKey claim = claim();
+        seen.clear();
+        for (ClaimKey made :
+                List.of(
+                        ClaimKey.secretless(claim.id()),
+                        new ClaimKey(claim.id(), "0".repeat(32)),
+                        new ClaimKey(claim.id(), ClaimKey.make().secret()))) {
+            String name = ClaimNames.volume(made);
+            assertThrows(
+                    RefusedException.class, () -> parts.volumes().create(name, Map.of()), name);
+            assertThrows(RefusedException.class, () -> parts.volumes().get(name), name);
+            assertThrows(RefusedException.class, () -> mount(made), name);
+            assertThrows(RefusedException.class, () -> parts.volumes().remove(name), name);
+        }
+        Lease reserved = parts.registry().liveOf(claim.id()).orElseThrow();
+        assertTrue(reserved.isReservation());
+        parts.volumes().create(ClaimNames.volume(claim), Map.of());
+        mount(claim);
+        assertFalse(parts.registry().liveOf(claim.id()).orElseThrow().isReservation());
     }
 
     @Test
     void nobodyLooksTwiceInOneRun() throws Exception {
-        String claim = claim();
+        ClaimKey claim = claim();
         machine.pass(Duration.ofMillis(500));
         mount(claim);
         assertEquals(1, scans);
@@ -94,7 +122,7 @@ class UsesBeforeMountTest {
 
     @Test
     void containerOfBeforeIsNotStartedOnAGpuThatIsUsed() throws Exception {
-        String claim = claim();
+        ClaimKey claim = claim();
         machine.pass(Duration.ofSeconds(2));
         RefusedException refusal = assertThrows(RefusedException.class, () -> mount(claim));
         assertTrue(refusal.getMessage().contains("python3"), refusal.getMessage());
@@ -103,7 +131,7 @@ class UsesBeforeMountTest {
 
     @Test
     void clockThatWasSetBackMakesNoScanCount() throws Exception {
-        String claim = claim();
+        ClaimKey claim = claim();
         machine.pass(Duration.ofSeconds(2));
         machine.setClock(Duration.ofHours(-1));
         assertThrows(RefusedException.class, () -> mount(claim));

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Place;
+import jnvdocker.grant.Waiting;
 import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Pace;
@@ -37,11 +38,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** The clients that have a place in the queue, and for how long. */
 class WaitingQueueTest {
     private static final Gpu GPU = TestingLeases.A;
+    private static final Owner ROOT = new Owner(0, "root");
     private static final SimulatedClients.RunOptions ALL =
             new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
 
@@ -269,22 +272,75 @@ class WaitingQueueTest {
         return queue.enter(request, priority, Optional.empty()).ticket();
     }
 
+    /** Pids of this machine are few, and a place is its process's. */
+    private void fill(int first, int places, Function<Integer, Owner> owners) throws Exception {
+        for (int i = first; i < first + places; i++) {
+            enter(request(new ProcessId(100_000 + i, 1), owners.apply(i)), 0);
+        }
+    }
+
+    private String refusal(LeaseRequest request) {
+        return assertThrows(RefusedException.class, () -> enter(request, 0)).refusal().what();
+    }
+
     @Test
     void queueIsBounded() throws Exception {
-        // Pids of this machine are few, and a place is its process's.
-        Owner root = new Owner(0, "root");
-        for (int i = 0; i < WaitingQueue.MOST; i++) {
-            queue.enter(request(new ProcessId(100_000 + i, 1), root), 0, Optional.empty());
+        fill(0, WaitingQueue.MOST, _ -> ROOT);
+        assertEquals(
+                "256 clients already wait for GPUs, the maximum",
+                refusal(request(machine.spawn(), ROOT)));
+    }
+
+    @Test
+    void userWhoHasNoPlaceGetsOneWhateverOthersHold() throws Exception {
+        fill(0, 192, i -> List.of(ALICE, BOB).get(i % 2));
+        assertEquals(
+                "192 clients already wait for GPUs, the maximum for a user who has a place",
+                refusal(request(machine.spawn(), ALICE)));
+        Owner carol = new Owner(1003, "carol");
+        enter(request(machine.spawn(), carol), 0);
+        refusal(request(machine.spawn(), carol));
+    }
+
+    @Test
+    void rootGetsAPlaceWhateverUsersHold() throws Exception {
+        fill(0, 240, i -> new Owner(2000 + i, "user" + i));
+        assertEquals(
+                "240 clients already wait for GPUs, the maximum",
+                refusal(request(machine.spawn(), ALICE)));
+        queue.keepPlace(request(machine.spawn(), ALICE));
+        assertEquals(240, registry.tickets().size());
+        enter(request(machine.spawn(), ROOT), 0);
+        LeaseRequest sudo = run(machine.spawn(), ALICE, true);
+        enter(sudo, 0);
+        enter(sudo, 0);
+        assertEquals(242, registry.tickets().size());
+        refusal(run(machine.spawn(), ALICE, false));
+    }
+
+    /** The limit of each user, whom the kernel names, is not one of root's commands. */
+    @Test
+    void limitOfAUserIsNotOneOfSudo() throws Exception {
+        int most = TestingLeases.POLICY.maxWaitsPerUser();
+        for (int i = 0; i < most; i++) {
+            enter(run(new ProcessId(100_000 + i, 1), ALICE, false), 0);
         }
-        var refused =
-                assertThrows(
-                        RefusedException.class,
-                        () ->
-                                queue.enter(
-                                        request(new ProcessId(200_000, 1), root),
-                                        0,
-                                        Optional.empty()));
-        assertEquals("256 clients already wait for GPUs, the maximum", refused.refusal().what());
+        assertTrue(
+                refusal(run(machine.spawn(), ALICE, false))
+                        .startsWith("alice already has " + most + " waiting clients"));
+        enter(run(machine.spawn(), ALICE, true), 0);
+        enter(run(machine.spawn(), BOB, false), 0);
+    }
+
+    private static LeaseRequest run(ProcessId client, Owner owner, boolean byRoot) {
+        return new LeaseRequest(
+                new GpuRequest.Count(1),
+                Set.of(GPU.uuid()),
+                owner,
+                client,
+                new Origin.HostProcess("train"),
+                Optional.of(new Waiting(Optional.empty(), _ -> {}, "--gpu-wait", byRoot)),
+                Optional.empty());
     }
 
     /** Its process is stopped, and cannot be notified. */

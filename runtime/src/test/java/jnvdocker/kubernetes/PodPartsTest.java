@@ -96,7 +96,11 @@ class PodPartsTest {
     @BeforeEach
     void open() throws IOException {
         policy = policy(false);
-        engine = new DockerEngine(directory.resolve("no-engine.sock"), _ -> false);
+        engine =
+                new DockerEngine(
+                        directory.resolve("no-engine.sock"),
+                        directory.resolve("proxy.sock"),
+                        _ -> false);
         LeaseParts.World world =
                 new LeaseParts.World(
                         Files.createDirectory(directory.resolve("state")),
@@ -109,6 +113,7 @@ class PodPartsTest {
                         troubles,
                         MemoryUsers.UNKNOWN,
                         () -> TestingLeases.POLICY,
+                        Set::of,
                         () -> GpuTraits.UNKNOWN,
                         HostClock.OF_THIS_MACHINE,
                         Pace.REAL,

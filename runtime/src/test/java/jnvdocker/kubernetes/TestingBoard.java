@@ -68,7 +68,7 @@ final class TestingBoard {
     private static Lease lease(long id, Origin origin, Holder holder, Gpu... gpus) {
         Claim claim =
                 new Claim(
-                        "%012x".formatted(id),
+                        TestingLeases.key("%012x".formatted(id)),
                         origin,
                         Owner.KUBERNETES,
                         Stream.of(gpus).map(ClaimedGpu::of).toList(),

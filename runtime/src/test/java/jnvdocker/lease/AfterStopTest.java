@@ -4,6 +4,8 @@ import static jnvdocker.lease.TestingLeases.A;
 import static jnvdocker.lease.TestingLeases.ALICE;
 import static jnvdocker.lease.TestingLeases.B;
 import static jnvdocker.lease.TestingLeases.BOB;
+import static jnvdocker.lease.TestingLeases.C;
+import static jnvdocker.lease.TestingLeases.D;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -16,9 +18,11 @@ import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** GPU A was alice's until ten minutes ago, and is kept for her for a quarter of an hour. */
 class AfterStopTest {
@@ -39,7 +43,7 @@ class AfterStopTest {
                         NOW,
                         Map.of(),
                         Map.of(A.uuid(), NOW.minus(ago)),
-                        Map.of(A.uuid(), new Holdings.Stopped("abc", ALICE, "train-7")),
+                        Map.of(A.uuid(), new Holdings.Stopped("abc", ALICE, "train-7", 1)),
                         Map.of(),
                         List.of());
         return new GpuChoice(
@@ -99,5 +103,89 @@ class AfterStopTest {
         assertEquals(List.of(A), chosen(now, count(1), ALICE));
         GpuChoice over = choice(POLICY, Duration.ofMinutes(16), List.of(bob));
         assertEquals(Optional.of(bob), over.keptFor(A));
+    }
+
+    private static LeasePolicy limited(int gpus) {
+        Limits limits =
+                new Limits(
+                        List.of(new Rule<>(Subject.EVERYBODY, gpus, "x", "y")),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of());
+        return new LeasePolicy(
+                limits,
+                1,
+                List.of(),
+                List.of(),
+                false,
+                Optional.of(Duration.ofMinutes(15)),
+                BookingRule.NONE);
+    }
+
+    /**
+     * A, B and C were given back one after the other, C last.
+     *
+     * @param owners of the containers on these
+     */
+    private static Holdings stopped(List<Lease> held, Owner... owners) {
+        Map<String, Instant> since = new HashMap<>();
+        Map<String, Holdings.Stopped> stopped = new HashMap<>();
+        for (int i = 0; i < owners.length; i++) {
+            String uuid = List.of(A, B, C).get(i).uuid();
+            since.put(uuid, NOW.minusSeconds(60 - i));
+            stopped.put(uuid, new Holdings.Stopped("abc" + i, owners[i], "train-" + i, 1));
+        }
+        return new Holdings(NOW, Holdings.byGpu(held), since, stopped, Map.of(), List.of());
+    }
+
+    private static Set<String> kept(Holdings holdings, int limit) {
+        LeasePolicy policy = limited(limit);
+        return holdings.afterStop(policy.holdAfterStop(), Allowances.of(policy.limits())).keySet();
+    }
+
+    @Test
+    void keptGpusCountForTheLimitOfTheirOwnerAndTheNewestStay() throws Exception {
+        Holdings all = stopped(List.of(), ALICE, ALICE, ALICE);
+        assertEquals(Set.of(C.uuid()), kept(all, 1));
+        assertEquals(Set.of(B.uuid(), C.uuid()), kept(all, 2));
+        assertEquals(Set.of(A.uuid(), B.uuid(), C.uuid()), kept(all, 3));
+        assertEquals(Set.of(B.uuid(), C.uuid()), kept(stopped(List.of(), ALICE, BOB, ALICE), 1));
+        GpuChoice choice =
+                new GpuChoice(
+                        List.of(A, B, C),
+                        GpuTraits.UNKNOWN,
+                        all,
+                        UnmanagedUses.NONE,
+                        List.of(),
+                        limited(1));
+        assertEquals(List.of(A), chosen(choice, count(1), BOB));
+        assertInstanceOf(GpuChoice.Taken.class, choice.of(devices(C), BOB));
+        // What is kept does not bar its owner from another GPU.
+        assertEquals(List.of(A), chosen(choice, devices(A), ALICE));
+    }
+
+    @Test
+    void whatIsHeldComesBeforeWhatIsKept() {
+        Lease lease = TestingLeases.held(1, ALICE, "train", D);
+        assertEquals(Set.of(), kept(stopped(List.of(lease), ALICE, ALICE, ALICE), 1));
+        assertEquals(Set.of(C.uuid()), kept(stopped(List.of(lease), ALICE, ALICE, ALICE), 2));
+    }
+
+    @Test
+    void nothingIsKeptForAnOwnerWhoseHoursAreUsedUp() {
+        Rule<Duration> rule = new Rule<>(Subject.EVERYBODY, Duration.ofHours(1), "x", "y");
+        Allowances known = Allowances.of(limited(3).limits());
+        Allowance spent = known.of(ALICE).with(Optional.of(new Allowance.Spent(rule, true, NOW)));
+        Holdings both = stopped(List.of(), ALICE, BOB);
+        assertEquals(
+                Set.of(B.uuid()),
+                both.afterStop(
+                                POLICY.holdAfterStop(),
+                                new Allowances(known.limits(), Map.of(ALICE, spent)))
+                        .keySet());
     }
 }

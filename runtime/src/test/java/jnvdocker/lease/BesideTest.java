@@ -109,7 +109,7 @@ class BesideTest {
     void whatASchedulerHasGivenIsTheSchedulers() throws RefusedException {
         Claim task =
                 new Claim(
-                        "000000000009",
+                        TestingLeases.key("000000000009"),
                         new Origin.MesosTask("train"),
                         ALICE,
                         List.of(ClaimedGpu.of(A)),
@@ -160,7 +160,7 @@ class BesideTest {
         return new Lease(
                 8,
                 new Claim(
-                        id,
+                        TestingLeases.key(id),
                         claim.origin(),
                         claim.owner(),
                         claim.gpus(),
@@ -187,6 +187,24 @@ class BesideTest {
         Holdings one = both.without(lease -> lease.id() == TRAIN.id());
         assertEquals(Optional.of(other), one.of(A));
         assertTrue(!one.decidesLike(both), "a lease fewer");
+    }
+
+    /** A container that has begun and stopped meanwhile leaves its GPU to its owner. */
+    @Test
+    void gpuThatIsKeptByNowIsDecidedDifferently() {
+        Holdings free = holdings(List.of(), Map.of());
+        Holdings kept =
+                new Holdings(
+                        free.now(),
+                        Map.of(),
+                        Map.of(),
+                        Map.of(
+                                A.uuid(),
+                                new Holdings.Stopped(
+                                        "111111111111", TRAIN.claim().owner(), "x", 1)),
+                        Map.of(),
+                        List.of());
+        assertTrue(!free.decidesLike(kept));
     }
 
     /** Else a user could have GPUs for ever, by containers of which each takes them over. */

@@ -121,7 +121,7 @@ class BookingTest {
 
     private static Claim claim(Owner owner, Gpu... gpus) {
         return new Claim(
-                "abc",
+                ClaimKey.secretless("abc"),
                 new Origin.HostProcess("train"),
                 owner,
                 List.of(gpus).stream().map(ClaimedGpu::of).toList(),

@@ -19,12 +19,15 @@ import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** {@code --gpus share=10G}: parts of the memory of GPUs that may be shared. */
 class ShareTest {
@@ -76,7 +79,7 @@ class ShareTest {
         Share share = new Share(MemorySize.parse(amount).orElseThrow(), MEMORY);
         Claim shared =
                 new Claim(
-                        claim.id(),
+                        claim.key(),
                         claim.origin(),
                         owner,
                         List.of(ClaimedGpu.of(gpu, Optional.of(share))),
@@ -124,6 +127,34 @@ class ShareTest {
                 List.of(B), chosen(choice(rules, List.of(), little, much, more), "share=20G", BOB));
         assertEquals(
                 List.of(B, C), chosen(choice(rules, List.of(), much), "count=2,share=10G", ALICE));
+    }
+
+    /** However well it fits: the other GPU of its switch is held, or they have a bridge. */
+    @ParameterizedTest
+    @CsvSource({"1, 0, 1, 4", "2 3, , 2, 6 7", "2 3 6 7, , 2, 0 1", "1 2 3 4 5 6 7, , 2, 0 1"})
+    void aWholeRequestLeavesShareableGpusWhateverTheirConnections(
+            String shareable, String held, int count, String chosen) throws RefusedException {
+        List<Gpu> gpus = TestingConnections.gpus(8);
+        LeasePolicy rules = rules(8, shareable.split(" "));
+        Map<String, Long> memory = gpus.stream().collect(Collectors.toMap(Gpu::uuid, _ -> MEMORY));
+        List<Lease> leases =
+                held == null
+                        ? List.of()
+                        : List.of(held(1, BOB, "b", gpus.get(Integer.parseInt(held))));
+        GpuChoice choice =
+                new GpuChoice(
+                        gpus,
+                        new GpuTraits(TestingConnections.a40x8(), memory).sharing(gpus, rules),
+                        TestingLeases.holdings(leases, Map.of()),
+                        UnmanagedUses.NONE,
+                        List.of(),
+                        rules);
+        List<Gpu> wanted =
+                Stream.of(chosen.split(" ")).map(Integer::valueOf).map(gpus::get).toList();
+        List<Gpu> free = new ArrayList<>(gpus);
+        leases.forEach(lease -> free.removeIf(gpu -> lease.isOf(gpu.uuid())));
+        assertEquals(wanted, chosen(choice, "" + count, ALICE));
+        assertEquals(wanted, choice.preferred(free, List.of(), count));
     }
 
     @Test
@@ -221,6 +252,45 @@ class ShareTest {
         assertTrue(refusal(choice, "1", ALICE).startsWith("alice has 0.25 of"));
     }
 
+    /** The memory of a GPU would allow hundreds, and so would the limit of one GPU. */
+    @Test
+    void numberOfAUsersSharesHasALimitToo() throws RefusedException {
+        List<Lease> small = new ArrayList<>();
+        for (int i = 0; i < Quota.SHARES_OF_A_GPU - 1; i++) {
+            small.add(share(i + 1, ALICE, "a" + i, "256MiB", List.of(B, C).get(i % 2)));
+        }
+        Lease[] some = small.toArray(Lease[]::new);
+        assertEquals(List.of(B), chosen(choice(RULES, List.of(), some), "share=256MiB", ALICE));
+        small.add(share(99, ALICE, "last", "256MiB", B));
+        Lease[] all = small.toArray(Lease[]::new);
+        String refused = refusal(choice(RULES, List.of(), all), "share=256MiB", ALICE);
+        assertTrue(
+                refused.startsWith(
+                        "alice has 16 of the 16 shares of 1 GPU that each user may have"
+                                + " (max_gpus_per_user): container a0 holds 256MiB of GPU 1"),
+                refused);
+        assertTrue(refused.endsWith("; wait with --gpu-wait, or stop one"), refused);
+        assertEquals(List.of(B), chosen(choice(RULES, List.of(), all), "share=256MiB", BOB));
+        LeasePolicy two = rules(2, "1", "2");
+        assertEquals(List.of(B), chosen(choice(two, List.of(), all), "share=256MiB", ALICE));
+        assertEquals(List.of(A), chosen(choice(two, List.of(), all), "1", ALICE));
+    }
+
+    @Test
+    void clientThatHasItsSharesKeepsNobodyWaiting() throws RefusedException {
+        List<Lease> small = new ArrayList<>();
+        for (int i = 0; i < Quota.SHARES_OF_A_GPU; i++) {
+            small.add(share(i + 1, ALICE, "a" + i, "256MiB", B));
+        }
+        Lease[] all = small.toArray(Lease[]::new);
+        Ticket alices = TestingLeases.ticket(1, ALICE, request("share=36GiB"));
+        GpuChoice choice = choice(rules(1, "1"), List.of(alices), all);
+        assertTrue(choice.keptFor(B).isEmpty());
+        assertInstanceOf(Obstacle.OverQuota.class, choice.obstacles(alices).getFirst());
+        Ticket bobs = TestingLeases.ticket(1, BOB, request("share=36GiB"));
+        assertTrue(choice(rules(1, "1"), List.of(bobs), all).keptFor(B).isPresent());
+    }
+
     /** Else a client that waits for the whole could wait for ever. */
     @ParameterizedTest
     @ValueSource(strings = {"device=1", "3", "all"})
@@ -272,7 +342,15 @@ class ShareTest {
         Share share = new Share(new MemorySize(10, "GiB"), MEMORY);
         assertEquals("10GiB/42949672960", share.toString());
         assertEquals(Optional.of(share), Share.parse(share.toString()));
-        for (String other : List.of("10G", "10G/1", "10G/", "0G/42949672960", "-", "10/10")) {
+        for (String other :
+                List.of(
+                        "10G",
+                        "10G/1",
+                        "255MiB/42949672960",
+                        "10G/",
+                        "0G/42949672960",
+                        "-",
+                        "10/10")) {
             assertEquals(Optional.empty(), Share.parse(other), other);
         }
     }

@@ -119,9 +119,14 @@ public final class TestingLeases {
                 .toInstant();
     }
 
+    /** The key of a claim: all claims of tests have the same secret. */
+    public static ClaimKey key(String id) {
+        return new ClaimKey(id, "5ec2e7".repeat(5) + "00");
+    }
+
     public static Claim claim(String id, Owner owner, Gpu... gpus) {
         return new Claim(
-                id,
+                key(id),
                 CUDA,
                 owner,
                 Stream.of(gpus).map(ClaimedGpu::of).toList(),
@@ -134,7 +139,7 @@ public final class TestingLeases {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
         Claim named =
                 new Claim(
-                        claim.id(),
+                        claim.key(),
                         claim.origin(),
                         claim.owner(),
                         claim.gpus(),

@@ -16,6 +16,7 @@ import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.HistoryKeeper;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
@@ -159,10 +160,10 @@ class GpuTimeTest extends OneRegistryTest {
     private Lease share(int hour, Owner owner, String amount) throws Exception {
         at(hour);
         Share share = new Share(MemorySize.parse(amount).orElseThrow(), 40L << 30);
-        Claim whole = TestingLeases.claim(Claim.newId(), owner, A);
+        Claim whole = TestingLeases.claim(ClaimKey.make().id(), owner, A);
         Claim claim =
                 new Claim(
-                        whole.id(),
+                        whole.key(),
                         whole.origin(),
                         owner,
                         List.of(ClaimedGpu.of(A, Optional.of(share))),
@@ -181,7 +182,7 @@ class GpuTimeTest extends OneRegistryTest {
         Claim its = other.claim();
         Claim claim =
                 new Claim(
-                        Claim.newId(),
+                        ClaimKey.make(),
                         its.origin(),
                         its.owner(),
                         its.gpus(),

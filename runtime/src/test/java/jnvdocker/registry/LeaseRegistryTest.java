@@ -95,9 +95,9 @@ class LeaseRegistryTest extends OneRegistryTest {
         Claim instances = claim("333333333333", ALICE, part(A, 0), part(A, 1), B);
         reserve(instances);
         assertEquals(instances, registry.liveOf(instances.id()).orElseThrow().claim());
-        assertTrue(registry.claims().wasClaimed(instances.id(), part(A, 1).uuid()));
-        assertTrue(registry.claims().wasClaimed(instances.id(), A.uuid()));
-        assertFalse(registry.claims().wasClaimed(instances.id(), C.uuid()));
+        assertTrue(registry.claims().wasClaimed(instances.key(), part(A, 1).uuid()));
+        assertTrue(registry.claims().wasClaimed(instances.key(), A.uuid()));
+        assertFalse(registry.claims().wasClaimed(instances.key(), C.uuid()));
     }
 
     @Test
@@ -290,12 +290,12 @@ class LeaseRegistryTest extends OneRegistryTest {
     @Test
     void aForgottenClaimIsNoClaimButItsLeasesAreHistory() throws Exception {
         reserve(ONE);
-        registry.claims().created(ONE.id());
+        registry.claims().created(ONE.key());
         registry.end(live(ONE), "seen");
         registry.claims().forget(ONE.id());
         assertEquals(Optional.empty(), registry.claims().claim(ONE.id()));
         assertFalse(registry.claims().hasVolume(ONE.id()));
-        assertFalse(registry.claims().created(ONE.id()));
+        assertFalse(registry.claims().created(ONE.key()));
         assertEquals(List.of(), registry.claims().all());
         assertEquals(ONE, registry.history().past(Long.MAX_VALUE, 1).getFirst().claim());
         assertTrue(registry.claims().restore(ONE, true));
@@ -325,7 +325,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     @Test
     void everythingIsThereAfterOpeningItAgain() throws Exception {
         reserve(ONE);
-        registry.claims().created(ONE.id());
+        registry.claims().created(ONE.key());
         registry.claims().named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
         Lease lease = granted(ONE, "use");
         TestingLeases.start(registry, ONE, INIT, Optional.of("/sys/fs/cgroup/c"));

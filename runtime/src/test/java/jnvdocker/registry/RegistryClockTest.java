@@ -27,6 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -43,27 +44,47 @@ class RegistryClockTest {
     private Instant wall = Instant.parse("2026-11-22T10:00:00Z");
     private Duration up = Duration.ofHours(1);
     private int claims;
+    private int pauses;
+    private final HostClock clock =
+            new HostClock() {
+                @Override
+                public Instant instant() {
+                    return wall;
+                }
+
+                @Override
+                public Duration sinceBoot() {
+                    if (pauses > 0) {
+                        pauses--;
+                        pass(1);
+                    }
+                    return up;
+                }
+            };
 
     @BeforeEach
     void open() throws IOException {
-        HostClock clock =
-                new HostClock() {
-                    @Override
-                    public Instant instant() {
-                        return wall;
-                    }
-
-                    @Override
-                    public Duration sinceBoot() {
-                        return up;
-                    }
-                };
         registry = LeaseRegistry.open(directory, boot, clock);
     }
 
     @AfterEach
     void close() throws IOException {
         registry.close();
+    }
+
+    /** A booking that begins now would else begin later for whoever requests its GPUs at once. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void pauseBetweenTheReadsOfTwoClocksIsNoDifference(int reads) throws IOException {
+        pauses = reads;
+        try (LeaseRegistry other =
+                LeaseRegistry.open(
+                        Files.createDirectory(directory.resolve("other")), boot, clock)) {
+            assertEquals(wall, other.now());
+            pauses = reads;
+            other.live();
+            assertEquals(wall, other.now());
+        }
     }
 
     @ParameterizedTest

@@ -52,7 +52,7 @@ class StoredOriginTest {
 
     private static Claim claim(int number, Origin origin) {
         return new Claim(
-                "%012x".formatted(number),
+                TestingLeases.key("%012x".formatted(number)),
                 origin,
                 ALICE,
                 List.of(ClaimedGpu.of(TestingLeases.A)),
@@ -134,7 +134,7 @@ class StoredOriginTest {
                     "PRAGMA ignore_check_constraints = ON; UPDATE claim SET origin = 'angine'");
             RegistryException e =
                     assertThrows(
-                            RegistryException.class, () -> registry.claims().created(claim.id()));
+                            RegistryException.class, () -> registry.claims().created(claim.key()));
             assertTrue(e.getMessage().contains("a claim has no origin that is known"));
         }
         try (LeaseRegistry registry = open()) {

@@ -126,6 +126,9 @@ final class GpuRequestTest {
                 "memory=1000000M | memory='1000000M' is not an amount",
                 "memory=40T | memory='40T' is not an amount",
                 "share=10 | share='10' is not an amount of memory: write a number from 1 to",
+                "share=255MiB | share='255MiB' is less than the smallest share: write 256MiB or"
+                        + " more",
+                "count=2,share=1M | share='1M' is less than the smallest share: write 256MiB",
                 "share=1G,share=2G | 'share' is given more than once",
                 "all,share=10G | memory, model and share in 'all,share=10G' need a number of GPUs:",
                 "device=0,share=10G | memory, model and share in 'device=0,share=10G' cannot be",

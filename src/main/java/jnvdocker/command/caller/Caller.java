@@ -65,17 +65,21 @@ public final class Caller {
         return PLAIN.matcher(word).matches() ? word : ShellWord.quoted(Quote.shown(word));
     }
 
-    /** Returns the user who logged in, else the user who called sudo, else the process's own. */
+    /**
+     * Returns the user of the peer's uid, as the kernel reports it. Only if that is root, the user
+     * who logged in or else the user who called sudo: a process whose login uid is unset may write
+     * any number there, and sudo's variable is the client's own word.
+     */
     public static Owner owner(ClientRequest request) {
+        if (!isRoot(request)) {
+            return Owners.of(request.peer().uid());
+        }
         Optional<Integer> login = request.process().flatMap(Caller::login);
         if (login.isPresent()) {
             return Owners.of(login.get());
         }
         String sudo = request.variable("SUDO_UID");
-        if (isRoot(request) && sudo.matches("[0-9]{1,10}")) {
-            return Owners.of((int) Long.parseLong(sudo));
-        }
-        return Owners.of(request.peer().uid());
+        return Owners.of(sudo.matches("[0-9]{1,10}") ? (int) Long.parseLong(sudo) : 0);
     }
 
     private static Optional<Integer> login(ProcessId process) {

@@ -1,11 +1,9 @@
 package jnvdocker.command.caller;
 
-import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
-import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -27,15 +25,35 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * The common part of the groups of our own commands: {@code gpu}, {@code k8s}, {@code mesos} and
  * {@code runtime}.
  */
 public final class CommandGroup {
-    /** Words of similar programs, and the commands of ours for the same. */
+    private static final String STOP = "'docker stop CONTAINER', or 'jnvdocker gpu cancel JOB'";
+    private static final String WAIT = "'jnvdocker run --gpu-wait', or queue";
+
+    /** Words of similar programs, and what does the same here, beside {@link #SHOWING}. */
     private static final Map<String, String> OF_OTHERS =
-            Map.of("drain", "cordon", "info", "ls", "undrain", "uncordon");
+            Map.ofEntries(
+                    Map.entry("drain", "cordon"),
+                    Map.entry("info", "ls"),
+                    Map.entry("kill", STOP),
+                    Map.entry("log", "history"),
+                    Map.entry("logs", "history"),
+                    Map.entry("reserve", "book"),
+                    Map.entry("stop", STOP),
+                    Map.entry("undrain", "uncordon"),
+                    Map.entry("users", "ls, or history"),
+                    Map.entry("wait", WAIT));
+
+    /** Picocli's words, which are Java's. */
+    private static final Pattern NO_NUMBER = Pattern.compile(" is not an? (int|long|double)$");
+
+    /** A command that only the group of GPUs has. */
+    private static final String SHOWING = "ls";
 
     /** Commands that are not to be typed by mistake. */
     private static final Set<String> DESTROYING = Set.of("prune", "release", "remake", "uninstall");
@@ -73,7 +91,7 @@ public final class CommandGroup {
             CommandLine group = spec.commandLine().getParent();
             CommandLine shown = name == null ? group : group.getSubcommands().get(name);
             if (shown == null) {
-                throw new UnmatchedArgumentException(group, name);
+                throw new UnmatchedArgumentException(group, List.of(name));
             }
             shown.usage(spec.commandLine().getOut());
         }
@@ -113,10 +131,16 @@ public final class CommandGroup {
 
     private static int usage(ParameterException e, String[] arguments) {
         CommandLine command = e.getCommandLine();
+        String what;
+        try {
+            what = what(e);
+        } catch (RuntimeException failed) {
+            return refuse(failed, command, null);
+        }
         command.getErr()
                 .println(
                         "jnvdocker: %s; see '%s --help'"
-                                .formatted(what(e), command.getCommandSpec().qualifiedName()));
+                                .formatted(what, command.getCommandSpec().qualifiedName()));
         return ExitCode.USAGE.code();
     }
 
@@ -126,7 +150,7 @@ public final class CommandGroup {
             case MissingParameterException missing
                     when missing.getMissing().getFirst().isPositional() ->
                     "missing argument: " + missing.getMissing().getFirst().paramLabel();
-            default -> e.getMessage();
+            default -> NO_NUMBER.matcher(e.getMessage()).replaceFirst(" is not a number");
         };
     }
 
@@ -145,7 +169,7 @@ public final class CommandGroup {
         names.removeIf(name -> !commands.get(name).getCommandName().equals(name));
         // Picocli compares pairs of letters; swapping two letters leaves none in ls.
         names.stream().filter(name -> letters(name).equals(letters(word))).forEach(meant::add);
-        if (names.contains(OF_OTHERS.get(word))) {
+        if (names.contains(SHOWING) && OF_OTHERS.containsKey(word)) {
             meant.clear();
             meant.add(OF_OTHERS.get(word));
         }
@@ -164,15 +188,9 @@ public final class CommandGroup {
         return word.chars().sorted().boxed().toList();
     }
 
-    private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)
-            throws Exception {
-        String message =
-                switch (e) {
-                    case RefusedException refused -> refused.getMessage();
-                    case IOException failed -> FileErrors.describe(failed);
-                    default -> throw e;
-                };
-        command.getErr().println("jnvdocker: " + message);
+    /** What is thrown here, picocli prints with its stack trace. */
+    private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed) {
+        command.getErr().println("jnvdocker: " + UnforeseenFailure.message(e));
         return ExitCode.REFUSED.code();
     }
 }

@@ -27,15 +27,18 @@ public final class GpuWait {
             Optional<String> option, ClientRequest request, ClientConnection client)
             throws RefusedException {
         String source = option.isPresent() ? "--gpu-wait" : "NV_GPU_WAIT";
-        return of(source, option.orElse(request.variable("NV_GPU_WAIT")), client);
+        String text = option.orElse(request.variable("NV_GPU_WAIT"));
+        return of(source, text, Caller.isRoot(request), client);
     }
 
-    /**
-     * Returns the wait that an option, variable or label requests; empty when it requests none.
-     *
-     * @param source its name, for refusals
-     */
-    public static Optional<Waiting> of(String source, String text, ClientConnection client)
+    /** Returns the wait that a container's label requests; empty when the label requests none. */
+    public static Optional<Waiting> ofLabel(String label, String text, ClientConnection client)
+            throws RefusedException {
+        return of("the label " + label, text, false, client);
+    }
+
+    private static Optional<Waiting> of(
+            String source, String text, boolean byRoot, ClientConnection client)
             throws RefusedException {
         String value = text.strip();
         if (NOT.contains(value)) {
@@ -43,7 +46,7 @@ public final class GpuWait {
         }
         Optional<Duration> limit =
                 FOREVER.contains(value) ? Optional.empty() : Optional.of(span(source, value));
-        return Optional.of(new Waiting(limit, listener(client), source));
+        return Optional.of(new Waiting(limit, listener(client), source, byRoot));
     }
 
     /**

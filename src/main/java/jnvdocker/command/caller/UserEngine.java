@@ -1,13 +1,13 @@
 package jnvdocker.command.caller;
 
 import jnvdocker.docker.cli.RunCommand;
+import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 /** The engine that a user's docker talks to, determined as docker does. */
 public sealed interface UserEngine {
 
-    /** The engine that the daemon uses as well. */
+    /** The engine that the daemon uses as well, be it through our proxy. */
     record Ours() implements UserEngine {}
 
     /** Another engine on this machine. */
@@ -38,7 +38,8 @@ public sealed interface UserEngine {
             Pattern.compile("(-[Hc]|--(host|context|config)\\b|DOCKER_(HOST|CONTEXT|CONFIG)=).*");
 
     /** The order of precedence is docker's own: options, DOCKER_HOST, DOCKER_CONTEXT, config. */
-    static UserEngine of(RunCommand run, ClientRequest request, ClientConnection client, Path ours)
+    static UserEngine of(
+            RunCommand run, ClientRequest request, ClientConnection client, DockerEngine ours)
             throws IOException {
         Optional<String> host = run.host().filter(url -> !url.isEmpty());
         boolean context = run.context().filter(name -> !name.isEmpty()).isPresent();
@@ -61,8 +62,8 @@ public sealed interface UserEngine {
     }
 
     /** Returns the engine that docker uses when no option names one. */
-    static UserEngine withoutOptions(ClientRequest request, ClientConnection client, Path ours)
-            throws IOException {
+    static UserEngine withoutOptions(
+            ClientRequest request, ClientConnection client, DockerEngine ours) throws IOException {
         if (!request.variable("DOCKER_HOST").isEmpty()) {
             return at(request.variable("DOCKER_HOST"), request, ours);
         }
@@ -73,7 +74,7 @@ public sealed interface UserEngine {
     }
 
     private static UserEngine ofContext(
-            List<String> globals, ClientRequest request, ClientConnection client, Path ours)
+            List<String> globals, ClientRequest request, ClientConnection client, DockerEngine ours)
             throws IOException {
         List<String> inspect = new ArrayList<>(globals);
         inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));
@@ -100,7 +101,8 @@ public sealed interface UserEngine {
                 .anyMatch(CHOOSES_ENGINE.asMatchPredicate());
     }
 
-    private static UserEngine at(String url, ClientRequest request, Path ours) throws IOException {
+    private static UserEngine at(String url, ClientRequest request, DockerEngine ours)
+            throws IOException {
         if (!url.startsWith("unix://")) {
             return new Remote(url);
         }
@@ -109,14 +111,9 @@ public sealed interface UserEngine {
             // Docker takes a relative path from the user's directory.
             Path socket =
                     Path.of(request.directory()).resolve(typed.isEmpty() ? DEFAULT_SOCKET : typed);
-            return isSame(socket, ours) ? new Ours() : new OtherSocket("unix://" + socket);
+            return ours.isAt(socket) ? new Ours() : new OtherSocket("unix://" + socket);
         } catch (InvalidPathException e) {
             return new OtherSocket(url);
         }
-    }
-
-    private static boolean isSame(Path socket, Path ours) throws IOException {
-        boolean bothThere = Files.exists(socket) && Files.exists(ours);
-        return socket.equals(ours) || bothThere && Files.isSameFile(socket, ours);
     }
 }

@@ -24,6 +24,7 @@ final class Values {
     static final Set<String> FREE =
             Set.of(
                     "DURATION",
+                    "GROUP",
                     "MONTH",
                     "N",
                     "NAME",

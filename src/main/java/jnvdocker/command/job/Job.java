@@ -2,6 +2,7 @@ package jnvdocker.command.job;
 
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.words.ForeignText;
 
 import java.time.Instant;
 import java.util.List;
@@ -19,6 +20,7 @@ import java.util.Optional;
  * @param request null once it has ended, since the environment may have secrets
  * @param cancelled whether its end was requested
  * @param launch its unit, the latest if there were several
+ * @param refusal the last refusal of a request of its process
  * @param start the moment from which it is not run once more, whatever happens
  */
 record Job(
@@ -31,8 +33,11 @@ record Job(
         Request request,
         boolean cancelled,
         Launch launch,
+        String refusal,
         Start start,
         End end) {
+    /** Of a refusal, in characters. */
+    private static final int LONGEST = 1000;
 
     /**
      * The command as typed after {@code submit}, and what it was typed in.
@@ -124,34 +129,58 @@ record Job(
     Optional<String> ending() {
         return Optional.ofNullable(end)
                 .map(its ->
-                        its.outcome().text
-                                + (its.exitCode() == null || its.outcome() == Outcome.CANCELLED
-                                        ? ""
-                                        : " " + its.exitCode()));
+                        its.outcome() == Outcome.EXITED && start == null && refusal != null
+                                ? "refused: " + refusal
+                                : its.outcome().text
+                                        + (its.exitCode() == null
+                                                        || its.outcome() == Outcome.CANCELLED
+                                                ? ""
+                                                : " " + its.exitCode()));
     }
 
     Job launchedAs(Launch next) {
         return new Job(
-                id, uid, owner, user, submitted, title, request, cancelled, next, start, end);
+                id, uid, owner, user, submitted, title, request, cancelled, next, null, start, end);
+    }
+
+    Job refusedAs(String next) {
+        return new Job(
+                id,
+                uid,
+                owner,
+                user,
+                submitted,
+                title,
+                request,
+                cancelled,
+                launch,
+                ForeignText.cut(next, LONGEST),
+                start,
+                end);
     }
 
     Job startedAs(Start next) {
         return new Job(
-                id, uid, owner, user, submitted, title, request, cancelled, launch, next, end);
+                id, uid, owner, user, submitted, title, request, cancelled, launch, refusal, next,
+                end);
     }
 
     Job asCancelled() {
-        return new Job(id, uid, owner, user, submitted, title, request, true, launch, start, end);
+        return new Job(
+                id, uid, owner, user, submitted, title, request, true, launch, refusal, start, end);
     }
 
     Job endedAs(End next) {
         return new Job(
-                id, uid, owner, user, submitted, title, null, cancelled, launch, start, next);
+                id, uid, owner, user, submitted, title, null, cancelled, launch, refusal, start,
+                next);
     }
 
     /** A copy that takes little memory. */
     Job light() {
         Request none = request == null ? null : new Request("", List.of(), List.of());
-        return new Job(id, uid, owner, user, submitted, title, none, cancelled, launch, start, end);
+        return new Job(
+                id, uid, owner, user, submitted, title, none, cancelled, launch, refusal, start,
+                end);
     }
 }

@@ -1,6 +1,7 @@
 package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -8,6 +9,9 @@ import jnvdocker.screen.Screen;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -25,6 +29,8 @@ public final class JobCommands {
 
     /** How many jobs a message names. */
     private static final int NAMED = 10;
+
+    private static final Logger LOG = LoggerFactory.getLogger(JobCommands.class);
 
     private final Jobs jobs;
 
@@ -111,6 +117,19 @@ public final class JobCommands {
         process.flatMap(jobs::of)
                 .ifPresent(job ->
                         client.beforeItBecomes(() -> jobs.started(job, process.orElseThrow())));
+    }
+
+    /** Records why a request is refused, if the client is a job's process. */
+    public void refused(ClientRequest request, String why) {
+        request.process()
+                .flatMap(jobs::of)
+                .ifPresent(job -> {
+                    try {
+                        jobs.refused(job, why);
+                    } catch (IOException e) {
+                        LOG.warn("job {}: {}", job.id(), FileErrors.describe(e));
+                    }
+                });
     }
 
     /** A command line for people. */

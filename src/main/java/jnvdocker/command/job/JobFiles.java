@@ -7,12 +7,14 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,7 +43,7 @@ final class JobFiles {
 
     /** Those of a state directory. */
     static JobFiles in(Path state) throws IOException {
-        Path directory = Files.createDirectories(state.resolve("jobs"));
+        Path directory = Files.createDirectories(state.resolve(Jobs.DIRECTORY));
         Posix.chmod(directory, 0700);
         return new JobFiles(directory);
     }
@@ -68,15 +70,14 @@ final class JobFiles {
         Path file = file(id);
         String why;
         try {
-            byte[] text;
-            try (var in = Files.newInputStream(file)) {
-                text = in.readNBytes(LONGEST + 1);
-            }
-            Job job = text.length > LONGEST ? null : JSON.readValue(text, Job.class);
+            byte[] text =
+                    RegularFile.readOwn(file, LONGEST)
+                            .orElseThrow(() -> new NoSuchFileException(file.toString()));
+            Job job = JSON.readValue(text, Job.class);
             if (job != null && job.id() == id) {
                 return job;
             }
-            why = job == null ? "it is empty, or longer than a record" : "it is another job's";
+            why = job == null ? "it is empty" : "it is another job's";
         } catch (JacksonException | RuntimeException e) {
             why = "it is no record of a job";
         } catch (IOException e) {

@@ -11,7 +11,7 @@ sealed interface JobStep {
     int EXIT = 1;
     int SIGNAL_CODE = 128;
 
-    /** systemd's exit code of a process whose user does not exist (systemd.exec(5)). */
+    /** The exit code of a unit whose user does not exist, as in systemd.exec(5). */
     int NO_USER = 217;
 
     /** It goes on. */

@@ -35,6 +35,19 @@ final class JobUnits {
             "Id,LoadState,ActiveState,SubState,ExecMainCode,ExecMainStatus";
     private static final String STANDARD_SOCKET = "/run/jnvdocker/jnvdocker.sock";
 
+    /**
+     * Becomes a program as another user: the uid, the login uid, the program. Only a process itself
+     * can set its login uid, and with an unset one, any user could set any. systemd would expand
+     * variables in braces.
+     */
+    private static final String BECOME =
+            "{ echo \"$1\" > /proc/self/loginuid; } 2> /dev/null;"
+                    + " gid=$(getent passwd \"$0\" | cut -d : -f 4);"
+                    + " test -n \"$gid\" || exit "
+                    + JobStep.NO_USER
+                    + "; uid=$0; shift;"
+                    + " exec setpriv --reuid=\"$uid\" --regid=\"$gid\" --init-groups -- \"$@\"";
+
     private final Path client;
     private final Path socket;
 
@@ -79,7 +92,8 @@ final class JobUnits {
     }
 
     /**
-     * Starts the unit of a job, in the slice of its user; it then requests its command from us.
+     * Starts the unit of a job, in the slice of its user; it then requests its command from us. Its
+     * login uid is the user who submitted the job, as after a login.
      *
      * @throws IOException when systemd does not, such as for a unit that is there already
      */
@@ -93,7 +107,6 @@ final class JobUnits {
                                 "--no-ask-password",
                                 "--unit=" + name(job.id()),
                                 "--description=Job " + job.id() + " of jnvdocker",
-                                "--uid=" + Integer.toUnsignedString(job.uid()),
                                 "--slice=user-" + Integer.toUnsignedString(job.uid()) + ".slice",
                                 "--property=RemainAfterExit=yes",
                                 "--property=TimeoutStopSec=" + STOP_SECONDS,
@@ -104,7 +117,10 @@ final class JobUnits {
         if (!socket.toString().equals(STANDARD_SOCKET)) {
             words.add("--setenv=JNVDOCKER_SOCKET=" + socket);
         }
-        words.addAll(List.of("--", client.toString(), "gpu", JobCommands.LAUNCH));
+        words.addAll(List.of("--", "/bin/sh", "-c", BECOME));
+        words.add(Integer.toUnsignedString(job.uid()));
+        words.add(Integer.toUnsignedString(job.owner()));
+        words.addAll(List.of(client.toString(), "gpu", JobCommands.LAUNCH));
         words.add(String.valueOf(job.id()));
         ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
         if (result.exitCode() != 0) {

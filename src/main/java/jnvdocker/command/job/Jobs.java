@@ -42,6 +42,9 @@ import java.util.stream.Stream;
 public final class Jobs implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Jobs.class);
 
+    /** In the state directory. */
+    public static final String DIRECTORY = "jobs";
+
     /** Jobs that have not ended. */
     static final int MOST_OF_USER = 64;
 
@@ -180,6 +183,7 @@ public final class Jobs implements AutoCloseable {
                         false,
                         null,
                         null,
+                        null,
                         null);
         files.write(job);
         jobs.put(id, job.light());
@@ -233,6 +237,11 @@ public final class Jobs implements AutoCloseable {
         return open().stream()
                 .filter(job -> job.process(boot).filter(process::equals).isPresent())
                 .findFirst();
+    }
+
+    /** Records that a request of a job's process was refused. */
+    void refused(Job job, String why) throws IOException {
+        update(job.id(), its -> its.refusedAs(why));
     }
 
     /** Records that a job runs: its process is about to become docker, or a program. */

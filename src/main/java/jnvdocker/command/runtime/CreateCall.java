@@ -15,6 +15,7 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.ContainerLabels;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -175,10 +176,15 @@ record CreateCall(
                         Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));
     }
 
+    /** The project of compose that it is a service of. */
+    Optional<String> project() {
+        return Optional.ofNullable(usersLabels().get(ContainerLabels.PROJECT));
+    }
+
     /** The wait for GPUs that its user requests by a label. */
     Optional<Waiting> waiting() throws RefusedException {
-        return GpuWait.of(
-                "the label " + ClaimNames.WAIT_LABEL,
+        return GpuWait.ofLabel(
+                ClaimNames.WAIT_LABEL,
                 usersLabels().getOrDefault(ClaimNames.WAIT_LABEL, ""),
                 client);
     }

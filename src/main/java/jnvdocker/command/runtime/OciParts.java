@@ -2,9 +2,12 @@ package jnvdocker.command.runtime;
 
 import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.core.Leases;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
+import jnvdocker.lease.ClaimKey;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -20,15 +23,18 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
  * The parts that decide each request of an OCI engine, of our runtime and of our CDI hook alike.
  *
+ * @param trials whether a container, by its id, is one of the daemon's own trials
  * @param claims the directory of the claims
  * @param proxy the socket of {@code jnvdockerd --proxy}
  */
@@ -40,8 +46,12 @@ public record OciParts(
         OciKeeper keeper,
         GpuWishes wishes,
         ContainerOwner owners,
+        Predicate<String> trials,
         Path claims,
         Path proxy) {
+
+    private static final int TRIES = 30;
+    private static final Duration PAUSE = Duration.ofMillis(50);
 
     GpuWishes.World world(List<Gpu> gpus, Majors majors) {
         return new GpuWishes.World(NamedNodes.minors(gpus), majors, claims);
@@ -58,25 +68,46 @@ public record OciParts(
                         call.image(),
                         world(gpus, majors),
                         claim ->
-                                containers
-                                        .made(claim, call.container())
+                                made(claim, call)
                                         .map(made ->
                                                 new GpuWishes.Made(
                                                         made.request(),
-                                                        made.container().isPresent())));
+                                                        made.isOf(call.container().id()))));
     }
 
     OciCreation creation(CreateCall call, GpuRequest request) throws RefusedException {
-        return call.creation(owners.of(call.usersLabels()), request, Optional.empty());
+        Owner owner =
+                trials.test(call.container().id()) ? Owner.TRIAL : owners.of(call.usersLabels());
+        return call.creation(owner, request, Optional.empty());
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */
-    OciCreation claimed(String claim, CreateCall call, GpuRequest request)
+    OciCreation claimed(ClaimKey claim, CreateCall call, GpuRequest request)
             throws RefusedException, IOException {
+        Optional<ClaimStore.Made> made = made(claim, call);
+        if (made.isEmpty()) {
+            return creation(call, request);
+        }
+        if (made.get().container().isPresent()) {
+            containers.wanted(claim, call.container(), call.name());
+        }
+        return call.creation(made.get().owner(), request, Optional.of(claim.id()));
+    }
+
+    private Optional<ClaimStore.Made> made(ClaimKey claim, CreateCall call) throws IOException {
         Optional<ClaimStore.Made> made = containers.made(claim, call.container());
+        // A container that was just removed may have it: docker's word on that is on its way.
+        for (int i = 0;
+                made.isEmpty() && i < TRIES && containers.isAnothers(claim, call.container());
+                i++) {
+            Pace.REAL.sleep(PAUSE);
+            made = containers.made(claim, call.container());
+        }
         return made.isPresent()
-                ? call.creation(made.get().owner(), request, Optional.of(claim))
-                : creation(call, request);
+                        && ContainerOwner.isAnothers(
+                                owners.of(call.usersLabels()), made.get().owner())
+                ? Optional.empty()
+                : made;
     }
 
     /**

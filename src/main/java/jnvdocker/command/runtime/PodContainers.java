@@ -7,6 +7,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.oci.spec.GpuWishes;
+import jnvdocker.oci.spec.GraphicsNodes;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.volume.GpuHost;
@@ -126,6 +127,8 @@ public final class PodContainers {
     private Set<Number> given(RuntimeSpec spec, List<Gpu> gpus, Majors majors) throws IOException {
         Set<Number> given = new HashSet<>();
         spec.gpuMinors(majors.gpu(), NamedNodes.minors(gpus))
+                .forEach(minor -> given.add(new Number(majors.gpu(), minor)));
+        GraphicsNodes.named(spec, Optional.empty(), majors)
                 .forEach(minor -> given.add(new Number(majors.gpu(), minor)));
         OptionalInt capsMajor =
                 HostDriver.isLoaded(gpuHost.host())

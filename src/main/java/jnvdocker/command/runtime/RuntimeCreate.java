@@ -12,6 +12,7 @@ import jnvdocker.grant.Grant;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.oci.lease.EditedContainers;
@@ -19,6 +20,7 @@ import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
+import jnvdocker.oci.spec.GraphicsNodes;
 import jnvdocker.oci.spec.ImageFiles;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
@@ -67,6 +69,7 @@ public final class RuntimeCreate {
     private final RefusedWaits refusedWaits;
     private final PodContainers pods;
     private final ImageFiles images = new ImageFiles();
+    private final Projects projects = new Projects();
 
     /**
      * @param refusedWaits the refusals of starts that have waited
@@ -110,14 +113,16 @@ public final class RuntimeCreate {
         try {
             RuntimeCalls.refuseUnless(words.size() == 8 && RuntimeCalls.isId(words.get(1)));
             RuntimeCalls.refuseOthersThanEngines(request);
-            SeenHost seen = SeenHost.see(gpuHost, containers);
+            SeenHost.Look look = SeenHost.look(gpuHost, containers);
             CreateCall call = call(words, request, client);
             edited.forget(words.get(1));
             try {
-                create(call, seen);
+                create(call, look.seen());
             } catch (RefusedException e) {
-                parts.refused(call, e);
-                refuse(call, words.get(5), e.getMessage());
+                refuse(call, words.get(5), e);
+            } catch (IOException e) {
+                LOG.warn("container {} is not created: {}", id, FileErrors.describe(e));
+                refuse(call, words.get(5), new RefusedException(FileErrors.refusal(e)));
             }
         } catch (RefusedException e) {
             LOG.info("container {} is not created: {}", id, e.getMessage());
@@ -129,14 +134,16 @@ public final class RuntimeCreate {
         }
     }
 
-    private void refuse(CreateCall call, String config, String why)
+    /** Whatever the reason: what a user or an administrator can remove may pass without them. */
+    private void refuse(CreateCall call, String config, RefusedException why)
             throws RefusedException, IOException {
-        Optional<String> instead = refusedCreation.instead(config, call.docker(), why);
+        parts.refused(call, why);
+        Optional<String> instead = refusedCreation.instead(config, call.docker(), why.getMessage());
         if (instead.isPresent()) {
             call.client().print(instead.get());
             call.client().exit(ExitCode.OK);
         } else {
-            call.client().refuseContainer(why);
+            call.client().refuseContainer(why.getMessage());
         }
     }
 
@@ -188,7 +195,7 @@ public final class RuntimeCreate {
                         source,
                         seen);
             }
-            case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
+            case GpuWish.Claimed(ClaimKey claim, GpuRequest request, Set<Integer> named) ->
                     give(
                             parts.claimed(claim, call, NamedNodes.with(request, named, gpus)),
                             call,
@@ -230,12 +237,17 @@ public final class RuntimeCreate {
                 lease.claim().gpus().stream().map(gpu -> gpu.minor()).collect(Collectors.toSet());
         Set<Integer> present = NamedNodes.minors(gpus);
         Set<Integer> others = new TreeSet<>(call.spec().gpuMinors(majors.gpu(), present));
+        others.addAll(GraphicsNodes.named(call.spec(), call.docker(), majors));
         others.removeAll(its);
         if (!others.isEmpty()) {
             throw new RefusedException(
                     "this container has the claim %s and is given %s besides"
                             .formatted(claim, NamedNodes.nodes(others)),
                     "create it again with 'jnvdocker run' and all of its GPUs in --gpus");
+        }
+        if (GraphicsNodes.leaveOut(call.spec(), majors, its)) {
+            call.answer(edited);
+            return;
         }
         call.client().exit(ExitCode.OK);
     }
@@ -247,6 +259,7 @@ public final class RuntimeCreate {
         boolean waits = creation.isOfGpus() && call.waiting().isPresent();
         // Of this start: one that is served leaves none to the next.
         Optional<RefusedException> ofWait = refusedWaits.take(call.container().id());
+        projects.remember(call);
         try {
             return containers.take(creation, scan);
         } catch (UnavailableException e) {
@@ -259,7 +272,7 @@ public final class RuntimeCreate {
                         case SWARM ->
                                 e.withRemedy(
                                         "Swarm tries again, after some failures on another node");
-                        default -> e;
+                        default -> call.project().isPresent() ? e.ofService(projects.of(call)) : e;
                     };
             // A task of Swarm's is started by the engine, whatever its labels.
             throw waits && source != GpuWish.Source.SWARM
@@ -319,6 +332,9 @@ public final class RuntimeCreate {
                             : served);
         }
         edits = call.arrange(edits);
+        Set<Integer> held =
+                allocation.gpus().stream().map(gpu -> gpu.minor()).collect(Collectors.toSet());
+        GraphicsNodes.leaveOut(call.spec(), majors, held);
         SpecEdits.apply(
                 call.spec(),
                 edits,

@@ -100,7 +100,7 @@ public final class RuntimeHook {
 
     private void lease(CreateCall call, int init) throws RefusedException, IOException {
         HostDriver driver = gpuHost.inventory().read();
-        Majors majors = SeenHost.majors(gpuHost.nodes());
+        Majors majors = SeenHost.majors(gpuHost.nodes(), driver.gpus());
         Set<Integer> given = parts.wishes().given(call.spec(), parts.world(driver.gpus(), majors));
         if (given.isEmpty()) {
             return;

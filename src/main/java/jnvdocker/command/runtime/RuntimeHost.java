@@ -8,6 +8,7 @@ import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -15,12 +16,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -31,6 +33,7 @@ import java.util.function.Supplier;
  * @param config our configuration
  * @param cdi what CDI devices are made of
  * @param program that a container runs in which the runtime is tried
+ * @param pods whether pods of Kubernetes get GPUs here
  * @param reload has the daemon read its configuration again
  */
 public record RuntimeHost(
@@ -41,9 +44,11 @@ public record RuntimeHost(
         Path config,
         CdiHost cdi,
         Path program,
+        BooleanSupplier pods,
         Reload reload) {
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeHost.class);
     private static final Duration LIMIT = Duration.ofSeconds(5);
+    private static final int LONGEST_PROGRAM = 1 << 24;
     private static final Duration PAUSE = Duration.ofMillis(100);
 
     /** Begins our runtime's message in an engine's error. */
@@ -61,7 +66,7 @@ public record RuntimeHost(
 
     /** How each that was laid out fares. */
     List<RuntimeHealth> health() throws IOException, RefusedException {
-        return installer.health(this::runtimes);
+        return installer.health(this::runtimes, engine.socket());
     }
 
     /**
@@ -96,11 +101,11 @@ public record RuntimeHost(
         }
     }
 
-    /** Waits until the engine, which was just reloaded, has a runtime of that name. */
-    boolean awaitRuntime(String name) {
+    /** Waits until the engine, which was just reloaded, has that program by that name. */
+    boolean awaitRuntime(String name, Path its) {
         long deadline = System.nanoTime() + LIMIT.toNanos();
         while (true) {
-            if (runtimes().filter(it -> it.paths().containsKey(name)).isPresent()) {
+            if (runtimes().filter(it -> its.toString().equals(it.paths().get(name))).isPresent()) {
                 return true;
             }
             if (System.nanoTime() > deadline) {
@@ -110,10 +115,15 @@ public record RuntimeHost(
         }
     }
 
+    private byte[] content() throws IOException {
+        return RegularFile.read(program, LONGEST_PROGRAM)
+                .orElseThrow(() -> new NoSuchFileException(program.toString()));
+    }
+
     /** Has the engine start a container with that runtime and one GPU; returns a report. */
     String tryRuntime(String name) throws IOException {
         try {
-            engine.tryRuntime(name, Files.readAllBytes(program));
+            engine.tryRuntime(name, content());
             return "tried it: a container with the runtime '" + name + "' got a GPU";
         } catch (EngineException e) {
             String why = e.refusal().what();

@@ -6,11 +6,13 @@ import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RunningDockerd;
+import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.install.RuntimeInstaller.Plan;
 import jnvdocker.oci.install.SwarmResources;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -18,6 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +34,8 @@ import java.util.Optional;
                     + " jnvdocker replaces the runtime by itself."
         })
 final class RuntimeInstall extends OwnCommand {
+    private static final String OF_PODS =
+            "as it is, since pods get their GPUs from jnvdocker here ([kubernetes])";
     private static final String NVIDIAS_FILE = "jnvdocker-nvidia.json";
 
     private final RuntimeHost host;
@@ -80,8 +85,12 @@ final class RuntimeInstall extends OwnCommand {
 
     @Option(
             names = "--default",
-            description = "Make it the engine's default runtime, for containers that name none.")
-    private boolean standard;
+            negatable = true,
+            description =
+                    "Make it the engine's default runtime, for containers that name none. Docker's"
+                            + " it becomes unless docker has another, or pods get GPUs here;"
+                            + " --no-default takes that back.")
+    private Boolean standard;
 
     @Option(
             names = "--swarm",
@@ -121,7 +130,16 @@ final class RuntimeInstall extends OwnCommand {
         if (dockerd.isPresent()) {
             dockerd.get().refuseUnfit();
         }
-        RuntimeInstaller.Wanted wanted = wanted(kind, file);
+        Optional<String> other =
+                kind == EngineKind.DOCKER ? otherStandard(file, dockerd) : Optional.empty();
+        boolean ofPods = kind == EngineKind.DOCKER && host.pods().getAsBoolean();
+        boolean isDefault =
+                standard == null
+                        ? kind == EngineKind.DOCKER
+                                && other.isEmpty()
+                                && (!ofPods || RuntimeInstaller.isStandardOurs(file))
+                        : standard;
+        RuntimeInstaller.Wanted wanted = wanted(kind, file, isDefault);
         Plan plan = host.installer().plan(wanted);
         List<Plan> plans = new ArrayList<>(List.of(plan));
         if (kind == EngineKind.CDI && host.cdi().offersNvidias()) {
@@ -131,27 +149,46 @@ final class RuntimeInstall extends OwnCommand {
             dockerd.get().refuseConflict(plan.after(), file);
         }
         OwnConfig own = new OwnConfig(host.config());
-        Optional<String> need = standard ? own.imageNeed() : Optional.of("");
+        Optional<String> need = isDefault ? own.imageNeed() : Optional.of("");
+        boolean changesOwn = need.isEmpty();
         if (!dryRun) {
             for (Plan each : plans) {
                 host.installer().carryOut(each);
             }
             if (need.isEmpty()) {
                 own.giveImagesNone();
+            } else if (!isDefault && isNoDefault()) {
+                changesOwn = own.removeOwn();
+            } else if (!isDefault && kind == EngineKind.DOCKER && Files.exists(own.own())) {
+                warn(
+                        "jnvdocker: %s stays until docker is restarted; then run this again"
+                                .formatted(own.own()));
             }
         }
         for (Plan each : plans) {
-            report(each, need, dockerd).forEach(this::print);
-            remarks(each, need).forEach(this::warn);
+            report(each, isDefault, need, dockerd).forEach(this::print);
+            remarks(each, isDefault, need).forEach(this::warn);
         }
-        if (!dryRun && need.isEmpty()) {
+        if (standard == null && !isDefault) {
+            other.map(its ->
+                            stays(
+                                    "'"
+                                            + Quote.shown(its)
+                                            + "' ("
+                                            + file
+                                            + ", or a flag of dockerd)"))
+                    .or(() -> ofPods ? Optional.of(stays(OF_PODS)) : Optional.empty())
+                    .ifPresent(this::warn);
+        }
+        if (!dryRun && changesOwn) {
             host.reload().perform();
         }
         if (!dryRun && dockerd.isPresent() && plan.changesConfig()) {
             dockerd.get().reload();
         }
         if (!dryRun) {
-            trial(kind, dockerd.isPresent()).forEach(this::print);
+            Path program = plan.registration().program();
+            trial(kind, program, dockerd.isPresent()).forEach(this::print);
         }
         return ExitCode.OK.code();
     }
@@ -159,11 +196,12 @@ final class RuntimeInstall extends OwnCommand {
     /**
      * Tries the runtime in a container of docker's; of other engines none can be made from here.
      */
-    private List<String> trial(EngineKind kind, boolean isDockers) throws IOException {
+    private List<String> trial(EngineKind kind, Path program, boolean isDockers)
+            throws IOException {
         if (!isDockers) {
             return List.of("it was not tried in a container; try it: " + kind.trial(name));
         }
-        return host.awaitRuntime(name)
+        return host.awaitRuntime(name, program)
                 ? List.of("docker has the runtime '" + name + "' now", host.tryRuntime(name))
                 : List.of(
                         "docker does not have the runtime '"
@@ -175,7 +213,36 @@ final class RuntimeInstall extends OwnCommand {
         return running.map(RunningDockerd::config).orElse(kind.config());
     }
 
-    private RuntimeInstaller.Wanted wanted(EngineKind kind, Path file)
+    /** The default runtime that an administrator has chosen for docker, which stays. */
+    private Optional<String> otherStandard(Path file, Optional<RunningDockerd> dockerd)
+            throws IOException, RefusedException {
+        Optional<String> flag = dockerd.flatMap(RunningDockerd::standardRuntime);
+        return flag.isPresent()
+                ? flag.filter(its -> !its.equals(name))
+                : RuntimeInstaller.otherStandard(file, name);
+    }
+
+    private String stays(String as) {
+        return "jnvdocker: docker's default runtime stays %s; containers get GPUs with --runtime %s"
+                .formatted(as, name);
+    }
+
+    /**
+     * Whether no engine has ours as its default, by its configuration and by its own word: docker
+     * may keep a default until it is restarted.
+     */
+    private boolean isNoDefault() throws IOException, RefusedException {
+        List<RuntimeHealth> all = host.health();
+        Optional<String> docker =
+                host.runtimes().map(its -> its.paths().getOrDefault(its.standard(), ""));
+        return all.stream()
+                .noneMatch(each ->
+                        each.standard()
+                                || docker.filter(each.registration().program().toString()::equals)
+                                        .isPresent());
+    }
+
+    private RuntimeInstaller.Wanted wanted(EngineKind kind, Path file, boolean isDefault)
             throws IOException, RefusedException {
         return new RuntimeInstaller.Wanted(
                 kind,
@@ -185,7 +252,7 @@ final class RuntimeInstall extends OwnCommand {
                         ? Path.of(RuntimeInstaller.DIRECTORY, kind.word())
                         : path(directory),
                 Optional.ofNullable(real).map(this::path).or(host.real()),
-                standard,
+                isDefault,
                 swarm ? SwarmResources.of(host.inventory().read().gpus()) : List.of(),
                 kind == EngineKind.DOCKER ? Optional.of(path(hooks)) : Optional.empty(),
                 kind == EngineKind.CDI ? Optional.of(host.cdi().devices()) : Optional.empty());
@@ -210,7 +277,7 @@ final class RuntimeInstall extends OwnCommand {
     }
 
     private List<String> report(
-            Plan plan, Optional<String> need, Optional<RunningDockerd> dockerd) {
+            Plan plan, boolean isDefault, Optional<String> need, Optional<RunningDockerd> dockerd) {
         Registration registration = plan.registration();
         List<String> lines = new ArrayList<>();
         boolean cdi = registration.engine() == EngineKind.CDI;
@@ -235,7 +302,7 @@ final class RuntimeInstall extends OwnCommand {
                                 + registration.config()
                                 + (cdi ? ", with the devices '" : ", with the runtime '")
                                 + registration.name()
-                                + (standard ? "', the default" : "'")
+                                + (isDefault ? "', the default" : "'")
                         : registration.config() + " stays as it is");
         if (dryRun && plan.changesConfig()) {
             plan.after().lines().forEach(line -> lines.add("    " + line));
@@ -271,7 +338,7 @@ final class RuntimeInstall extends OwnCommand {
         return commands;
     }
 
-    private List<String> remarks(Plan plan, Optional<String> need) {
+    private List<String> remarks(Plan plan, boolean isDefault, Optional<String> need) {
         List<String> remarks = new ArrayList<>();
         plan.nvidiasHook()
                 .ifPresent(hook ->
@@ -280,13 +347,13 @@ final class RuntimeInstall extends OwnCommand {
                                         + hook
                                         + " is NVIDIA's, and gives GPUs to containers of other"
                                         + " runtimes without a lease"));
-        if (standard && need.isPresent() && !need.get().equals("none")) {
+        if (isDefault && need.isPresent() && !need.get().equals("none")) {
             remarks.add(
                     "jnvdocker: our configuration has image_need = \""
                             + need.get()
                             + "\", so 'docker build' on an image that needs GPUs takes some, too");
         }
-        if (swarm && !standard) {
+        if (swarm && !isDefault) {
             remarks.add("jnvdocker: Swarm services use the default runtime; add --default");
         }
         return remarks;

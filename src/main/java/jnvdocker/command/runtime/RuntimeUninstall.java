@@ -2,6 +2,7 @@ package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 @Command(
@@ -56,16 +58,17 @@ final class RuntimeUninstall extends OwnCommand {
         if (all.isEmpty()) {
             print("the OCI runtime is not installed for this engine");
         }
+        boolean isNone = isEach;
         for (Registration each : all) {
-            uninstall(each);
+            isNone &= uninstall(each);
         }
-        if (isEach) {
+        if (isNone) {
             removeOwnConfig();
         }
         return ExitCode.OK.code();
     }
 
-    /** No engine has our runtime as its default any more. */
+    /** No engine has our runtime as its default any more: docker has it until it is restarted. */
     private void removeOwnConfig() throws IOException, RefusedException {
         OwnConfig own = new OwnConfig(host.config());
         if (dryRun && Files.exists(own.own())) {
@@ -74,6 +77,20 @@ final class RuntimeUninstall extends OwnCommand {
             print("removed " + own.own());
             host.reload().perform();
         }
+    }
+
+    private static String removal(
+            String take, String leave, Registration registration, Map<String, Path> heirs) {
+        String what = registration.engine() == EngineKind.CDI ? "devices" : "runtime";
+        String named = "the %s '%s'".formatted(what, registration.name());
+        return heirs.isEmpty()
+                ? "%s %s out of %s".formatted(take, named, registration.config())
+                : "%s %s in %s as %s, for containers that were made with it"
+                        .formatted(
+                                leave,
+                                named,
+                                registration.config(),
+                                heirs.values().iterator().next());
     }
 
     private List<Registration> wanted() throws IOException, RefusedException {
@@ -86,17 +103,22 @@ final class RuntimeUninstall extends OwnCommand {
                 .toList();
     }
 
-    private void uninstall(Registration registration) throws IOException, RefusedException {
-        String named =
-                (registration.engine() == EngineKind.CDI ? "the devices '" : "the runtime '")
-                        + registration.name()
-                        + "'";
+    /** Returns whether docker, which builds images with its default, has ours no more. */
+    private boolean uninstall(Registration registration) throws IOException, RefusedException {
+        RuntimeNeeds needs = new RuntimeNeeds(host.engine());
+        Map<String, Path> heirs = needs.heirs(registration, true);
         if (dryRun) {
-            print("would take " + named + " out of " + registration.config());
-        } else if (host.installer().removeName(registration)) {
-            print("took " + named + " out of " + registration.config());
+            print("would " + removal("take", "leave", registration, heirs));
+        } else if (host.installer().removeName(registration, heirs)) {
+            print(removal("took", "left", registration, heirs));
         }
-        Optional<Refusal> need = new RuntimeNeeds(host.engine()).of(registration);
+        List<Listed> withGpus = heirs.isEmpty() ? List.of() : needs.withGpus(registration);
+        if (!withGpus.isEmpty()) {
+            print(
+                    "these containers request GPUs, which they get no more: "
+                            + RuntimeNeeds.names(withGpus, ", "));
+        }
+        Optional<Refusal> need = needs.of(registration);
         if (need.isPresent()) {
             print(
                     registration.program()
@@ -110,5 +132,6 @@ final class RuntimeUninstall extends OwnCommand {
         } else if (host.installer().removePrograms(registration)) {
             print("removed " + registration.program());
         }
+        return need.isEmpty() || registration.engine() != EngineKind.DOCKER;
     }
 }

@@ -9,6 +9,7 @@ import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Origin;
 import jnvdocker.oci.lease.OciContainers;
@@ -113,7 +114,7 @@ public final class RuntimeWait {
             String id, ClientRequest request, ClientConnection client, ContainerTexts.Memory memory)
             throws IOException, RefusedException {
         HostDriver driver = parts.gpuHost().inventory().read();
-        Majors majors = SeenHost.majors(parts.gpuHost().nodes());
+        Majors majors = SeenHost.majors(parts.gpuHost().nodes(), driver.gpus());
         EngineFacts facts = engine.facts(LIMIT);
         ContainerTexts texts =
                 ContainerTexts.beforeStart(Path.of(facts.dataRoot()), id, majors.gpu(), memory);
@@ -122,7 +123,9 @@ public final class RuntimeWait {
                 isOurs(call.docker().orElseThrow(), facts)
                         ? wanted(call, driver.gpus(), majors).filter(OciCreation::isOfGpus)
                         : Optional.empty();
-        Optional<Waiting> waiting = wanted.isPresent() ? call.waiting() : Optional.empty();
+        // What compose starts in place of another container has that one's GPUs at once.
+        boolean waits = wanted.isPresent() && !parts.containers().hasPredecessor(wanted.get());
+        Optional<Waiting> waiting = waits ? call.waiting() : Optional.empty();
         return waiting.isPresent()
                 ? Optional.of(start(call, wanted.get(), waiting, driver))
                 : Optional.empty();
@@ -196,7 +199,7 @@ public final class RuntimeWait {
                     Optional.of(parts.creation(call, NamedNodes.of(minors, gpus)));
             case GpuWish.Gpus(GpuRequest request, _, Set<Integer> named, _) ->
                     Optional.of(parts.creation(call, NamedNodes.with(request, named, gpus)));
-            case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
+            case GpuWish.Claimed(ClaimKey claim, GpuRequest request, Set<Integer> named) ->
                     Optional.of(parts.claimed(claim, call, NamedNodes.with(request, named, gpus)));
         };
     }

@@ -2,6 +2,7 @@ package jnvdocker.command.runtime;
 
 import jnvdocker.grant.FirstScan;
 import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.DrmNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.oci.lease.OciContainers;
@@ -20,17 +21,40 @@ import java.util.Optional;
  * @param majors none when no driver is loaded: then no node is a GPU's
  */
 record SeenHost(Optional<HostDriver> driver, FirstScan scan, Majors majors) {
-    static SeenHost see(GpuHost gpuHost, OciContainers containers) throws IOException {
+    /** A host that was seen, or why it was not. */
+    record Look(Optional<SeenHost> host, Optional<IOException> failure) {
+        SeenHost seen() throws IOException {
+            if (failure.isPresent()) {
+                throw failure.get();
+            }
+            return host.orElseThrow();
+        }
+    }
+
+    /** Begins to look at the host; a failure is for when it is known what is refused by it. */
+    static Look look(GpuHost gpuHost, OciContainers containers) {
+        try {
+            return new Look(Optional.of(see(gpuHost, containers)), Optional.empty());
+        } catch (IOException e) {
+            return new Look(Optional.empty(), Optional.of(e));
+        }
+    }
+
+    private static SeenHost see(GpuHost gpuHost, OciContainers containers) throws IOException {
         if (!HostDriver.isLoaded(gpuHost.host())) {
             return new SeenHost(Optional.empty(), containers.scan(List.of()), Majors.NONE);
         }
         HostDriver driver = gpuHost.inventory().read();
         FirstScan scan = containers.scan(driver.gpus());
-        return new SeenHost(Optional.of(driver), scan, majors(gpuHost.nodes()));
+        return new SeenHost(Optional.of(driver), scan, majors(gpuHost.nodes(), driver.gpus()));
     }
 
-    static Majors majors(DeviceNodes nodes) throws IOException {
-        return new Majors(nodes.gpuMajor(), nodes.otherMajors());
+    static Majors majors(DeviceNodes nodes, List<Gpu> gpus) throws IOException {
+        return new Majors(
+                nodes.gpuMajor(),
+                nodes.otherMajors(),
+                DrmNodes.minors(nodes.host(), gpus),
+                DrmNodes.all(nodes.host()));
     }
 
     List<Gpu> gpus() {

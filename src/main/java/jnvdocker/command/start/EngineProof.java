@@ -212,7 +212,7 @@ final class EngineProof {
         } catch (IOException | RefusedException e) {
             leases.cancel(claim); // its volume stays while it has GPUs
             try {
-                engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
+                engine.removeVolume(ClaimNames.volume(claim.key()), LIMIT);
             } catch (EngineException later) {
                 e.addSuppressed(later);
             }
@@ -285,7 +285,7 @@ final class EngineProof {
         List<String> missing = missing(added, seen.output());
         if (!missing.isEmpty()) {
             leases.cancel(claim); // its volume stays while it has GPUs
-            String volume = ClaimNames.volume(claim.id());
+            String volume = ClaimNames.volume(claim.key());
             client.captureQuietly(docker(run, request, "volume", "rm", volume));
             throw refused(
                     "DOCKER_HOST",

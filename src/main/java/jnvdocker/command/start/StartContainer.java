@@ -160,7 +160,7 @@ public final class StartContainer {
         words.addAll(List.of(Verb.RUN.word(), "image"));
         if (DockerCommandLine.parse(words, verb -> help(verb, request, client))
                 instanceof RunCommand run) {
-            UserEngine where = UserEngine.of(run, request, client, engine.socket());
+            UserEngine where = UserEngine.of(run, request, client, engine);
             proof.refuseOther(run, where, request, client);
         }
     }
@@ -183,7 +183,7 @@ public final class StartContainer {
         if (run.hasImageBehindWait()) {
             GpuWait.refuseDuration(run.image(), "image");
         }
-        UserEngine where = UserEngine.of(run, request, client, engine.socket());
+        UserEngine where = UserEngine.of(run, request, client, engine);
         if (where instanceof UserEngine.Unknown(int exitCode)) {
             client.exit(exitCode);
             return;
@@ -346,7 +346,7 @@ public final class StartContainer {
         }
         options.add(
                 "--label="
-                        + claim.map(it -> ClaimNames.CLAIM_LABEL + "=" + it.id())
+                        + claim.map(it -> ClaimNames.CLAIM_LABEL + "=" + it.key().text())
                                 .orElse(ClaimNames.GPUS_LABEL + "=none"));
         time.ifPresent(
                 it -> options.add("--label=" + ClaimNames.TIME_LABEL + "=" + Span.spelled(it)));

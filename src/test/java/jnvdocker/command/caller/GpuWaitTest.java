@@ -16,7 +16,7 @@ import java.util.Optional;
 
 class GpuWaitTest {
     private static Optional<Waiting> of(String text) throws RefusedException {
-        return GpuWait.of("the label jnvdocker.wait", text, null);
+        return GpuWait.ofLabel("jnvdocker.wait", text, null);
     }
 
     @ParameterizedTest

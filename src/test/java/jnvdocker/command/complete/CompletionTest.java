@@ -8,6 +8,7 @@ import jnvdocker.command.CommandGroups;
 import jnvdocker.command.start.RunHelp;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -69,7 +70,7 @@ class CompletionTest {
     private static Lease lease(int id, String name) {
         Claim claim =
                 new Claim(
-                        "%012x".formatted(id * 0x111),
+                        ClaimKey.secretless("%012x".formatted(id * 0x111)),
                         new Origin.EngineContainer("ENGINE", Optional.of("nvidia/cuda")),
                         new Owner(1000, "alice"),
                         List.of(

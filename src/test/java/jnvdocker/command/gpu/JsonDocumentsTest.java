@@ -136,7 +136,11 @@ class JsonDocumentsTest {
     @BeforeEach
     void open() throws Exception {
         host = makeHost();
-        engine = new DockerEngine(directory.resolve("no-engine.sock"), _ -> false);
+        engine =
+                new DockerEngine(
+                        directory.resolve("no-engine.sock"),
+                        directory.resolve("proxy.sock"),
+                        _ -> false);
         List<Gpu> gpus = gpus();
         GpuUse.User user = new GpuUse.User(self, "python3", 0, Optional.empty());
         GpuUse use =
@@ -434,6 +438,7 @@ class JsonDocumentsTest {
                                 TestingKubernetes.none(directory),
                                 new DaemonFacts(
                                         false,
+                                        "0.2.0",
                                         directory,
                                         run,
                                         state,

@@ -2,15 +2,19 @@ package jnvdocker.command.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 
@@ -30,6 +34,7 @@ class JobFilesTest {
                             List.of("run", "", "\u00fc\n\"$%"),
                             List.of("A=\udc80\ud83d\ude00")),
                     false,
+                    null,
                     null,
                     null,
                     null);
@@ -67,6 +72,32 @@ class JobFilesTest {
         assertEquals(List.of(5L), files.ids());
     }
 
+    /** Nobody writes to the pipe, the device has no end, and the long file does not fit. */
+    @ParameterizedTest
+    @CsvSource({
+        "mkfifo 5.json, is a named pipe",
+        "mkdir 5.json, is a directory",
+        "ln -s /nowhere 5.json, is a link",
+        "ln -s /dev/zero 5.json, is a link",
+        "mknod 5.json c 1 5, is not a regular file",
+        "truncate -s 1G 5.json, is longer than",
+        "touch 5.json; chown 4242 5.json, belongs to uid 4242"
+    })
+    void whatIsNoFileOfOursIsRefusedAtOnce(String command, String what) throws Exception {
+        JobFiles files = JobFiles.in(state);
+        var made =
+                new ProcessBuilder("sh", "-c", command)
+                        .directory(files.file(5).getParent().toFile())
+                        .start();
+        assertEquals(0, made.waitFor());
+        IOException why =
+                assertTimeoutPreemptively(
+                        Duration.ofSeconds(20),
+                        () -> assertThrows(IOException.class, () -> files.read(5)));
+        assertTrue(why.getMessage().startsWith(files.file(5) + " " + what), why::getMessage);
+        assertEquals(List.of(5L), files.ids());
+    }
+
     @Test
     void whatIsNoRecordIsRefusedWithItsName() throws IOException {
         JobFiles files = JobFiles.in(state);
@@ -88,8 +119,7 @@ class JobFilesTest {
                         good.replace("\"cancelled\"", "\"other\""),
                         good.replace("\"end\":null", "\"end\":{\"at\":null}"),
                         good.replace("\"run\",", "null,"),
-                        "[".repeat(100_000),
-                        " ".repeat(3 << 20))) {
+                        "[".repeat(100_000))) {
             assertRefused(files, bad.getBytes());
         }
         byte[] bytes = good.getBytes();

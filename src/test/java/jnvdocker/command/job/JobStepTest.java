@@ -39,6 +39,7 @@ class JobStepTest {
                     false,
                     null,
                     null,
+                    null,
                     null);
     private static final Job LAUNCHED = FRESH.launchedAs(new Launch("boot", 17, 4));
     private static final Job STARTED = LAUNCHED.startedAs(new Start(NOW.toString(), "0123"));

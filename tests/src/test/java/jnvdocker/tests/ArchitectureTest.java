@@ -5,13 +5,17 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.jna.Library;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaCodeUnitAccess;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
+
+import jnr.posix.POSIX;
 
 import jnvdocker.grant.Grants;
 import jnvdocker.lease.Claim;
@@ -19,6 +23,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.tests.world.Project;
@@ -26,6 +31,7 @@ import jnvdocker.tests.world.Project;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -36,6 +42,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Which packages may depend on which. Maven enforces the order of the modules. */
@@ -137,6 +144,32 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAPackage("com.sun.jna..")
                 .check(OURS);
+        ArchRuleDefinition.noClasses()
+                .that()
+                .resideOutsideOfPackage("jnvdocker.posix")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("jnr..", "com.kenai.jffi..")
+                .check(OURS);
+    }
+
+    /** Two bindings of one call would differ in what they take and in how they fail. */
+    @Test
+    void noCallHasTwoBindings() {
+        Set<String> covered =
+                Stream.of(POSIX.class.getMethods())
+                        .map(Method::getName)
+                        .collect(Collectors.toSet());
+        Set<String> bound = new TreeSet<>();
+        for (JavaClass each : OURS) {
+            if (each.isAssignableTo(Library.class)
+                    && each.getPackageName().equals("jnvdocker.posix")) {
+                each.getMethods().forEach(method -> bound.add(method.getName()));
+            }
+        }
+        assertTrue(bound.contains("mount"), bound::toString);
+        bound.retainAll(covered);
+        assertEquals(Set.of(), bound);
     }
 
     /** A daemon that has nothing to do with a kubelet loads none of its classes. */
@@ -149,6 +182,91 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAPackage("io.grpc..")
                 .check(OURS);
+    }
+
+    /** What reads files by itself, with the reason. All others have {@link RegularFile}. */
+    private static final Map<String, String> READERS =
+            Map.ofEntries(
+                    Map.entry("RegularFile", "the reader"),
+                    Map.entry("ForeignDirectory", "the reader below a container's root"),
+                    Map.entry("CgroupDirectory", "files of the kernel"),
+                    Map.entry("ConfigurationChecks", "files of the kernel"),
+                    Map.entry("Daemon", "files of the kernel"),
+                    Map.entry("DirectoryLock", "files of the kernel"),
+                    Map.entry("DrmNodes", "files of the kernel"),
+                    Map.entry("HostName", "files of the kernel"),
+                    Map.entry("KernelText", "files of the kernel"),
+                    Map.entry("MountSources", "files of the kernel"),
+                    Map.entry("MountTable", "files of the kernel"),
+                    Map.entry("NamespaceScan", "files of the kernel"),
+                    Map.entry("Posix", "files of the kernel"),
+                    Map.entry("ProcDirectory", "files of the kernel"),
+                    Map.entry("ProcessGroup", "files of the kernel"),
+                    Map.entry("SocketServers", "files of the kernel"),
+                    Map.entry("StartedProgram", "files of the kernel"),
+                    Map.entry("ElfFile", "parts of the driver's files"),
+                    Map.entry("FileCloner", "copies the driver's files"),
+                    Map.entry("LdCache", "the host's loader's, checked before"),
+                    Map.entry("VolumeBuilder", "the driver's files, checked before"),
+                    Map.entry("VolumeCheck", "the driver's files, checked before"),
+                    Map.entry("CheckpointFile", "a kubelet's, streamed and bounded"),
+                    Map.entry("ContainerTexts", "an engine's, checked before"),
+                    Map.entry("ForeignRuntimes", "others' programs, checked before"),
+                    Map.entry("ImageFiles", "an engine's, checked before"),
+                    Map.entry("RunningContainers", "an engine's, checked before"),
+                    Map.entry("RuntimeDirectory", "a Mesos agent's, for one launch"),
+                    Map.entry("RuntimeProgram", "an engine's program, checked before"),
+                    Map.entry("DirectoryArchive", "only writes"),
+                    Map.entry("Generation", "one descriptor, after RegularFile.check"),
+                    Map.entry("Manifest", "only syncs"),
+                    Map.entry("Pressure", "the kernel's"),
+                    Map.entry("PrivateFile", "a lock"),
+                    Map.entry("WholeFile", "only writes and syncs"));
+
+    private static final Set<String> READING =
+            Set.of(
+                    "lines",
+                    "newBufferedReader",
+                    "newByteChannel",
+                    "newInputStream",
+                    "readAllBytes",
+                    "readAllLines",
+                    "readString");
+
+    /** A pipe has no end, a device is endless, and a file of others says what they like. */
+    @Test
+    void filesHaveOneReader() {
+        Set<String> found = new TreeSet<>();
+        for (JavaClass each : OURS) {
+            boolean reads =
+                    each.getConstructorCallsFromSelf().stream()
+                                    .anyMatch(call ->
+                                            OPENERS.contains(call.getTargetOwner().getName()))
+                            || each.getMethodCallsFromSelf().stream()
+                                    .anyMatch(ArchitectureTest::isReading)
+                            || each.getMethodReferencesFromSelf().stream()
+                                    .anyMatch(ArchitectureTest::isReading);
+            // The tests of other modules, which these use.
+            String source = each.getSource().orElseThrow().getUri().toString();
+            boolean isTest = source.contains("-tests.jar") || source.contains("/test-classes/");
+            if (reads && !isTest) {
+                found.add(each.getName().replaceAll("^.*[.]|[$].*", ""));
+            }
+        }
+        assertEquals(new TreeSet<>(READERS.keySet()), found);
+    }
+
+    private static final Set<String> OPENERS =
+            Set.of(
+                    "java.io.FileInputStream",
+                    "java.io.FileReader",
+                    "java.io.RandomAccessFile",
+                    "java.util.Scanner");
+
+    private static boolean isReading(JavaCodeUnitAccess<?> call) {
+        String owner = call.getTargetOwner().getName();
+        return owner.equals("java.nio.file.Files") && READING.contains(call.getName())
+                || owner.equals("java.nio.channels.FileChannel") && call.getName().equals("open");
     }
 
     /** Makers of threads whose work ends, or whose executor makes another one after a failure. */

@@ -139,17 +139,9 @@ class BadInputTest extends OneEngineTest {
     @Test
     void labelOfAMebibyteIsRefused() {
         lab.docker("create", "--name", "base", "plain").ok();
-        Command.of(
-                        "curl",
-                        "-sSf",
-                        "--unix-socket",
-                        lab.engine().socket(),
-                        "-H",
-                        "Content-Type: application/json",
-                        "-d",
-                        "@-",
-                        "http://docker/commit?container=base&repo=huge")
-                .input(
+        lab.engine()
+                .post(
+                        "commit?container=base&repo=huge",
                         "{\"Labels\": {\"com.nvidia.cuda.version\": \""
                                 + "1".repeat(1 << 20)
                                 + "\"}}")

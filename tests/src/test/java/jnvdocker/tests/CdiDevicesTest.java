@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -48,7 +47,7 @@ class CdiDevicesTest {
         directory = Directories.make("cdi");
         install().ok();
         runtime = RuntimeInstallation.planned(lab);
-        runtime.install().ok();
+        runtime.install("--no-default").ok();
         pods = Files.createDirectory(directory.resolve("pods"));
         lab.daemon().stop();
         lab.daemon().with("JNVDOCKER_CDI_DIR", pods);
@@ -239,9 +238,15 @@ class CdiDevicesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--privileged", "--device-cgroup-rule=a 10:1 m"})
-    void containerThatMayOpenOtherGpusIsRefused(String option) {
-        Command.Result run = start("one", "0", option);
+    @CsvSource({
+        "runc, jnvdocker/gpu=0, --privileged",
+        "runc, jnvdocker/gpu=0, --device-cgroup-rule=a 10:1 m",
+        "nvidia, jnvdocker/gpu=0, --privileged",
+        "nvidia, jnvdocker/gpu=0, --device-cgroup-rule=a 10:1 m",
+        "nvidia, nvidia.com/gpu=all, --privileged"
+    })
+    void containerThatMayOpenOtherGpusIsRefused(String runtime, String device, String option) {
+        Command.Result run = start("one", device, option, "--runtime=" + runtime);
         assertTrue(
                 run.exitCode() != 0 && run.err().contains("jnvdocker: a privileged container"),
                 run::toString);

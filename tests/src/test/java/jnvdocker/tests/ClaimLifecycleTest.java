@@ -318,6 +318,16 @@ class ClaimLifecycleTest extends WantedEngineTest {
         };
         assertSharingRefused(docker(copy), "train");
         lab.awaitHolders(Map.of(0, "train"));
+        docker("kill", "train").ok();
+        lab.awaitHolders(Map.of());
+        Command.Result refused = docker("start", "copy");
+        Lab.assertMatches(
+                "(?s).*this container is a copy of the settings of container train, and has its"
+                        + " claim; start .*",
+                refused.err());
+        lab.awaitHolders(Map.of());
+        docker("start", "train").ok();
+        lab.awaitHolders(Map.of(0, "train"));
         docker("rm", "-f", "train").ok();
         docker("start", "copy").ok();
         lab.awaitHolders(Map.of(0, "copy"));
@@ -369,13 +379,56 @@ class ClaimLifecycleTest extends WantedEngineTest {
         assertEquals(0, lab.volumes().size());
     }
 
+    /** Every user sees the id, in lists, messages and events; docker alone sees the secret. */
+    @Test
+    void idOfAReservationGivesItToNobody() throws Exception {
+        Process client =
+                lab.daemon()
+                        .jnvdocker("run", "--gpus=device=0", "plain", "sleep", "1000")
+                        .with("NV_DOCKER", Project.fixture("bin/hanging-docker") + " before-create")
+                        .start();
+        assertEquals("before-create", client.inputReader().readLine());
+        String id = lab.registry().live().getFirst().claim();
+        String secret = lab.registry().key(id).substring(id.length() + 1);
+        for (String name : List.of(id, id + "-" + "0".repeat(32))) {
+            Command.Result refused =
+                    docker(
+                            "run",
+                            "-d",
+                            "--name=thief",
+                            "--device=" + lab.host().directory().resolve("dev/nvidia0"),
+                            "--label=jnvdocker.claim=" + name,
+                            "--mount=type=volume,src=jnvdocker_claim_"
+                                    + name
+                                    + ",dst=/run/jnvdocker,volume-driver=nvidia-docker",
+                            "plain",
+                            "sleep",
+                            "1000");
+            assertNotEquals(0, refused.exitCode(), refused::toString);
+            // Docker makes an empty volume of its own of that name.
+            docker("run", "--rm", "-v", "jnvdocker_claim_" + name + ":/x", "plain", "true").ok();
+            docker("volume", "rm", "jnvdocker_claim_" + name).ok();
+            assertEquals(Map.of(0, "reservation"), lab.registry().holders());
+        }
+        for (String command :
+                List.of("ls --json", "why 0 --json", "why 0", "leases --json", "leases --all")) {
+            Command.Result shown = lab.jnvdocker((Object[]) ("gpu " + command).split(" "));
+            assertFalse((shown.out() + shown.err()).contains(secret), command);
+        }
+        client.destroyForcibly().waitFor();
+        lab.run("next", 0);
+        lab.awaitHolders(Map.of(0, "next"));
+    }
+
+    private static final String MADE_UP =
+            "jnvdocker_claim_0123456789ab-0123456789abcdef0123456789abcdef";
+
     @Test
     void claimIsNotMadeByHand() {
-        Command.Result refused =
-                docker("volume", "create", "-d", "nvidia-docker", "jnvdocker_claim_0123456789ab");
+        Command.Result refused = docker("volume", "create", "-d", "nvidia-docker", MADE_UP);
         assertEquals(1, refused.exitCode(), refused::toString);
         assertTrue(
-                refused.err().contains("no such claim: jnvdocker_claim_0123456789ab; 'jnvdocker"),
+                refused.err().contains("no such claim: " + MADE_UP + "; 'jnvdocker"),
                 refused::toString);
         assertEquals(0, lab.volumes().size());
     }

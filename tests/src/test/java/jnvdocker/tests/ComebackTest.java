@@ -106,6 +106,9 @@ class ComebackTest extends WantedEngineTest {
                                 "gpu", "run", "--gpu-wait", "--gpus=device=1,2,3", "sleep", "1000")
                         .start();
         try {
+            for (String name : List.of("train", "updated")) {
+                releaseWhileItsEngineIsDown(name);
+            }
             awaitHolder("?");
             lab.engine().start();
             for (String name : List.of("stopped", "train", "updated")) {
@@ -114,12 +117,12 @@ class ComebackTest extends WantedEngineTest {
                         lab.inspect(name, "{{.State.Status}} {{.State.Error}}"));
             }
             Lab.assertMatches(
-                    "(?s).*Container train was refused this GPU when docker started .*",
+                    "(?s).*Container train was refused this GPU when docker was to start it .*",
                     lab.jnvdocker("gpu", "why", "2").ok().out());
             Command.Result doctor = lab.jnvdocker("gpu", "doctor");
             Lab.assertMatches(
-                    "(?s).*container train is down since docker was started .*GPU 2 .* is held by"
-                            + " .*docker update --restart=no train.*",
+                    "(?s).*container train is down since docker was to start it .*GPU 2 .* is held"
+                            + " by .*docker update --restart=no train.*",
                     doctor.out());
             assertFalse(doctor.out().contains("container stopped is down"), doctor::toString);
             docker("update", "--restart=no", "updated").ok();
@@ -136,6 +139,18 @@ class ComebackTest extends WantedEngineTest {
         assertEquals("exited", lab.inspect("updated", "{{.State.Status}}"));
         assertEquals("exited", lab.inspect("stopped", "{{.State.Status}}"));
         lab.awaitHolders(Map.of(2, "train"));
+    }
+
+    /** The engine may start the container again, so nothing but a user ends its lease. */
+    private static void releaseWhileItsEngineIsDown(String name) {
+        Lab.await(() -> {
+            Command.Result refused = lab.jnvdocker("gpu", "release", name);
+            assertEquals(125, refused.exitCode(), refused::toString);
+            return refused.err().contains("but its engine does not answer, and may start it again;")
+                    ? List.of()
+                    : List.of(refused.err());
+        });
+        lab.jnvdocker("gpu", "release", "--force", "--reason=maintenance", name).ok();
     }
 
     private static void awaitHolder(String name) {

@@ -260,7 +260,9 @@ class CommandLineTest {
         boolean mountsNvidia = original.toString().contains("/usr/local/nvidia");
         assertEquals(mountsNvidia ? 1 : 2, mounts, "mounts of ours");
         ObjectNode labels = (ObjectNode) config.get("Labels");
-        assertTrue(labels.remove("jnvdocker.claim").asText().matches("[0-9a-f]{12}"), "a claim");
+        assertTrue(
+                labels.remove("jnvdocker.claim").asText().matches("[0-9a-f]{12}-[0-9a-f]{32}"),
+                "a claim");
         assertTrue(labels.remove("jnvdocker.gpus").asText().startsWith("GPU-"), "its GPUs");
         drop(config.get("Env"), variable -> isOurVariable(variable.asText(), original));
         restoreVisible(config, original);

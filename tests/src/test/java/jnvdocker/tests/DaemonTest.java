@@ -151,25 +151,47 @@ class DaemonTest extends OneHostTest {
         daemon.jnvdocker("gpu", "ls").run().ok();
     }
 
-    /** Nobody will ever write to them. */
-    @Test
-    void pipesAmongItsFilesKeepItFromNothing() throws IOException {
-        String id = "0123456789ab";
+    /** Nobody will ever write to a pipe, and a device has no end. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "mkfifo \"$f\"",
+                "mkdir -p \"$f/in\"",
+                "ln -s /nowhere \"$f\"",
+                "mknod \"$f\" c 1 5",
+                "truncate -s 1G \"$f\""
+            })
+    void whateverHasTheNameOfOneOfItsFilesKeepsItFromNothing(String make) throws IOException {
         Path state = daemon.state();
-        Path claim = Files.createDirectories(state.resolve("claims").resolve(id));
-        Files.createDirectories(state);
-        for (String name : List.of("claim.json", "claim.json.new")) {
-            Command.of("mkfifo", claim.resolve(name)).run().ok();
-        }
-        for (String name : List.of("gpu-errors", "mesos-install", "runtimes.json")) {
-            Command.of("mkfifo", state.resolve(name)).run().ok();
+        Path run = daemon.socket().getParent();
+        List<Path> files =
+                List.of(
+                        state.resolve("claims/0123456789ab/claim.json"),
+                        state.resolve("claims/0123456789ab/claim.json.new"),
+                        state.resolve("jobs/1.json"),
+                        state.resolve("gpu-errors"),
+                        state.resolve("mesos-install"),
+                        state.resolve("runtimes.json"),
+                        run.resolve("event.json"),
+                        run.resolve("runtime/" + "0d1f".repeat(16)));
+        for (Path file : files) {
+            Files.createDirectories(file.getParent());
+            Command.of("sh", "-c", "f=$0; " + make, file).run().ok();
         }
         assertTimeoutPreemptively(
-                Duration.ofSeconds(60),
+                Duration.ofSeconds(120),
                 () -> {
                     daemon.jnvdocker("gpu", "ls").run().ok();
                     daemon.jnvdocker("gpu", "reload").run().ok();
+                    Command.Result jobs = daemon.jnvdocker("gpu", "jobs").run();
+                    assertEquals(1, jobs.exitCode(), jobs::toString);
+                    assertTrue(jobs.err().contains("job 1: " + files.get(2)), jobs::err);
                 });
+        String log = Files.readString(daemon.log());
+        for (String file : List.of("jobs/1.json", "gpu-errors", "runtime/0d1f")) {
+            assertTrue(log.lines().anyMatch(line -> line.contains(file)), log);
+        }
+        assertFalse(log.contains("\tat "), log);
     }
 
     @ParameterizedTest
@@ -177,6 +199,8 @@ class DaemonTest extends OneHostTest {
         "mkfifo registry.generation, /registry.generation is a named pipe",
         "mkfifo registry.db, /registry.db is a named pipe",
         "touch claims, /claims is not a directory; move it away",
+        "mkfifo jobs, /jobs is not a directory; move it away",
+        "ln -s /nowhere volumes, /volumes is not a directory; move it away",
         "ln -s /nowhere/registry.db registry.db, '/registry.db is a link to"
                 + " /nowhere/registry.db, which is not there; '"
     })

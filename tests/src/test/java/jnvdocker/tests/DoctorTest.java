@@ -135,7 +135,8 @@ class DoctorTest extends WantedEngineTest {
                         "claims ok",
                         "state ok",
                         "volume ok",
-                        "registry ok"),
+                        "registry ok",
+                        "version ok"),
                 lines.subList(1, lines.size() - 1).stream()
                         .map(line -> String.join(" ", List.of(line.split(" +")).subList(0, 2)))
                         .toList());
@@ -150,7 +151,7 @@ class DoctorTest extends WantedEngineTest {
         JsonNode root = json();
         assertEquals(0, root.path("wrong").asInt(-1));
         assertEquals(0, root.path("hints").asInt(-1));
-        assertEquals(18, root.path("checks").size());
+        assertEquals(19, root.path("checks").size());
         JsonNode driver = root.path("checks").path(0);
         assertEquals("driver", driver.path("check").asText());
         assertEquals("ok", driver.path("state").asText());

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -197,6 +199,10 @@ class DraDriverTest {
         awaitMemory("40448Mi");
         JsonNode shared =
                 new ObjectMapper().readTree(Project.fixture("k8s/dra/slice-shared.json").toFile());
+        // The least share is younger than the recording.
+        ((ObjectNode) shared.at("/spec/devices/0/capacity/memory/requestPolicy"))
+                .putObject("validRange")
+                .put("min", "256Mi");
         assertEquals(shared.at("/spec/devices/0"), device(api, 0));
     }
 
@@ -359,6 +365,83 @@ class DraDriverTest {
         assertEquals("", start.get(30, TimeUnit.SECONDS).error());
         assertTrue(out("gpu", "why", 2).contains("team-a/next"));
         assertEquals(1, registry.live().size());
+    }
+
+    /**
+     * The claim of a pod that was deleted by force is gone before the pod has ended: the scheduler
+     * would send the next pod to the GPU, beside free ones.
+     */
+    @Test
+    void gpuWhoseClaimIsGoneIsNotOfferedWhileItsPodRuns() throws Exception {
+        TestClaim old = claim("old", 1);
+        TestClaim other = claim("other", 2);
+        assertEquals("", claims.prepare(old).error());
+        assertEquals("", claims.prepare(other).error());
+        processes.start(old.pod(), "sleep", "1000");
+        awaitDevices("", "", "", "");
+        api.orphan(old);
+        awaitDevices("", "held", "", "");
+        api.delete(old);
+        api.awaitClaimQueries(4);
+        awaitDevices("", "held", "", "");
+        api.failClaims(503);
+        api.awaitClaimQueries(4);
+        awaitDevices("", "held", "", "");
+        api.failClaims(0);
+        api.allocate(
+                new TestClaim("1".repeat(8), old.name(), old.pod(), old.devices(), old.share()));
+        api.awaitClaimQueries(4);
+        awaitDevices("", "held", "", "");
+        processes.end(old.pod());
+        assertEquals("", claims.unprepare(old).error());
+        awaitDevices("", "", "", "");
+    }
+
+    /** A kubelet that ends a pod twice gives the claim back while another pod uses the claim. */
+    @Test
+    void gpuIsHeldAsLongAsAnyPodHasItsClaim() {
+        TestClaim claim = claim("first", 0);
+        assertEquals("", claims.prepare(claim).error());
+        processes.start(claim.pod(), "sleep", "1000");
+        TestPod second = TestPod.named("second", 0);
+        processes.start(second, "sleep", "1000");
+        claims.join(claim, second);
+        String joined = "pod " + second.uid() + " uses GPU 0 (";
+        Lab.await(() -> {
+            String found = daemon.jnvdocker("gpu", "doctor").run().out();
+            return found.contains(joined) ? List.of() : List.of(found);
+        });
+        assertTrue(out("gpu", "ls").contains("also used by pod " + second.uid()));
+
+        assertEquals("", claims.unprepare(claim).error());
+        processes.end(claim.pod());
+        String why = claims.unprepare(claim).error();
+        assertTrue(why.contains(joined), why);
+        assertEquals(
+                125, daemon.jnvdocker("gpu", "run", "--gpus=device=0", "true").run().exitCode());
+        daemon.kill();
+        out("gpu", "ls");
+        register();
+        assertEquals(1, registry.live().size());
+
+        processes.end(second);
+        assertEquals("", claims.unprepare(claim, second).error());
+        assertEquals(List.of(), registry.live());
+    }
+
+    /** A kubelet's file that cannot be read does not say that no other pod has the claim. */
+    @Test
+    void claimIsNotGivenBackWhileItsPodsAreUnknown() throws IOException {
+        TestClaim claim = claim("sole", 0);
+        assertEquals("", claims.prepare(claim).error());
+        Path state = directory.resolve("dra_manager_state");
+        Files.writeString(state, "{\"Data\":7}");
+        String why = claims.unprepare(claim).error();
+        assertTrue(why.contains(state + " has no data of a kubelet"), why);
+        assertEquals(1, registry.live().size());
+        claims.join(claim, claim.pod());
+        assertEquals("", claims.unprepare(claim).error());
+        assertEquals(List.of(), registry.live());
     }
 
     @Test

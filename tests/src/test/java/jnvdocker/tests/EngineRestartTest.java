@@ -72,6 +72,51 @@ class EngineRestartTest extends WantedEngineTest {
         lab.awaitHolders(Map.of(0, "once", 1, "always", 2, loser));
     }
 
+    /** Whichever of its volumes docker mounts first. */
+    @Test
+    void restartPolicyBringsContainersBackWhenTheDriverIsLoaded() {
+        restore(false);
+        for (int gpu = 0; gpu < 4; gpu++) {
+            lab.run("c" + gpu, gpu, "--restart=always");
+        }
+        lab.host().unload();
+        try {
+            lab.engine().restart();
+            for (int gpu = 0; gpu < 4; gpu++) {
+                awaitState("c" + gpu, "exited no NVIDIA driver is loaded");
+            }
+        } finally {
+            lab.host().load();
+        }
+        lab.awaitHolders(Map.of(0, "c0", 1, "c1", 2, "c2", 3, "c3"));
+    }
+
+    /** Docker takes the first refusal for final. */
+    @Test
+    void restartPolicyTriesAgainWhileTheDriverIsAway() {
+        restore(false);
+        lab.run("crashes", 0, "--restart=always");
+        lab.run("fails", 1, "--restart=on-failure:3");
+        lab.host().unload();
+        try {
+            for (String name : List.of("crashes", "fails")) {
+                Command.of("kill", "-9", lab.inspect(name, "{{.State.Pid}}").strip()).run().ok();
+                awaitState(name, "exited no NVIDIA driver is loaded");
+            }
+        } finally {
+            lab.host().load();
+        }
+        lab.awaitHolders(Map.of(0, "crashes", 1, "fails"));
+    }
+
+    private static void awaitState(String container, String expected) {
+        Lab.await(() -> {
+            String state = lab.inspect(container, "{{.State.Status}} {{.State.Error}}");
+            boolean is = Stream.of(expected.split(" ", 2)).allMatch(state::contains);
+            return is ? List.of() : List.of(container + " is " + state);
+        });
+    }
+
     @Test
     void containersThatOutliveTheEngineKeepTheirGpus() {
         restore(true);

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -53,6 +54,20 @@ class FirstUseTest extends OneHostTest {
                 result::toString);
     }
 
+    /** An administrator asks for it before the engine runs, and reports faults with it. */
+    @ParameterizedTest
+    @CsvSource({
+        "version, '(?s).*\n\njnvdocker: [0-9.]+\n'",
+        "--version, 'Docker version [^\n]*\njnvdocker version [0-9.]+\n'",
+        "-v, 'Docker version [^\n]*\njnvdocker version [0-9.]+\n'"
+    })
+    void versionIsShownWithoutAnEngine(String word, String shown) {
+        Command.Result result =
+                daemon.jnvdocker(word).with("DOCKER_HOST", "unix:///run/no-such.sock").run();
+        assertTrue(result.out().matches(shown), result::toString);
+        assertEquals(word.equals("version") ? 1 : 0, result.exitCode());
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -90,7 +105,7 @@ class FirstUseTest extends OneHostTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"ps --help", "help run", "--version", "compose help"})
+    @ValueSource(strings = {"ps --help", "help run", "compose help"})
     void otherHelpIsDockersAlone(String line) {
         Command.Result result = typed((Object[]) line.split(" ")).run().ok();
         assertFalse(result.out().contains("jnvdocker adds"), result::toString);
@@ -108,14 +123,68 @@ class FirstUseTest extends OneHostTest {
         assertTrue(help.contains(" when it ends, or its terminal hangs up: "), result::toString);
     }
 
+    /** As root, whose other commands start one; the daemon fits the same text to the terminal. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "gpu",
+                "gpu --help",
+                "gpu -h",
+                "gpu help",
+                "gpu help ls",
+                "gpu ps --help",
+                "--debug gpu why name -h",
+                "gpu run --gpus 2 --gpu-time=1h --help",
+                "gpu submit -h",
+                "k8s",
+                "mesos help",
+                "runtime install --default --help",
+                "run --help",
+                "create -it --help",
+                "container run --rm --help"
+            })
+    void helpStartsNoDaemonAndMakesNoDirectories(String line) throws IOException {
+        Command help = typed((Object[]) line.split(" "));
+        Command.Result alone = help.run().ok();
+        assertEquals("", alone.err());
+        assertFalse(Files.exists(daemon.socket().getParent()), "a directory is made");
+        assertFalse(Files.exists(daemon.state()), "a directory is made");
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertEquals(text(help.run().ok()), text(alone));
+    }
+
+    private static String text(Command.Result result) {
+        return result.out().replaceAll("pid=.*\n", "").replaceAll("\\s+", "").replace("…", "...");
+    }
+
     @Test
-    void textThatDockerRefusesIsNotFollowedByOurs() throws IOException {
-        var script = Files.writeString(daemon.state().resolveSibling("refuse"), "exit 7\n");
-        for (String word : List.of("--help", "version")) {
-            Command.Result result = typed(word).with("FAKE_DOCKER", script).run();
-            assertEquals("", result.out());
-            assertEquals(7, result.exitCode());
+    void helpOfNoCommandSaysSoWithoutADaemon() {
+        for (String line : List.of("gpu sl --help", "gpu help ../gpu", "runtime help sl")) {
+            Command.Result wrong = typed((Object[]) line.split(" ")).run();
+            assertEquals(2, wrong.exitCode(), line);
+            Lab.assertMatches("jnvdocker: no such command: \\S+; see '.* --help'\n", wrong.err());
         }
+        assertFalse(daemon.pid().isPresent(), "a daemon was started");
+    }
+
+    /** The help of the program that is run. */
+    @ParameterizedTest
+    @ValueSource(strings = {"gpu run --gpus 0 echo --help", "gpu run --gpus=0 -- echo --help"})
+    void helpOfAnotherProgramIsNotOurs(String line) {
+        Command.Result result = typed((Object[]) line.split(" ")).run();
+        assertFalse(result.out().contains("jnvdocker"), result::toString);
+        assertTrue(daemon.pid().isPresent(), result::toString);
+    }
+
+    @Test
+    void helpThatDockerRefusesIsNotFollowedByOurs() throws IOException {
+        var script = Files.writeString(daemon.state().resolveSibling("refuse"), "exit 7\n");
+        Command.Result help = typed("--help").with("FAKE_DOCKER", script).run();
+        assertEquals("", help.out());
+        assertEquals(7, help.exitCode());
+        Command.Result version = typed("version").with("FAKE_DOCKER", script).run();
+        assertTrue(version.out().startsWith("\njnvdocker: "), version::toString);
+        assertEquals(7, version.exitCode());
     }
 
     /** Linux before 5.9, and some sandboxes, have no close_range. */
@@ -173,9 +242,14 @@ class FirstUseTest extends OneHostTest {
         }
         assertNoSuchCommand("drain", " (did you mean cordon?)");
         assertNoSuchCommand("info", " (did you mean ls?)");
-        for (String word : new String[] {"kill", "unistall"}) {
-            assertNoSuchCommand(word, "");
-        }
+        assertNoSuchCommand("reserve", " (did you mean book?)");
+        assertNoSuchCommand("logs", " (did you mean history?)");
+        assertNoSuchCommand("users", " (did you mean ls, or history?)");
+        assertNoSuchCommand("wait", " (did you mean 'jnvdocker run --gpu-wait', or queue?)");
+        String stop = " (did you mean 'docker stop CONTAINER', or 'jnvdocker gpu cancel JOB'?)";
+        assertNoSuchCommand("stop", stop);
+        assertNoSuchCommand("kill", stop);
+        assertNoSuchCommand("unistall", "");
         assertEquals(
                 "jnvdocker: no such command: unistall; see 'jnvdocker runtime --help'\n",
                 daemon.jnvdocker("runtime", "unistall").run().err());

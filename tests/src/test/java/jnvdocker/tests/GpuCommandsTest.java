@@ -96,13 +96,58 @@ class GpuCommandsTest {
 
     /** A command typed by a user who has logged in. */
     private static Command as(int user, Object... arguments) {
+        return withLogin(user, user, arguments);
+    }
+
+    /**
+     * @param login the login uid of the process, which the process may have written itself
+     */
+    private static Command withLogin(int login, int user, Object... arguments) {
         String script =
-                "{ echo $0 > /proc/self/loginuid; } 2> /dev/null; gid=$1; shift;"
+                "{ echo $1 > /proc/self/loginuid; } 2> /dev/null; gid=$2; shift 2;"
                         + " exec setpriv --reuid=$0 --regid=$gid --clear-groups \"$@\"";
         List<Object> words = new ArrayList<>(List.of("bash", "-c", script));
-        words.addAll(List.of(user, group, client()));
+        words.addAll(List.of(user, login, group, client()));
         words.addAll(Arrays.asList(arguments));
         return Command.of(words.toArray()).with(daemon.environment());
+    }
+
+    /** Without a login, a process may write any number into its own login uid. */
+    @Test
+    void loginUidGivesNoUserTheRightsOfAnother() {
+        as(61_001, "run", "-d", "--name=hers", "--gpus=1", "plain", "sleep", "1000").run().ok();
+        Command.Result stolen =
+                withLogin(61_001, 61_002, "gpu", "run", "--gpus=with=hers", "true").run();
+        assertEquals(125, stolen.exitCode(), stolen::toString);
+        withLogin(61_001, 61_002, "run", "-d", "--name=his", "--gpus=1", "plain", "sleep", "1000")
+                .run()
+                .ok();
+        List<String> users = gpus().findValuesAsText("user");
+        assertTrue(users.contains("uid 61002"), users::toString);
+        for (Command taken :
+                List.of(
+                        withLogin(61_001, 61_002, "gpu", "extend", "hers", "1h"),
+                        withLogin(
+                                61_001,
+                                61_002,
+                                "gpu",
+                                "release",
+                                "hers",
+                                "--force",
+                                "--reason=x"))) {
+            Command.Result refused = taken.run();
+            assertEquals(125, refused.exitCode(), refused::toString);
+        }
+    }
+
+    @Test
+    void bookingAtAnImpossibleTimeIsRefusedInOneLine() {
+        for (String from : List.of("25:00", "foo", "2020-01-01 09:00")) {
+            Command.Result booked = jnvdocker("gpu", "book", "1", "--from", from, "--for", "1h");
+            assertEquals(125, booked.exitCode(), booked::toString);
+            assertEquals(1, booked.err().strip().lines().count(), booked::toString);
+            assertFalse(booked.err().contains("\tat "), booked::toString);
+        }
     }
 
     /** Leases of other users are for root alone. */
@@ -285,6 +330,8 @@ class GpuCommandsTest {
 
     @Test
     void keptAndBookedGpusAreGivenBackByTheirUserAndRootAlone() {
+        // A program keeps nothing: else the GPUs of other tests' containers would be kept.
+        jnvdocker("gpu", "run", "--gpus=all", "true").ok();
         run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
         configure("hold_after_stop = '10m'\nbookings = 'end'\n");
         try {
@@ -327,15 +374,24 @@ class GpuCommandsTest {
                 "jnvdocker: say which GPUs to book, as in 'gpu book 2 --for 8h'; see 'jnvdocker gpu"
                         + " book --help'\n",
                 incomplete.err());
+        for (Command as : asBobWithAlicesLogin(number)) {
+            Command.Result refused = as.run();
+            assertEquals(125, refused.exitCode(), refused::toString);
+            assertTrue(refused.err().contains(" uid 23456"), refused::toString);
+        }
         as(ALICE, "gpu", "release", "train-7").run().ok();
         as(ALICE, "gpu", "book", "--cancel", number).run().ok();
         for (int gpu : new int[] {0, 1}) {
-            assertEquals(
-                    0,
-                    as(BOB, "gpu", "run", "--gpus", "device=" + gpu, "--", "true")
-                            .run()
-                            .exitCode());
+            as(BOB, "gpu", "run", "--gpus", "device=" + gpu, "--", "true").run().ok();
         }
+    }
+
+    private static List<Command> asBobWithAlicesLogin(String booking) {
+        return List.of(
+                withLogin(ALICE, BOB, "gpu", "release", "train-7"),
+                withLogin(ALICE, BOB, "gpu", "book", "--cancel", booking),
+                withLogin(ALICE, BOB, "gpu", "run", "--gpus=device=0", "true"),
+                withLogin(ALICE, BOB, "gpu", "run", "--gpus=device=1", "true"));
     }
 
     private static void configure(String toml) {

@@ -126,6 +126,7 @@ class GpuRunTest extends OneEngineTest {
         assertTrue(gpus().path(1).path("image").isNull());
         String ls = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(ls.contains("   sleep (pid " + process.pid() + ")   "), ls);
+        assertTrue(lab.jnvdocker("gpu", "why", "sleep").ok().out().startsWith("GPU 1 "));
     }
 
     @Test

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.AfterEach;
@@ -15,6 +16,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -114,6 +118,37 @@ class HistoryTest extends OneEngineTest {
                 table.startsWith("USER") && table.contains(" GPU-hours since "), table::toString);
     }
 
+    /** On Debian each user has a group of the same name, which counts nobody together. */
+    @Test
+    void groupsAreThoseOfTheLimitsOrThoseThatAreGiven() throws IOException {
+        lab.daemon().stop();
+        past("aaaaaaaaaaaa", "daemon", GPU_1, Duration.ofHours(10), Duration.ofHours(4));
+        lab.registry().change("UPDATE claim SET uid = 1");
+        Path groups = Directories.make("groups").resolve("group");
+        Files.writeString(
+                groups,
+                Files.readString(Path.of("/etc/group"))
+                        + "students:x:60001:daemon\nstaff2:x:60002:bin,daemon\n");
+        lab.daemon().config("[limits]\n'@staff2' = { gpus = 3 }\n'@students' = { gpus = 2 }\n");
+        String mount = "mount --bind $0 /etc/group && exec \"$@\"";
+        lab.daemon()
+                .jnvdocker("gpu", "ls")
+                .after("unshare", "--mount", "sh", "-c", mount, groups)
+                .run()
+                .ok();
+        assertEquals("staff2", group());
+        assertEquals("students", group("--groups", "none-such,students,staff2"));
+        assertEquals("daemon", group("--groups", "none-such"));
+        lab.daemon().stop();
+        Directories.remove(groups.getParent());
+    }
+
+    private static String group(String... options) {
+        List<Object> words = new ArrayList<>(List.of("--by", "group"));
+        words.addAll(List.of(options));
+        return json(words.toArray()).path("users").path(0).path("user").asText();
+    }
+
     /** This includes a GPU that the host no longer has. */
     @Test
     void oneGpuIsShownWithItsLeases() {
@@ -149,7 +184,9 @@ class HistoryTest extends OneEngineTest {
         "--since 9999-01-01, --since: '9999-01-01' is not in the past; take",
         "--since, Missing required parameter for option '--since'",
         "-n 5, --limit is about the leases of one GPU; add --gpu",
+        "--groups a, --groups are for --by group; see 'jnvdocker gpu history --help'",
         "--gpu 0 -n -1, --limit -1 is not between 0 and 100000",
+        "--gpu 0 -n many, Invalid value for option '--limit': 'many' is not a number; see",
         "alice, unexpected argument: alice; see 'jnvdocker gpu history --help'",
         "--sinc 7d, unknown option: --sinc (did you mean --since?); see"
     })

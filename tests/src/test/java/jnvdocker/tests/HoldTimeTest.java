@@ -101,6 +101,7 @@ class HoldTimeTest extends OneEngineTest {
     void gpusOfAStoppedContainerAreKeptForItsOwner() {
         String run = "run --rm --gpus device=1 --name train plain true";
         String other = "run --rm --gpus device=1 plain true";
+        lab.keepNothing();
         lab.as(BOB, "create", "--gpus=device=1", "--name=later", "plain", "true").run().ok();
         lab.as(ALICE, (Object[]) run.split(" ")).run().ok();
         lab.configure("hold_after_stop = '10m'\n");
@@ -130,9 +131,51 @@ class HoldTimeTest extends OneEngineTest {
         assertTrue(why.contains("kept for uid 61001 until "), why);
         lab.as(ALICE, (Object[]) run.split(" ")).run().ok();
         lab.awaitHolders(Map.of());
+        String beginning = lab.registry().claimOf("train").substring(0, 5);
+        lab.as(ALICE, "run", "--rm", "--gpus=device=2", "--name", beginning, "plain", "true")
+                .run()
+                .ok();
+        lab.awaitHolders(Map.of());
+        assertRefused(
+                "'"
+                        + beginning
+                        + "' matches more than one claim: .* "
+                        + beginning
+                        + ".*; type more of its claim's id",
+                lab.as(ALICE, "gpu", "release", beginning).run());
         String released = lab.as(ALICE, "gpu", "release", "train").run().ok().out();
         assertTrue(released.contains("the GPUs of train are no longer kept for uid 61001\n"));
         lab.docker("start", "later").ok();
+        lab.awaitHolders(Map.of());
+    }
+
+    /** One second of each GPU is not enough to have them all for ten minutes. */
+    @Test
+    void keptGpusCountForTheLimitOfTheirOwner() {
+        lab.keepNothing();
+        lab.configure("hold_after_stop = '10m'\nmax_gpus_per_user = 1\n");
+        for (int gpu = 0; gpu < 4; gpu++) {
+            String run = "run --rm --name t" + gpu + " --gpus device=" + gpu + " plain true";
+            lab.as(ALICE, (Object[]) run.split(" ")).run().ok();
+            lab.awaitHolders(Map.of());
+        }
+        String shown = lab.jnvdocker("gpu", "ls").ok().out();
+        assertEquals(
+                List.of("3"),
+                shown.lines()
+                        .filter(line -> line.contains("kept for uid 61001"))
+                        .map(line -> line.substring(0, 1))
+                        .toList(),
+                shown);
+        String limits = lab.as(ALICE, "gpu", "limits").run().ok().out();
+        assertTrue(limits.lines().anyMatch(line -> line.matches("gpus +1 +1 .*")), limits);
+        assertRefused(
+                "GPU 3 .* is kept for uid 61001 until .*",
+                lab.as(BOB, "run", "--rm", "--gpus", "device=3", "plain", "true").run());
+        lab.as(BOB, "run", "--rm", "--gpus", "device=0", "plain", "true").run().ok();
+        lab.as(ALICE, "run", "--rm", "--gpus", "device=1", "plain", "true").run().ok();
+        lab.awaitHolders(Map.of());
+        lab.as(BOB, "run", "--rm", "--gpus", "device=3", "plain", "true").run().ok();
         lab.awaitHolders(Map.of());
     }
 
@@ -276,6 +319,7 @@ class HoldTimeTest extends OneEngineTest {
         lab.awaitHolders(Map.of());
         assertEquals("exited\n", state("train"));
         assertTrue(log().contains("the lease is overdue"));
+        assertSaysWhy(lab.jnvdocker("gpu", "why", "train"));
     }
 
     @Test
@@ -295,6 +339,13 @@ class HoldTimeTest extends OneEngineTest {
                         .start();
         assertEquals(137, program.waitFor());
         lab.awaitHolders(Map.of());
+        assertSaysWhy(lab.jnvdocker("gpu", "leases", "--all"));
+    }
+
+    private static void assertSaysWhy(Command.Result past) {
+        assertTrue(
+                past.ok().out().contains("jnvdocker stopped it: the lease is overdue"),
+                past::toString);
     }
 
     private static String log() {

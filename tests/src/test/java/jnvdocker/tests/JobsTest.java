@@ -403,6 +403,46 @@ class JobsTest {
         assertTrue(log(sudo).endsWith("root\n"), log(sudo));
     }
 
+    /** A unit has no login: without a login uid, a job may make itself any user's. */
+    @Test
+    void jobHasItsUsersLoginUidAndGainsNothingByAnother() {
+        String carol = shell("id -u carol").out().strip();
+        as("carol", JNVDOCKER, "run", "-d", "--name=hers", "--gpus=1", "cuda", "sleep", "1000")
+                .run()
+                .ok();
+        long hers = submit("carol", "gpu", "run", "--gpus=all", "true");
+        awaitWaiting(hers);
+        String script =
+                """
+                cat /proc/self/loginuid; echo
+                { echo %1$s > /proc/self/loginuid; } 2> /dev/null && echo written
+                %2$s gpu run --gpus=with=hers true; echo with $?
+                %2$s gpu cancel %3$d; echo cancel $?
+                %2$s gpu release hers --force --reason=mine; echo release $?
+                %2$s gpu extend hers 1h; echo extend $?
+                %2$s gpu submit -- run --rm -it cuda true; echo submit $?
+                """
+                        .formatted(carol, JNVDOCKER, hers);
+        long his = submit("dave", "gpu", "run", "--gpus=device=3", "--", "sh", "-c", script);
+        await(his, "state", "ended");
+        String said = log(his);
+        assertTrue(said.contains(shell("id -u dave").out().strip() + "\n"), said);
+        assertFalse(said.contains("written"), said);
+        for (String tried : List.of("with", "cancel", "release", "extend", "submit")) {
+            assertTrue(said.contains(tried + " 125\n"), said);
+        }
+        assertEquals("waiting", job(hers).path("state").asText());
+        assertEquals("true", shell("docker inspect -f '{{.State.Running}}' hers").out().strip());
+    }
+
+    @Test
+    void jobThatIsRefusedSaysWhy() {
+        long id = submit("carol", "gpu", "run", "--gpus=device=77", "--", "true");
+        await(id, "state", "ended");
+        String note = job(id).path("note").asText();
+        assertTrue(note.startsWith("refused: ") && note.contains("77"), note);
+    }
+
     /** As if the disk were full. */
     @Test
     void jobWhoseStartCannotBeRecordedDoesNotRun() {

@@ -106,6 +106,18 @@ class NotifyTest extends OneEngineTest {
         }
     }
 
+    /** An event names other users and their containers. */
+    @Test
+    void eventIsReadableByRootAlone() throws IOException {
+        program("10-mode", "rwxr-xr-x", "stat -L -c %a:%u /proc/self/fd/0 >> " + received);
+        lab.configure("notify = ['" + directory + "']\n");
+        lab.as(ALICE, "run", "--rm", "--gpus", "1", "plain", "true").run().ok();
+        Lab.await(() -> Files.exists(received) ? List.of() : List.of("no event"));
+        for (String line : Files.readAllLines(received)) {
+            assertEquals("600:0", line);
+        }
+    }
+
     @Test
     void slowProgramIsEndedAndNobodyWaitsForIt() throws IOException {
         program(

@@ -86,7 +86,7 @@ class OtherEngineTest extends OneEngineTest {
     void proxyBeforeTheDaemonThatDropsOurRuntimeIsRefusedLikewise() {
         try (DockerProxy proxy = new DockerProxy(lab.engine().socket(), "Runtime");
                 RuntimeInstallation runtime = RuntimeInstallation.planned(lab)) {
-            runtime.install().ok();
+            runtime.install("--no-default").ok();
             lab.engine().reload();
             assertRefusedBeforeTheDaemon(proxy);
             lab.jnvdocker("runtime", "uninstall").ok();

@@ -285,7 +285,7 @@ class PackageTest {
     void removalThatIsRefusedChangesNothingAndPrintsEachCommand() {
         install("built").ok();
         String before = settings();
-        shell("jnvdocker runtime install --default; systemctl restart docker");
+        shell("jnvdocker runtime install; systemctl restart docker");
         String installed = settings();
         shell(
                 """
@@ -303,10 +303,17 @@ class PackageTest {
         List<String> commands =
                 refused.err().lines().filter(line -> line.startsWith("    ")).toList();
         assertEquals(2, commands.size(), refused::toString);
-        commands.forEach(PackageTest::shell);
+        for (String command : commands) {
+            assertEquals(0, sh(command).exitCode(), () -> command + "\n" + refused);
+        }
         String removed = shell("dpkg -r jnvdocker").toString();
         assertFalse(removed.contains("apt purge"), removed);
-        assertEquals(before.replaceAll("\\s", ""), settings().replaceAll("\\s", ""));
+        assertEquals("", shell("ls /etc/jnvdocker/config.d/runtime.toml || true").out());
+        // Containers that were made with our runtime are runc's from then on.
+        assertFalse(settings().contains("default-runtime"), settings());
+        shell("docker start -a plain && docker inspect -f '{{.State.Running}}' restarting");
+        shell("docker rm -f plain restarting");
+        shell("printf %s '" + before + "' > /etc/docker/daemon.json");
         assertEquals("", shell("ls -d /usr/libexec/jnvdocker-runtime 2> /dev/null || true").out());
         assertEquals("1\n", shell("ls /etc/jnvdocker | grep -c '^config.toml$'").out());
         assertEquals(

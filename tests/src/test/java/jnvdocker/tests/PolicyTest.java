@@ -220,6 +220,14 @@ class PolicyTest extends OneEngineTest {
     }
 
     @Test
+    void groupThatTheHostLacksIsNamed() {
+        configure("[limits]\n'@games' = { gpus = 2 }\n'@proffs' = { gpus = 4 }\n");
+        assertEquals(
+                "jnvdocker: warning: this host has no group proffs; its limits count for nobody\n",
+                lab.jnvdocker("gpu", "reload").ok().err());
+    }
+
+    @Test
     void startOfAnOldContainerIsHeldToTheLimitsOfToday() {
         hold(ALICE, "old", "\"device=0,1\"");
         lab.docker("stop", "old").ok();

@@ -29,6 +29,8 @@ import java.util.stream.Stream;
 
 /** Clients of Docker's API that get it from {@code jnvdockerd --proxy}, as a user. */
 class ProxyTest extends OneEngineTest {
+    private static final String CONFIG = "[runtime]\ntrust_owner = ['label']\n";
+
     private static final int USER = 61001;
     private static final String GROUP = "nogroup";
 
@@ -38,11 +40,12 @@ class ProxyTest extends OneEngineTest {
 
     @BeforeAll
     static void openProxy() {
-        runtime = RuntimeInstallation.of(lab);
         directory = Directories.make("proxy");
+        lab.daemon().with("JNVDOCKER_PROXY_SOCKET", socket()).stop();
+        runtime = RuntimeInstallation.of(lab);
         Command.of("chmod", "755", directory).run().ok();
         proxy = proxy(socket());
-        lab.configure("[runtime]\ntrust_owner = ['label']\n");
+        lab.configure(CONFIG);
     }
 
     @AfterAll
@@ -160,8 +163,35 @@ class ProxyTest extends OneEngineTest {
                                 9))
                         .run();
         assertEquals("", result.ok().err());
-        lab.awaitHolders(Map.of(2, "ours"));
+        awaitHolders(Map.of(2, "ours"));
         assertEquals(USER, lab.lease("ours").path("uid").asInt());
+        assertEquals("nvidia", lab.inspect("ours", "{{.HostConfig.Runtime}}"));
+    }
+
+    /** Its UUID is what programs learn of a GPU, unless the engine may be anybody's. */
+    @Test
+    void engineBehindItIsKnownByEachOfItsNames() throws IOException {
+        Path link = Files.createSymbolicLink(directory.resolve("link"), socket());
+        String[] runtimes = {"runc", "nvidia"};
+        for (int gpu = 0; gpu < 2; gpu++) {
+            Command run =
+                    of(
+                            lab.as(
+                                    USER,
+                                    "run",
+                                    "--rm",
+                                    "--network=none",
+                                    "--runtime=" + runtimes[gpu],
+                                    "--gpus=device=" + gpu,
+                                    "plain",
+                                    "sh",
+                                    "-c",
+                                    "echo $NVIDIA_VISIBLE_DEVICES"));
+            String seen = run.with("DOCKER_HOST", "unix://" + link).run().ok().out();
+            assertTrue(seen.matches("GPU-5c1a[0-9a-f-]+\n"), seen);
+        }
+        String found = lab.jnvdocker("gpu", "leases", "--all", "--json").ok().out();
+        assertFalse(found.contains("unix://"), found);
     }
 
     /** Whatever the container's own labels are. */
@@ -211,6 +241,39 @@ class ProxyTest extends OneEngineTest {
             in.flush();
             assertEquals("two", out.readLine());
         }
+    }
+
+    /** As after a mistake in the configuration and a reboot. */
+    @Test
+    void containersThatRequestNoGpuStartWithoutTheDaemon() {
+        Object[] web = {"--runtime=nvidia", "--stop-signal=KILL", "plain", "sleep", "1000"};
+        run(
+                with(
+                        "run -d --name=web --restart=always"
+                                + " --label=com.docker.compose.project=nvidia",
+                        web));
+        run(with("run -d --name=own --restart=always --label=jnvdocker.owner=root", web));
+        run(with("create --name=later --label=jnvdocker.wait=30m -e JNVDOCKER_HOST=a", web));
+        lab.daemon().config("no key\n");
+        lab.daemon().kill();
+        lab.engine().restart();
+        for (String name : List.of("web", "own")) {
+            Lab.await(() -> {
+                String state = lab.inspect(name, "{{.State.Status}} {{.State.Error}}").strip();
+                return state.equals("running") ? List.of() : List.of(name + " is " + state);
+            });
+        }
+        run("start", "later");
+        run(with("run --rm --name=now --network=none", "--runtime=nvidia", "plain", "true"));
+        run(with("run --rm -e NVIDIA_VISIBLE_DEVICES=void", "--runtime=nvidia", "plain", "true"));
+        Command.Result refused = docker(with("run --rm --label=jnvdocker.gpus=1", web)).run();
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().contains("no jnvdockerd answers at "), refused::toString);
+        lab.daemon().config(CONFIG);
+    }
+
+    private static Object[] with(String words, Object... more) {
+        return Stream.concat(Stream.of(words.split(" ")), Stream.of(more)).toArray();
     }
 
     /** Else each client that is interrupted would leave a reader in the engine. */

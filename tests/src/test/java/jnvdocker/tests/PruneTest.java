@@ -104,7 +104,7 @@ class PruneTest extends OneEngineTest {
         load(NEWER);
         load(OLDER);
         assertEquals(List.of(OLDER, REAL, NEWER), driverDirectories());
-        String claim = "jnvdocker_claim_" + claim();
+        String claim = "jnvdocker_claim_" + lab.registry().key(claim());
         Map<String, String> kept =
                 Map.of(
                         driverVolume(OLDER),
@@ -201,18 +201,12 @@ class PruneTest extends OneEngineTest {
     @Test
     void withoutADriverAllOfTheirVolumesStay() throws IOException {
         load(NEWER);
-        List<String> files = List.of("proc/driver/nvidia/version", "sys/module/nvidia/version");
-        List<String> texts = files.stream().map(lab.host()::read).toList();
-        for (String file : files) {
-            Files.delete(lab.host().directory().resolve(file));
-        }
+        lab.host().unload();
         try {
             String why = "no driver is loaded, and the next may be this one";
             assertEquals(Map.of(driverVolume(REAL), why, driverVolume(NEWER), why), fates(prune()));
         } finally {
-            for (int i = 0; i < files.size(); i++) {
-                lab.host().write(files.get(i), texts.get(i));
-            }
+            lab.host().load();
         }
     }
 
@@ -272,7 +266,7 @@ class PruneTest extends OneEngineTest {
         lab.registry().change("UPDATE claim SET engine = 'ABCD:EFGH'");
         lab.docker("rm", "train-7").ok();
         lab.startDaemon();
-        String volume = "jnvdocker_claim_" + claim;
+        String volume = "jnvdocker_claim_" + lab.registry().key(claim);
         assertEquals(
                 "the engine ABCD:EFGH, which is not the daemon's, may have its container; if that"
                         + " engine is gone for good: --other-engines",

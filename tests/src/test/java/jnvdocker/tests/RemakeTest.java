@@ -107,7 +107,9 @@ class RemakeTest extends WantedEngineTest {
     @Test
     void claimOfAnImagesLabelIsNotItsOwn() {
         lab.run("theirs", 0);
-        String label = "LABEL jnvdocker.claim=" + lab.lease("theirs").path("claim").asText();
+        String label =
+                "LABEL jnvdocker.claim="
+                        + lab.registry().key(lab.lease("theirs").path("claim").asText());
         docker("commit", "--change", label, "theirs", "labelled").ok();
         docker("create", "--name=plain", "labelled", "true").ok();
         Lab.assertRefused(

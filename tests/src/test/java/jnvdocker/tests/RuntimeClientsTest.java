@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.RuntimeInstallation;
 
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -41,8 +44,14 @@ class RuntimeClientsTest extends RuntimeEngineTest {
                 command: sleep 1000
                 stop_signal: KILL
                 network_mode: none
-                runtime: nvidia
             """;
+
+    /** As an administrator has it who gives no option. */
+    @BeforeAll
+    static void install() {
+        runtime = RuntimeInstallation.of(lab, "--default");
+        directory = Directories.make("r");
+    }
 
     private static final String DEVICES =
             "    deploy: {resources: {reservations: {devices: [{%scapabilities: [gpu]}]}}}\n";
@@ -114,6 +123,77 @@ class RuntimeClientsTest extends RuntimeEngineTest {
         lab.clear();
         up(compose, "all", DEVICES.formatted("")).ok();
         awaitNumbers(Map.of("all", 4));
+    }
+
+    private static final String NODES = "ls /dev/nvidia[0-9]*";
+    private static final String SECOND = "photos_machine_learning";
+
+    /** The example's services with an image of ours, and a label of the second one. */
+    private static Command.Result upOneGpu(Client compose, String label) throws IOException {
+        // docker-compose 1.29 cannot make a container again.
+        lab.docker("rm", "-f", SECOND);
+        Path override = directory.resolve("override.yml");
+        Files.writeString(
+                override,
+                """
+                services:
+                  server: &ours {image: plain, command: sleep 1000, stop_signal: KILL, network_mode: none}
+                  machine-learning: {image: plain, command: sleep 1000, stop_signal: KILL,
+                    network_mode: none, restart: "no", labels: {jnvdocker.gpus: "%s"}}
+                """
+                        .formatted(label));
+        return compose.command(
+                        lab,
+                        "-p",
+                        "photos",
+                        "-f",
+                        EXAMPLES.resolve("compose/one-gpu.yaml"),
+                        "-f",
+                        override,
+                        "up",
+                        "-d")
+                .in(directory)
+                .run();
+    }
+
+    /** Who requests another GPU learns how both services can have one. */
+    @ParameterizedTest
+    @EnumSource(names = {"COMPOSE_1", "COMPOSE_2"})
+    void twoServicesOfAProjectHaveOneGpu(Client compose) throws Exception {
+        String first = "photos_server";
+        try {
+            Command.Result refused = upOneGpu(compose, "all");
+            assertTrue(refused.exitCode() != 0, refused::toString);
+            Lab.assertMatches(
+                    "(?s).*GPU [0-3] .* is held by \\S+ container photos_server since [0-9:]+; give"
+                        + " this service the label jnvdocker.gpus: with=photos_server to have the"
+                        + " same, .*",
+                    refused.err());
+            Lab.assertMatches(
+                    "(?s).*It was refused at [0-9:]+: .*GPU [0-3] .* is held by .*photos_server.*",
+                    lab.jnvdocker("gpu", "why", SECOND).ok().out());
+            Command.Result unknown = upOneGpu(compose, "with=" + first);
+            assertTrue(
+                    unknown.exitCode() != 0
+                            && unknown.err().contains("add 'directory' to trust_owner"),
+                    unknown::toString);
+            lab.engine().removeContainers();
+            lab.configure("[runtime]\ntrust_owner = ['directory']\n");
+            upOneGpu(compose, "with=" + first).ok();
+            Lab.await(() -> {
+                String now = lab.registry().holders().toString();
+                return now.matches("\\{[0-3]=photos_server and photos_machine_learning}")
+                        ? List.of()
+                        : List.of(now);
+            });
+            lab.docker("restart", first, SECOND).ok();
+            String nodes = lab.docker("exec", first, "sh", "-c", NODES).ok().out();
+            assertEquals(1, nodes.lines().count(), nodes);
+            assertEquals(nodes, lab.docker("exec", SECOND, "sh", "-c", NODES).ok().out());
+        } finally {
+            lab.engine().removeContainers();
+            lab.configure("");
+        }
     }
 
     @Test

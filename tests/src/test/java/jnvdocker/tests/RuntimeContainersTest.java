@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
@@ -39,6 +40,7 @@ class RuntimeContainersTest extends RuntimeEngineTest {
 
     @BeforeAll
     static void makeImages() throws IOException {
+        lab.host().graphics(4);
         lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
         lab.engine()
                 .image(
@@ -269,6 +271,36 @@ class RuntimeContainersTest extends RuntimeEngineTest {
                 "allow_privileged");
     }
 
+    /** Who has a GPU's graphics node has the GPU. */
+    @Test
+    void graphicsNodeIsLeasedOrRefusedAndOfTheDirectoryTheOthersAreLeftOut() {
+        Path dri = lab.host().directory().resolve("dev/dri");
+        String open =
+                "cd /dev/dri; for n in 0 1 2 128 129 130; do"
+                        + " [ -e n$n ] || mknod n$n c 226 $n; echo $n $(tryopen n$n); done";
+        start("one", "--device", dri + "/renderD130:/dev/dri/renderD130").ok();
+        awaitNumbers(Map.of("one", 1));
+        assertEquals(Set.of(1), gpus("one"));
+        assertRefused(run("--device", dri + "/card2:/dev/own", "plain", "true"), "container one");
+        assertRefused(run("--device-cgroup-rule", "c 226:2 r", "plain", "true"), "container one");
+        for (String way :
+                List.of("--device=" + dri + ":/dev/dri", "--device-cgroup-rule=c 226:* rmw")) {
+            String out = run(way, "plain", "sh", "-c", "mkdir -p /dev/dri; " + open).ok().out();
+            assertEquals("0 ENXIO\n1 EPERM\n2 EPERM\n128 ENXIO\n129 EPERM\n130 EPERM\n", out, way);
+        }
+        String own =
+                run(
+                                "--label=jnvdocker.gpus=device=0",
+                                "--device=" + dri + ":/dev/dri",
+                                "plain",
+                                "sh",
+                                "-c",
+                                open)
+                        .ok()
+                        .out();
+        assertEquals("0 ENXIO\n1 ENXIO\n2 EPERM\n128 ENXIO\n129 ENXIO\n130 EPERM\n", own);
+    }
+
     /** It has no label, and its second name no event. */
     @Test
     void renamedContainerIsCalledSo() {
@@ -320,7 +352,10 @@ class RuntimeContainersTest extends RuntimeEngineTest {
     /** Which open everything to runc: --privileged, any rule of type a, one for all majors. */
     @Test
     void containerThatMayOpenEveryDeviceOpensNoGpu() {
-        String other = "mknod /dev/other c 300 1; echo other $(tryopen /dev/other); " + NODES;
+        String other =
+                "mknod /dev/other c 300 1; echo other $(tryopen /dev/other);"
+                        + " mknod /dev/graphics c 226 129; echo graphics $(tryopen /dev/graphics); "
+                        + NODES;
         assertTrue(run("plain", "sh", "-c", other).ok().out().contains("other EPERM\n"));
         List<String> options = new ArrayList<>();
         List.of("a 10:1 m", "a *:* m", "c *:* rwm", "c *:3 rw")
@@ -333,6 +368,7 @@ class RuntimeContainersTest extends RuntimeEngineTest {
             String out = run(option, "plain", "sh", "-c", other).ok().out();
             assertEquals(0, out.lines().filter(it -> it.matches("[0-3] ENXIO")).count(), option);
             assertEquals(option.endsWith("3 rw"), out.contains("other EPERM\n"), option + out);
+            assertFalse(out.contains("graphics ENXIO\n"), option + out);
         }
         assertRefused(
                 run("--device-cgroup-rule=c 4294967491:0 rwm", "plain", "true"),
@@ -343,8 +379,12 @@ class RuntimeContainersTest extends RuntimeEngineTest {
     @Test
     void containerThatDockerCouldNotStartBeforeTheDaemonIsStarted() {
         start("one", "--label=jnvdocker.gpus=device=1", "--restart=unless-stopped").ok();
+        awaitNumbers(Map.of("one", 1));
+        lab.engine().stop();
+        // Else it would have its GPU again, cordoned or not.
+        lab.jnvdocker("gpu", "release", "--force", "--reason=test", "one").ok();
         lab.daemon().stop();
-        lab.engine().restart();
+        lab.engine().start();
         assertEquals("exited", lab.inspect("one", "{{.State.Status}}"));
         lab.daemon().config("cordon = ['1']\n");
         lab.startDaemon();
@@ -355,6 +395,57 @@ class RuntimeContainersTest extends RuntimeEngineTest {
                     : List.of(found);
         });
         lab.configure("");
+        awaitNumbers(Map.of("one", 1));
+    }
+
+    /** Its policy tries again, whatever failed, when nobody has typed the start. */
+    @Test
+    void containerComesBackWhenTheDriverIsLoadedAfterTheEngine() {
+        start("one", "--label=jnvdocker.gpus=device=1", "--restart=unless-stopped").ok();
+        start("two", "--gpus=device=2", "--restart=always").ok();
+        awaitHolders(Map.of(1, "one", 2, "two"));
+        lab.host().unload();
+        try {
+            lab.engine().restart();
+            String why = "jnvdocker: no NVIDIA driver is loaded";
+            Lab.await(() -> {
+                String log = lab.docker("logs", "one").err() + lab.docker("logs", "two").err();
+                return log.split(why, -1).length > 2 ? List.of() : List.of(log);
+            });
+            awaitRefusal(why);
+        } finally {
+            lab.host().load();
+        }
+        awaitHolders(Map.of(1, "one", 2, "two"));
+    }
+
+    /** Until the engine has answered after its own start, any start may be that of a policy. */
+    private static void awaitRefusal(String why) {
+        Lab.await(() -> {
+            Command.Result started = start("three", "--gpus=1", "--restart=always");
+            if (started.exitCode() != 0) {
+                assertRefused(started, why);
+                return List.of();
+            }
+            lab.docker("rm", "-f", "three").ok();
+            return List.of("it was started");
+        });
+    }
+
+    @Test
+    void restartPolicyTriesAgainWhileTheDriverIsAway() {
+        start("one", "--label=jnvdocker.gpus=device=1", "--restart=always").ok();
+        awaitHolders(Map.of(1, "one"));
+        lab.host().unload();
+        try {
+            Command.of("kill", "-9", lab.inspect("one", "{{.State.Pid}}").strip()).run().ok();
+            Lab.await(() -> {
+                String log = lab.docker("logs", "one").err();
+                return log.contains("no NVIDIA driver") ? List.of() : List.of("it runs");
+            });
+        } finally {
+            lab.host().load();
+        }
         awaitNumbers(Map.of("one", 1));
     }
 
@@ -380,11 +471,11 @@ class RuntimeContainersTest extends RuntimeEngineTest {
                     lab.jnvdocker("gpu", "queue", "--json").ok().out().contains("\"pid\"")
                             ? List.of()
                             : List.of("nobody waits"));
-            while (!served.isDone()) {
-                endFirstProcess("one");
-            }
+            // Its restarts alone would keep the GPU.
+            lab.jnvdocker("gpu", "release", "one", "--force", "--reason", "to see").ok();
             served.get().ok();
         }
+        endFirstProcess("one");
         Lab.await(() ->
                 logs("one").contains(" by root's container two")
                         ? List.of()

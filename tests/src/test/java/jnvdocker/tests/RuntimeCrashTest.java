@@ -74,6 +74,7 @@ class RuntimeCrashTest {
             }
             assertTrue(changed >= 3, "changed at " + changed);
             assertEquals(List.of("write", "fchown", "fchmod", "close", "renameat"), besides);
+            Files.writeString(config, OLD);
             Files.writeString(beside, "half a te");
             assertEquals(
                     RecordingHelper.EXIT_CODE,

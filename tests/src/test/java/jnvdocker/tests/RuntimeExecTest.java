@@ -166,7 +166,7 @@ class RuntimeExecTest {
 
     // ---- delete ----
 
-    /** Each call sends its container's id to the daemon's socket. */
+    /** Each call sends its container's id, and its own pid, to the daemon's socket. */
     @Test
     void endOfAMarkedContainerWakesTheDaemon() throws Exception {
         String server =
@@ -182,8 +182,10 @@ class RuntimeExecTest {
             assertPassedOn("delete");
             assertPassedOn("delete .");
             assertPassedOn("delete c3 -f");
-            assertEquals("c1", listener.inputReader().readLine());
-            assertEquals("c3", listener.inputReader().readLine());
+            for (String container : List.of("c1", "c3")) {
+                String sent = listener.inputReader().readLine();
+                assertTrue(sent.matches(container + " [0-9]+"), sent);
+            }
         } finally {
             listener.destroy();
         }

@@ -85,9 +85,23 @@ class RuntimeInstallTest {
         return JSON.readTree(lab.jnvdocker("runtime", "status", "--json").out()).path(0);
     }
 
+    /** No lease, no time of a user, and no GPU that is kept for anybody. */
+    private static void assertTrialIsNobodys() {
+        lab.awaitHolders(Map.of());
+        String all = lab.jnvdocker("gpu", "leases", "--all").ok().out();
+        assertFalse(all.contains("jnvdocker-check"), all);
+        String history = lab.jnvdocker("gpu", "history").ok().out();
+        assertFalse(history.contains("jnvdocker"), history);
+        String shown = lab.jnvdocker("gpu", "ls").ok().out();
+        assertFalse(shown.contains("kept for"), shown);
+    }
+
     @Test
     void engineHasItFromAReloadOnAndTakesGpusFromARestartOn() throws Exception {
         lab.engine().restart();
+        lab.keepNothing();
+        // No user may have a GPU, and what stops is kept: neither matters to a trial.
+        lab.configure("hold_after_stop = '10m'\n[limits]\n'*' = { allowed = ['99'] }\n");
         Command.Result installed = runtime.install().ok();
         assertTrue(installed.out().contains("\nreloading docker (SIGHUP to pid "), installed.out());
         assertTrue(
@@ -100,39 +114,101 @@ class RuntimeInstallTest {
                 installed.out());
         assertEquals("", lab.docker("ps", "-aq").ok().out());
         assertEquals("", lab.docker("images", "-q", "jnvdocker-check").ok().out());
-        lab.jnvdocker("runtime", "status").ok();
-        Command.Result run = lab.docker("run", "--rm", "--gpus=1", "--runtime=nvidia", "plain");
+        assertEquals(
+                "docker takes no --gpus until it is restarted: it started before "
+                        + runtime.hooks().resolve("nvidia-container-runtime-hook")
+                        + " was there",
+                status().path("problem").asText());
+        String doctor = lab.jnvdocker("gpu", "doctor").out();
+        assertTrue(doctor.contains("docker takes no --gpus until it is restarted"), doctor);
+        assertTrialIsNobodys();
+        lab.configure("");
+        Command.Result run = lab.docker("run", "--rm", "--gpus=1", "plain");
         assertTrue(run.err().contains("could not select device driver"), run::toString);
         lab.engine().restart();
+        lab.jnvdocker("runtime", "status").ok();
         assertEquals(
                 "nvidia1\nnvidia2\n",
                 lab.docker(
                                 "run",
                                 "--rm",
                                 "--gpus=\"device=1,2\"",
-                                "--runtime=nvidia",
                                 "plain",
                                 "sh",
                                 "-c",
                                 "ls /dev | grep nvidia[0-9]")
                         .ok()
                         .out());
-        run = lab.docker("run", "--rm", "--gpus=1", "plain", "true");
-        assertEquals(125, run.exitCode(), run::toString);
-        assertTrue(run.err().contains("jnvdocker: --gpus needs the runtime that"), run::toString);
-        // Docker has written down which runtime it has.
-        runtime.install("--default").ok();
-        lab.engine().restart();
+        // As a container that was made before: docker has written down which runtime it has.
         lab.docker("create", "--name=before", "--gpus=1", "--runtime=runc", "plain", "true").ok();
-        run = lab.docker("start", "before");
+        assertMadeWithoutOurs(lab.docker("start", "before"));
+    }
+
+    private static void assertMadeWithoutOurs(Command.Result run) {
+        assertTrue(run.exitCode() != 0, run::toString);
         assertTrue(
-                run.err().contains("make it again (docker compose up -d --force-recreate, or"),
+                run.err()
+                        .contains(
+                                "jnvdocker: this container was made without jnvdocker's runtime, so"
+                                        + " --gpus gives it none; make it again by the name that"
+                                        + " 'jnvdocker runtime status' shows: docker run"),
                 run::toString);
+    }
+
+    /** Whoever runs it again without the option has docker's default back. */
+    @Test
+    void nameAloneIsForContainersThatNameIt() throws Exception {
+        runtime.install().ok();
+        Path own = lab.daemon().state().resolveSibling("config.d/runtime.toml");
+        assertTrue(Files.exists(own));
+        runtime.install("--no-default").ok();
+        assertTrue(
+                JSON.readTree(runtime.config().toFile()).path("default-runtime").isMissingNode());
+        lab.engine().restart();
+        // Until then docker may have kept ours, with which it builds images.
+        runtime.install("--no-default").ok();
+        assertFalse(Files.exists(own));
+        assertFalse(status().path("is_default").asBoolean());
+        assertMadeWithoutOurs(lab.docker("run", "--rm", "--gpus=1", "plain", "true"));
+        lab.docker("run", "--rm", "--gpus=1", "--runtime=nvidia", "plain", "true").ok();
+        runtime.install().ok();
+        lab.engine().restart();
+        assertTrue(status().path("is_default").asBoolean());
+        lab.docker("run", "--rm", "--gpus=1", "plain", "true").ok();
+    }
+
+    /** An administrator may have chosen another one for what needs no GPU. */
+    @Test
+    void anotherDefaultStays() throws Exception {
+        Files.writeString(
+                runtime.config(),
+                "{\"runtimes\": {\"mine\": {\"path\": \"%s\"}}, \"default-runtime\": \"mine\"}"
+                        .formatted(real()));
+        lab.engine().restart();
+        Command.Result installed = runtime.install().ok();
+        assertTrue(
+                installed
+                        .err()
+                        .contains(
+                                "jnvdocker: docker's default runtime stays 'mine' ("
+                                        + runtime.config()
+                                        + ", or a flag of dockerd); containers get GPUs with"
+                                        + " --runtime nvidia"),
+                installed::toString);
+        lab.engine().restart();
+        assertFalse(status().path("is_default").asBoolean());
+        lab.docker("run", "--rm", "--gpus=1", "--runtime=nvidia", "plain", "true").ok();
+        lab.docker("run", "--rm", "plain", "true").ok();
+        lab.jnvdocker("runtime", "uninstall").ok();
+        assertEquals(
+                "mine", JSON.readTree(runtime.config().toFile()).path("default-runtime").asText());
+        Files.writeString(runtime.config(), BEFORE);
+        lab.engine().restart();
     }
 
     /** The runtime stays installed, and the line says whose the GPUs are. */
     @Test
-    void trialWithoutAFreeGpuSaysWhy() {
+    void trialWithoutAFreeGpuSaysWhy() throws IOException {
         lab.engine().restart();
         lab.jnvdocker("run", "-d", "--name=all", "--gpus=all", "plain", "sleep", "1000").ok();
         Command.Result installed = runtime.install().ok();
@@ -141,7 +217,7 @@ class RuntimeInstallTest {
                 last.startsWith("tried it: a container with the runtime 'nvidia' got no GPU: "),
                 installed::out);
         assertTrue(last.contains("container all"), last);
-        lab.jnvdocker("runtime", "status").ok();
+        assertTrue(status().path("problem").asText().startsWith("docker takes no --gpus until"));
         assertEquals("all\n", lab.docker("ps", "-a", "--format={{.Names}}").ok().out());
         assertEquals("", lab.docker("images", "-q", "jnvdocker-check").ok().out());
     }
@@ -252,46 +328,83 @@ class RuntimeInstallTest {
                         : List.of(lab.registry().holders().toString()));
     }
 
+    /** Containers that were made with our runtime, and have no GPU, need nothing of ours. */
     @Test
     void uninstallLeavesTheProgramUntilNothingNeedsIt() throws Exception {
-        runtime.install("--default", "--swarm").ok();
-        lab.engine().restart();
-        lab.docker("create", "--name=old", "--runtime=nvidia", "plain", "true").ok();
+        runtime.install("--swarm").ok();
+        lab.engine().restart("--live-restore");
+        lab.docker("create", "--name=old", "plain", "true").ok();
+        lab.docker("run", "-d", "--name=runs", "--restart=always", "plain", "sleep", "1000").ok();
+        lab.docker("create", "--name=asks", "--gpus=1", "plain", "true").ok();
+        lab.docker("create", "--name=says", "--label=jnvdocker.gpus=1", "plain", "true").ok();
+        lab.jnvdocker("create", "--name=client", "--gpus=1", "plain", "true").ok();
         Command.Result first = lab.jnvdocker("gpu", "uninstall");
+        assertTrue(
+                first.err().matches("(?s).*containers need jnvdocker: (asks|says|client), .*"),
+                first::toString);
+        String lost = lab.jnvdocker("runtime", "uninstall", "--dry-run").ok().out();
+        assertTrue(lost.contains("these containers request GPUs, which they get no more: "), lost);
+        lab.docker("rm", "asks", "says", "client").ok();
+        first = lab.jnvdocker("gpu", "uninstall");
         assertEquals(125, first.exitCode(), first::toString);
         assertTrue(
                 first.err()
-                        .contains(
-                                "containers need jnvdocker: old:\n    docker rm old\n  "
+                        .endsWith(
+                                " do this first:\n  "
                                         + runtime.program()
                                         + " has to stay: the engine has it until it is restarted:\n"
                                         + "    jnvdocker runtime uninstall && systemctl restart"
                                         + " docker\n"),
                 first::toString);
+        String left =
+                "the runtime 'nvidia' in "
+                        + runtime.config()
+                        + " as "
+                        + real()
+                        + ", for containers that were made with it\n";
+        first = lab.jnvdocker("runtime", "uninstall", "--dry-run").ok();
+        assertTrue(first.out().startsWith("would leave " + left), first::toString);
         first = lab.jnvdocker("runtime", "uninstall").ok();
-        assertEquals(BEFORE.replace(" ", ""), Files.readString(runtime.config()).replace(" ", ""));
+        assertTrue(first.out().startsWith("left " + left), first::toString);
+        JsonNode config = JSON.readTree(runtime.config().toFile());
+        assertEquals(real(), config.path("runtimes").path("nvidia").path("path").asText());
+        assertEquals(2, config.size(), config::toString);
         Path own = lab.daemon().state().resolveSibling("config.d/runtime.toml");
-        assertTrue(first.out().contains("removed " + own + "\n"), first::toString);
-        assertFalse(Files.exists(own));
+        assertTrue(Files.exists(own));
+        assertTrue(first.out().contains("the engine has it until it is restarted; when"));
+        assertTrue(Files.exists(runtime.program()));
+        // It runs on with our program.
+        lab.engine().restart();
+        first = lab.jnvdocker("runtime", "uninstall").ok();
         assertTrue(
                 first.out()
                         .contains(
-                                "stays: these containers need it: old; when convenient: docker rm"
-                                        + " old, then"),
+                                "stays: these containers run with it, or may: runs; when"
+                                    + " convenient: docker stop runs && jnvdocker runtime uninstall"
+                                    + " && docker start runs, then"),
                 first::toString);
-        lab.docker("rm", "old").ok();
-        Command.Result second = lab.jnvdocker("runtime", "uninstall").ok();
-        assertTrue(
-                second.out().contains("the engine has it until it is restarted; when"),
-                second.out());
-        assertTrue(Files.exists(runtime.program()));
-        lab.engine().restart();
+        lab.docker("stop", "-t0", "runs").ok();
+        lab.docker("start", "runs").ok();
+        lab.docker("start", "-a", "old").ok();
         lab.jnvdocker("runtime", "uninstall").ok();
+        assertFalse(Files.exists(own));
         assertFalse(Files.exists(runtime.program()));
         assertFalse(Files.exists(runtime.hooks().resolve("nvidia-container-runtime-hook")));
         assertEquals(
                 "the OCI runtime is not installed for any engine: jnvdocker runtime install\n",
                 lab.jnvdocker("runtime", "status").ok().out());
+        lab.docker("stop", "-t0", "runs").ok();
+        lab.engine().restart(new String[0]);
+        lab.docker("start", "runs").ok();
+        // It takes the name again, and gives it back.
+        runtime.install().ok();
+        lab.engine().removeContainers();
+        lab.jnvdocker("runtime", "uninstall").ok();
+        assertEquals(BEFORE.replace(" ", ""), Files.readString(runtime.config()).replace(" ", ""));
+    }
+
+    private static String real() {
+        return Command.of("sh", "-c", "command -v runc").run().ok().out().strip();
     }
 
     /** The file of another version, with its settings, is what an upgrade leaves. */
@@ -387,7 +500,8 @@ class RuntimeInstallTest {
             assertTrue(
                     refused.err().contains("was started with --default-runtime, and does not"),
                     refused::toString);
-            runtime.install().ok();
+            Command.Result named = runtime.install().ok();
+            assertTrue(named.err().contains("default runtime stays 'runc'"), named::toString);
         } finally {
             lab.engine().restart(new String[0]);
         }
@@ -405,7 +519,7 @@ class RuntimeInstallTest {
 
     @Test
     void dryRunChangesNothing() throws Exception {
-        Command.Result dry = runtime.install("--default", "--swarm", "--dry-run").ok();
+        Command.Result dry = runtime.install("--swarm", "--dry-run").ok();
         assertTrue(dry.out().contains("\n        \"default-runtime\": \"nvidia\","), dry.out());
         assertEquals(BEFORE, Files.readString(runtime.config()));
         assertFalse(Files.exists(runtime.program()));

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -31,6 +32,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 
@@ -41,6 +43,7 @@ import java.util.regex.Matcher;
 class RuntimeProgramTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
     private static final String RULES = "fixtures/device-rules";
+    private static final String WORDS = "fixtures/gpu-words";
     private static final String ORDINARY = "docker-28.5.2/userns-host-pid-host";
 
     private final Path directory = Directories.make("oci");
@@ -124,17 +127,15 @@ class RuntimeProgramTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "config.json|{\"env\":[\"NVIDIA_VISIBLE_DEVICES=void\"]}",
+                "config.json|{\"env\":[\"NVIDIA_VISIBLE_DEVICES=0\"]}",
                 "config.json|{\"path\":\"/dev/nvidia0\"}",
-                "config.json|{\"env\":[\"JNVDOCKER_GPUS=1\"]}",
-                "config.json|{\"annotations\":{\"jnvdocker.gpus\":\"1\"}}",
-                "config.json|{\"env\":[\"DOCKER_RESOURCE_GPU=2\"]}",
                 "config.json|{\"path\":\"/dev/odd\",\"major\":195}",
                 "config.json|{\"major\" :\n\t195 }",
+                "config.json|{\"path\":\"/dev/odd\",\"major\":226,\"minor\":977}",
+                "config.json|{\"allow\":true,\"major\":226}",
                 "config.json|{\"allow\" : true}",
                 "config.json|\"allow\":true",
-                "config.v2.json|{\"Labels\":{\"com.nvidia.volumes.needed\":\"x\"}}",
-                "config.v2.json|{\"Labels\":{\"jnvdocker.gpus\":\"2\"}}",
+                "config.v2.json|{\"MountPoints\":{\"/x\":{\"Name\":\"jnvdocker_claim_1\"}}}",
                 "config.v2.json|{\"Runtime\":\"nvidia\"}",
                 "hostconfig.json|{\"DeviceRequests\":[{\"Capabilities\":[[\"gpu\"]]}]}",
                 "hostconfig.json|{\"Runtime\":\"nvidia\",\"Devices\":[\"/dev/nvidia0\"]}",
@@ -161,6 +162,42 @@ class RuntimeProgramTest {
         RuntimeCall call = ordinary(parts[0], parts[1]);
         assertEquals(0, requested(call), textOfFile);
         assertPassedOn(runtime.command(call).run());
+    }
+
+    /** In a mount namespace in which the kernel shows one card. */
+    @ParameterizedTest
+    @CsvSource({"0x10de, 1", "0x8086, 0", "0x1002, 0"})
+    @Tag("root")
+    void graphicsNodeConcernsTheDaemonIfItsCardIsNvidias(String vendor, int requests)
+            throws IOException {
+        RuntimeCall call =
+                ordinary("config.json", "{\"path\":\"/dev/odd\",\"major\":226,\"minor\":128}");
+        String show =
+                "mount -t tmpfs none /sys/dev/char; mkdir -p /sys/dev/char/226:128/device;"
+                        + " echo $1 > /sys/dev/char/226:128/device/vendor; shift; exec \"$@\"";
+        Command command =
+                runtime.command(call).after("unshare", "-m", "sh", "-ec", show, "sh", vendor);
+        assertEquals(requests, requested(call, command));
+    }
+
+    /** The owner that our proxy writes on every container is among the words that request none. */
+    @ParameterizedTest
+    @CsvFileSource(files = WORDS, delimiter = '|', quoteCharacter = '~')
+    void wordsThatRequestNothingStartWithoutADaemon(
+            String labels, String variables, String annotations, String starts) throws IOException {
+        String environment = "\"env\":[" + Objects.toString(variables, "") + "]";
+        RuntimeCall call =
+                ordinary(
+                        "config.json",
+                        "{%s,\"annotations\":{%s}}"
+                                .formatted(environment, Objects.toString(annotations, "")));
+        call.with(
+                        "config.v2.json",
+                        "{\"Config\":{%s,\"Labels\":{%s}}}"
+                                .formatted(environment, Objects.toString(labels, "")))
+                .with("hostconfig.json", "{\"Runtime\":\"nvidia\"}")
+                .prepare(directory);
+        assertEquals(starts.equals("alone") ? 0 : 1, requested(call), labels + variables);
     }
 
     /** A rule with NVIDIA's major number concerns the daemon, whatever else is in it. */
@@ -193,6 +230,10 @@ class RuntimeProgramTest {
     }
 
     private int requested(RuntimeCall call) {
+        return requested(call, runtime.command(call));
+    }
+
+    private int requested(RuntimeCall call, Command command) {
         AtomicInteger requested = new AtomicInteger();
         Script counting =
                 client -> {
@@ -200,7 +241,7 @@ class RuntimeProgramTest {
                     return UNCHANGED.play(client);
                 };
         try (HostileDaemon _ = new HostileDaemon(runtime.socket(), counting)) {
-            assertPassedOn(runtime.command(call).run());
+            assertPassedOn(command.run());
         } finally {
             runtime.socket().toFile().delete();
         }

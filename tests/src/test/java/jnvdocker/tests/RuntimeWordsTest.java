@@ -60,9 +60,8 @@ class RuntimeWordsTest extends RuntimeEngineTest {
         awaitHolders(Map.of(3, "one"));
     }
 
-    /** Reserved by a client whose docker has not created the container yet. */
-    @Test
-    void imageThatNamesAReservationDoesNotGetIt() throws Exception {
+    /** A client that has reserved a GPU, and whose docker never creates the container. */
+    private Process reserve() throws Exception {
         Path slow = Files.createDirectories(directory.resolve("slow")).resolve("docker");
         Files.writeString(slow, "#!/bin/sh\nexec sleep 1000\n");
         Command.of("chmod", "755", slow).run().ok();
@@ -72,18 +71,29 @@ class RuntimeWordsTest extends RuntimeEngineTest {
                         .jnvdocker("run", "--gpus=device=2", "--name=its", "plain", "true")
                         .with("PATH", path)
                         .start();
+        // The lease of another test's container may end a moment after the container.
+        Lab.await(() ->
+                lab.registry().live().stream()
+                                .map(Registry.Lease::reservation)
+                                .toList()
+                                .equals(List.of(true))
+                        ? List.of()
+                        : List.of("nothing is reserved"));
+        return client;
+    }
+
+    /** Reserved by a client whose docker has not created the container yet. */
+    @Test
+    void imageThatNamesAReservationDoesNotGetIt() throws Exception {
+        Process client = reserve();
         try {
-            // The lease of another test's container may end a moment after the container.
-            Lab.await(() ->
-                    lab.registry().live().stream()
-                                    .map(Registry.Lease::reservation)
-                                    .toList()
-                                    .equals(List.of(true))
-                            ? List.of()
-                            : List.of("nothing is reserved"));
             Registry.Lease reserved = lab.registry().live().getFirst();
             lab.engine()
-                    .image("thief", "--small", "--label", "jnvdocker.claim=" + reserved.claim());
+                    .image(
+                            "thief",
+                            "--small",
+                            "--label",
+                            "jnvdocker.claim=" + lab.registry().key(reserved.claim()));
             lab.docker(
                             "run",
                             "-d",
@@ -98,6 +108,31 @@ class RuntimeWordsTest extends RuntimeEngineTest {
             assertTrue(!lab.registry().holders().getOrDefault(2, "").equals("thief"));
             String table = lab.jnvdocker("gpu", "ls").ok().out();
             assertTrue(table.matches("(?s).*HELD +somebody +thief .*"), table);
+        } finally {
+            client.destroyForcibly().waitFor();
+        }
+    }
+
+    /** Every user sees the id of a reservation. */
+    @Test
+    void labelWithoutTheSecretOfAReservationIsRefused() throws Exception {
+        Process client = reserve();
+        try {
+            String id = lab.registry().live().getFirst().claim();
+            for (String label : List.of(id, id + "-" + "0".repeat(32))) {
+                Command.Result refused =
+                        lab.docker(
+                                "run",
+                                "--rm",
+                                "--runtime=nvidia",
+                                "--label=jnvdocker.claim=" + label,
+                                "plain",
+                                "true");
+                assertEquals(125, refused.exitCode(), refused::toString);
+                Lab.assertMatches(
+                        "(?s).*names the claim " + id + ", which is not its own.*", refused.err());
+            }
+            assertTrue(lab.registry().live().getFirst().reservation());
         } finally {
             client.destroyForcibly().waitFor();
         }
@@ -280,6 +315,19 @@ class RuntimeWordsTest extends RuntimeEngineTest {
         lab.docker("rm", "-f", "all").ok();
         start("named", "-e", "NVIDIA_VISIBLE_DEVICES=runtime.nvidia.com/gpu=1,2").ok();
         awaitHolders(Map.of(1, "named", 2, "named"));
+        String mount = "--volume=/dev/null:/var/run/nvidia-container-devices/";
+        lab.docker(
+                        "run",
+                        "-d",
+                        "--runtime=nvidia",
+                        "--name=mount",
+                        mount + "3",
+                        "second",
+                        "sleep",
+                        "99")
+                .ok();
+        awaitHolders(Map.of(1, "named", 2, "named", 3, "mount"));
+        assertRefused(start("taken", mount + "1"), "GPU 1 (GPU-5c1a1003) is held by");
         String mig = "NVIDIA_MIG_CONFIG_DEVICES=all";
         String why = "requests the MIG configuration of GPUs, for which a container must be";
         assertRefused(start("mig", "--gpus=1", "-e", mig), why);

@@ -111,7 +111,8 @@ class SecurityTest extends OneEngineTest {
 
     private static List<String> withoutClaim(List<String> arguments) {
         return arguments.stream()
-                .map(argument -> argument.replaceAll("(claim[_=])[0-9a-f]{12}", "$1ID"))
+                .map(argument ->
+                        argument.replaceAll("(claim[_=])[0-9a-f]{12}-[0-9a-f]{32}", "$1ID"))
                 .toList();
     }
 
@@ -153,7 +154,7 @@ class SecurityTest extends OneEngineTest {
         assertEquals(1, lab.registry().live().size());
         assertTrue(
                 lab.inspect("evil", "{{index .Config.Labels \"jnvdocker.claim\"}}")
-                        .matches("[0-9a-f]{12}"));
+                        .matches("[0-9a-f]{12}-[0-9a-f]{32}"));
         assertTrue(
                 lab.inspect("evil", "{{index .Config.Labels \"jnvdocker.gpus\"}}")
                         .startsWith("GPU-5c1a1003"));
@@ -171,7 +172,8 @@ class SecurityTest extends OneEngineTest {
                 "nvidia_driver_535.104.05/../../x",
                 "jnvdocker_claim_../../../etc",
                 "jnvdocker_claim_",
-                "jnvdocker_claim_0123456789ab/x",
+                "jnvdocker_claim_0123456789ab",
+                "jnvdocker_claim_0123456789ab-0123456789abcdef0123456789abcdef/x",
                 "nvidia_driver_\\u0000535.104.05",
                 "nvidia_driver_535.104.05\\n",
                 "/etc/passwd",

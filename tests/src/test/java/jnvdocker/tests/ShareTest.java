@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Several users' containers and programs with shares of one GPU, by {@code --gpus share=10G}, with
@@ -225,8 +226,9 @@ class ShareTest {
         }
         lab.startDaemon();
         Lab.await(() -> {
-            Set<String> now = Set.of(lab.registry().holders().get(1).split(" and "));
-            return now.equals(Set.of("one", "two")) ? List.of() : List.of("only " + now);
+            String now = lab.registry().holders().getOrDefault(1, "nobody");
+            Set<String> names = new TreeSet<>(List.of(now.split(" and ")));
+            return names.equals(Set.of("one", "two")) ? List.of() : List.of("only " + now);
         });
         assertEquals(10_000_000_000L, shareOf("one"));
         awaitFigures();

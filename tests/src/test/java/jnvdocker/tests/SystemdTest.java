@@ -25,6 +25,7 @@ import java.util.List;
 class SystemdTest {
     private static final String SOCKET = "jnvdocker.socket";
     private static final String SERVICE = "jnvdocker.service";
+    private static final String AGAIN = "jnvdocker-again.service";
     private static final String NODES = "jnvdocker-nodes.service";
     private static final String PROXY = "jnvdocker-proxy.service";
     private static final String PROXY_SOCKET = "jnvdocker-proxy.socket";
@@ -76,7 +77,9 @@ class SystemdTest {
     /** Creates a volume that docker remembers, so that docker calls the plugin. */
     @BeforeEach
     void makeAllWell() {
-        shell("rm -rf /etc/jnvdocker /etc/systemd/system/jnvdocker.service.d");
+        systemctl("stop", AGAIN);
+        shell("rm -rf /etc/jnvdocker /etc/systemd/system/jnvdocker.service.d /run/jnvdocker-again");
+        shell("rm -f /var/lib/jnvdocker/ends");
         shell(INSTALL);
         systemctl("reset-failed").ok();
         systemctl("start", SOCKET, SERVICE, DOCKER).ok();
@@ -125,6 +128,7 @@ class SystemdTest {
                                 "--recursive-errors=no",
                                 "/etc/systemd/system/" + SOCKET,
                                 "/etc/systemd/system/" + SERVICE,
+                                "/etc/systemd/system/" + AGAIN,
                                 "/etc/systemd/system/" + NODES,
                                 "/etc/systemd/system/" + PROXY_SOCKET,
                                 "/etc/systemd/system/" + PROXY)
@@ -352,6 +356,45 @@ class SystemdTest {
         systemctl("start", SERVICE).ok();
         assertActive(SOCKET);
         docker("volume", "inspect", volume).ok();
+    }
+
+    /** The same configuration that fails five times is right when the sixth start reads it. */
+    @Test
+    void daemonComesBackAfterAnyNumberOfEnds() throws InterruptedException {
+        breakConfiguration();
+        assertNotEquals(0, systemctl("restart", SERVICE).exitCode());
+        while (!machine.property(SOCKET, "Result").equals("service-start-limit-hit")) {
+            Thread.sleep(200);
+        }
+        shell("rm /etc/jnvdocker/config.toml");
+        while (!machine.property(SERVICE, "ActiveState").equals("active")) {
+            Thread.sleep(200);
+        }
+        assertActive(SOCKET);
+        docker("volume", "inspect", volume).ok();
+        String doctor = machine.jnvdocker("gpu", "doctor").run().out();
+        assertTrue(
+                doctor.lines()
+                        .anyMatch(line ->
+                                line.matches(
+                                        ".* hint +the daemon has ended by itself [56] times in 24"
+                                                + " hours, the last time at .*: exit code 125"
+                                                + " \\([56] times\\); .*")),
+                doctor);
+    }
+
+    @Test
+    void rootsClientStartsADaemonThatSystemdHasGivenUp() throws InterruptedException {
+        breakConfiguration();
+        assertNotEquals(0, systemctl("restart", SERVICE).exitCode());
+        while (!machine.property(SOCKET, "Result").equals("service-start-limit-hit")) {
+            Thread.sleep(200);
+        }
+        systemctl("stop", AGAIN).ok();
+        shell("rm /etc/jnvdocker/config.toml");
+        machine.jnvdocker("gpu", "ls").run().ok();
+        assertActive(SERVICE);
+        assertActive(SOCKET);
     }
 
     @Test

@@ -1,7 +1,9 @@
 package jnvdocker.volume;
 
+import jnvdocker.host.Host;
 import jnvdocker.volume.files.Directory;
 import jnvdocker.volume.files.GraphicsFiles;
+import jnvdocker.volume.files.LdCache;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -14,6 +16,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * A few numbers that change when names in a volume come or go, or its manifest does: cheap enough
@@ -41,6 +45,26 @@ record DirectoryStamp(List<Part> parts) {
                 parts.add(part(volume.resolve(directory)));
             } catch (NoSuchFileException e) {
                 // Not every driver has such files.
+            }
+        }
+        return new DirectoryStamp(parts);
+    }
+
+    /**
+     * The same for the places on the host that a volume's files are from: these change when a
+     * library of the driver is installed there, as does the loader's cache.
+     */
+    static DirectoryStamp ofSources(Host host, Manifest manifest) throws IOException {
+        Set<String> places = new TreeSet<>(Set.of(LdCache.PATH));
+        for (Manifest.Content file : manifest.contents()) {
+            places.add(file.source().replaceFirst("/[^/]*$", ""));
+        }
+        List<Part> parts = new ArrayList<>();
+        for (String place : places) {
+            try {
+                parts.add(part(host.resolve(place)));
+            } catch (NoSuchFileException e) {
+                // What has gone from the host is no fault of the volume.
             }
         }
         return new DirectoryStamp(parts);

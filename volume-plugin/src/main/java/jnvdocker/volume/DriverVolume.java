@@ -86,6 +86,14 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
     }
 
     /**
+     * Whether the host has got files of this driver since the volume was made, and still has those
+     * that are in the volume.
+     */
+    boolean isOutdated(Host host) throws IOException {
+        return new VolumeCheck(path, manifest).isOutdated(host);
+    }
+
+    /**
      * Compares the volume with its manifest and, byte by byte unless both are one file, with the
      * host's files as far as they still exist. What the host has got since is missing. Reads up to
      * twice {@link #bytes}.

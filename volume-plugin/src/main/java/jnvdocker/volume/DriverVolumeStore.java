@@ -1,5 +1,6 @@
 package jnvdocker.volume;
 
+import jnvdocker.host.BootId;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.process.Mount;
@@ -36,6 +37,7 @@ import java.util.concurrent.ConcurrentHashMap;
  *     .lock                       held while the tree changes; never deleted
  *     .building-535.104.05-UUID/  not a volume yet, or the remains of a builder that was killed
  *     .removed-535.104.05-UUID/   not a volume any more
+ *     .kept-535.104.05-BOOT-UUID/ what containers of this boot may still have of an earlier one
  *     535.104.05/                 a volume, since it has a valid
  *         manifest.json
  *         bin/nvidia-smi
@@ -54,8 +56,12 @@ public final class DriverVolumeStore {
 
     private static final String BUILDING = ".building-";
     private static final String REMOVED = ".removed-";
+    private static final String KEPT = ".kept-";
 
     private record Known(DriverVolume volume, DirectoryStamp stamp) {}
+
+    /** In the state directory. */
+    public static final String DIRECTORY = "volumes";
 
     private final Path root;
     private final StoreLock lock;
@@ -77,7 +83,7 @@ public final class DriverVolumeStore {
 
     /** A volume beside the usual one. */
     DriverVolumeStore(Path stateDirectory, String name, Set<CopyMethod> ways) {
-        this.root = stateDirectory.toAbsolutePath().normalize().resolve("volumes").resolve(name);
+        this.root = stateDirectory.toAbsolutePath().normalize().resolve(DIRECTORY).resolve(name);
         this.lock = new StoreLock(root.resolve(".lock"));
         this.ways = Set.copyOf(ways);
     }
@@ -103,6 +109,44 @@ public final class DriverVolumeStore {
         } catch (IOException e) {
             throw DriverVolumeException.of("cannot make the driver volume", root, e);
         }
+    }
+
+    /**
+     * Makes the volume of a driver again if the host has got more files of that driver since.
+     * Containers keep the files of the volume that they have: these are deleted after the next
+     * boot.
+     *
+     * @return whether there is another volume now
+     */
+    boolean renew(Host host, DriverVersion version) throws IOException {
+        Optional<DriverVolume> there = find(version);
+        if (there.isEmpty() || !there.get().isOutdated(host)) {
+            return false;
+        }
+        return lock.holding(() -> {
+            sweep(host);
+            Optional<DriverVolume> now = open(version);
+            if (now.isEmpty() || !now.get().isOutdated(host)) {
+                return false;
+            }
+            log.info("the host has got more files of driver {}", version);
+            make(host, version, KEPT + version + "-" + BootId.read(host) + "-");
+            return true;
+        });
+    }
+
+    /** Deletes what only containers of an earlier boot can have had. */
+    void sweepEarlier(Host host) throws IOException {
+        if (hasKept("")) {
+            lock.holding(() -> {
+                sweep(host);
+                return null;
+            });
+        }
+    }
+
+    private boolean hasKept(String version) throws IOException {
+        return DirectoryTree.names(root).stream().anyMatch(it -> it.startsWith(KEPT + version));
     }
 
     /** The volume of a driver, if there is one and it is whole. */
@@ -132,12 +176,17 @@ public final class DriverVolumeStore {
      * @return whether there was one
      */
     public boolean remove(DriverVersion version) throws IOException {
-        if (!Files.exists(path(version), LinkOption.NOFOLLOW_LINKS)) {
+        if (!Files.exists(path(version), LinkOption.NOFOLLOW_LINKS) && !hasKept(version + "-")) {
             return false;
         }
         try {
             return lock.holding(() -> {
-                boolean was = discard(version);
+                boolean was = discard(version, REMOVED + version + "-");
+                for (String name : DirectoryTree.names(root)) {
+                    if (name.startsWith(KEPT + version + "-")) {
+                        DirectoryTree.delete(root.resolve(name));
+                    }
+                }
                 sweep();
                 return was;
             });
@@ -209,18 +258,22 @@ public final class DriverVolumeStore {
     }
 
     private DriverVolume buildLocked(Host host, DriverVersion version) throws IOException {
-        sweep();
+        sweep(host);
         Optional<DriverVolume> there = open(version);
-        if (there.isPresent()) {
-            return there.get();
-        }
+        return there.isPresent() ? there.get() : make(host, version, REMOVED + version + "-");
+    }
+
+    /**
+     * @param name the beginning of the name that what is there gets
+     */
+    private DriverVolume make(Host host, DriverVersion version, String name) throws IOException {
         DriverFiles files = DriverFiles.find(host, version);
-        Path directory = root.resolve(temporary(BUILDING, version));
+        Path directory = root.resolve(BUILDING + version + "-" + UUID.randomUUID());
         Manifest manifest;
         try {
             new VolumeBuilder(host, new FileCloner(ways)).build(files, directory);
             manifest = checked(directory, version);
-            discard(version);
+            discard(version, name);
             Files.move(directory, path(version), StandardCopyOption.ATOMIC_MOVE);
             VolumeBuilder.sync(root);
         } catch (IOException | RuntimeException e) {
@@ -254,14 +307,25 @@ public final class DriverVolumeStore {
     }
 
     /** Moves a directory away from the place of a volume. The next sweep deletes its files. */
-    private boolean discard(DriverVersion version) throws IOException {
+    private boolean discard(DriverVersion version, String name) throws IOException {
         known.remove(version.text());
         try {
-            Path removed = root.resolve(temporary(REMOVED, version));
+            Path removed = root.resolve(name + UUID.randomUUID());
             Files.move(path(version), removed, StandardCopyOption.ATOMIC_MOVE);
             return true;
         } catch (NoSuchFileException e) {
             return false;
+        }
+    }
+
+    /** Deletes also what only containers of an earlier boot can have had. */
+    private void sweep(Host host) throws IOException {
+        sweep();
+        String boot = "-" + BootId.read(host) + "-";
+        for (String name : DirectoryTree.names(root)) {
+            if (name.startsWith(KEPT) && !name.contains(boot)) {
+                DirectoryTree.delete(root.resolve(name));
+            }
         }
     }
 
@@ -282,10 +346,6 @@ public final class DriverVolumeStore {
     /** The path of a driver's volume, which may be missing. */
     public Path path(DriverVersion version) {
         return root.resolve(version.text());
-    }
-
-    private static String temporary(String prefix, DriverVersion version) {
-        return prefix + version + "-" + UUID.randomUUID();
     }
 
     private static Optional<DriverVersion> version(String name) {

@@ -18,7 +18,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -86,6 +85,7 @@ final class SealedVolumes {
         releaseOthers(volume.version());
         Path point = makeDirectories(version);
         if (!isMounted(volume, point)) {
+            // A mount above the earlier one would reach containers that are its peers or slaves.
             release(version);
             mount(volume, point);
         }
@@ -111,11 +111,6 @@ final class SealedVolumes {
     /** The mount point of a driver's volume, as far as it is known without a check. */
     synchronized Optional<Path> point(DriverVersion version) {
         return Optional.ofNullable(known.get(version.text())).map(Sealed::point);
-    }
-
-    /** The mount points of volumes, as far as they are known without a check. */
-    synchronized List<Path> points() {
-        return known.values().stream().map(Sealed::point).toList();
     }
 
     /** Takes all mounts away but that of one driver's volume; containers keep theirs. */

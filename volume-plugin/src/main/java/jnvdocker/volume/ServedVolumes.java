@@ -4,6 +4,7 @@ import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.MountTable;
 import jnvdocker.process.MountedDirectory;
 import jnvdocker.process.Processes;
 import jnvdocker.volume.files.DriverVolumeException;
@@ -16,13 +17,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -43,6 +41,11 @@ public final class ServedVolumes {
     private final DriverVolumeStore copies;
     private final SealedVolumes sealed;
     private final Map<DriverVersion, Served> last = new ConcurrentHashMap<>();
+
+    /** The places that the volumes' files are from, at the last look and the last renewal. */
+    private final Map<DriverVersion, DirectoryStamp> seen = new ConcurrentHashMap<>();
+
+    private final Map<DriverVersion, DirectoryStamp> renewed = new ConcurrentHashMap<>();
 
     /**
      * A directory for containers.
@@ -91,6 +94,36 @@ public final class ServedVolumes {
     /** The volume that is served. */
     public DriverVolume volume(Host host, DriverVersion version) throws IOException {
         return store.build(host, version);
+    }
+
+    /**
+     * Makes the volume of a driver again, and its copy, if the host has got more files of that
+     * driver since; containers keep what they have. To be called every few seconds: where something
+     * has changed since the last call, an installer may be at work.
+     *
+     * @throws IOException when that fails; the volume stays as it is, and the next call tries again
+     */
+    public void renew(Host host, DriverVersion version) throws IOException {
+        Optional<DriverVolume> there = store.find(version);
+        if (there.isEmpty()) {
+            return;
+        }
+        DirectoryStamp now = DirectoryStamp.ofSources(host, there.get().manifest());
+        if (!now.equals(seen.put(version, now)) || now.equals(renewed.get(version))) {
+            return;
+        }
+        boolean another = store.renew(host, version);
+        another |= copies.find(version).isPresent() && copies.renew(host, version);
+        renewed.put(version, now);
+        if (another) {
+            prepare(host, version);
+        }
+    }
+
+    /** Deletes what only containers of an earlier boot can have had. */
+    public void sweepEarlier(Host host) throws IOException {
+        store.sweepEarlier(host);
+        copies.sweepEarlier(host);
     }
 
     /** Mounts what containers will want, or makes the copy that they get where that cannot be. */
@@ -160,6 +193,7 @@ public final class ServedVolumes {
      */
     public void remove(DriverVersion version) throws IOException {
         last.remove(version);
+        renewed.remove(version);
         sealed.release(version);
         copies.remove(version);
         store.remove(version);
@@ -212,22 +246,24 @@ public final class ServedVolumes {
     /** Whether a process has been given the files of a driver, as what it has mounted says. */
     public boolean isGiven(ProcessId process, Processes processes) {
         List<MountedDirectory> above = spell(directories(), processes);
-        List<MountedDirectory> points = spell(sealed.points(), processes);
-        Predicate<MountedDirectory> ours =
-                mount ->
-                        points.contains(mount)
-                                || above.stream().anyMatch(directory -> directory.holds(mount));
-        Set<String> paths = new HashSet<>();
-        points.forEach(point -> paths.add(point.path()));
-        return processes
-                .mounts(
-                        process,
-                        path ->
-                                paths.contains(path)
-                                        || above.stream()
-                                                .anyMatch(it -> path.startsWith(it.path())))
-                .stream()
-                .anyMatch(ours);
+        return seesSealed(process)
+                || processes
+                        .mounts(
+                                process,
+                                path -> above.stream().anyMatch(it -> path.startsWith(it.path())))
+                        .stream()
+                        .anyMatch(mount -> above.stream().anyMatch(it -> it.holds(mount)));
+    }
+
+    /** Whether a process sees a sealed volume, as it is now or as it was before a renewal. */
+    private boolean seesSealed(ProcessId process) {
+        try {
+            return MountTable.of(process).mounts().stream()
+                    .filter(it -> it.type().equals(FILE_SYSTEM))
+                    .anyMatch(it -> it.source().startsWith(source()));
+        } catch (IOException e) {
+            return false; // it has ended
+        }
     }
 
     private static List<MountedDirectory> spell(List<Path> directories, Processes processes) {

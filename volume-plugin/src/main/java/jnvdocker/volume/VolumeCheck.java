@@ -70,6 +70,23 @@ final class VolumeCheck {
         return problems;
     }
 
+    /** Whether the host has all files that are in the volume, and more. */
+    boolean isOutdated(Host host) throws IOException {
+        DriverFiles now;
+        try {
+            now = DriverFiles.find(host, DriverVersion.parse(manifest.version()));
+        } catch (DriverVolumeException e) {
+            // An installer at work, or another driver than the loaded one.
+            return false;
+        }
+        Set<Path> there = new HashSet<>();
+        now.files().forEach(file -> there.add(path(file.directory(), file.name())));
+        now.graphics().forEach(file -> there.add(volume.resolve(file.inVolume())));
+        Set<Path> known = new HashSet<>();
+        manifest.contents().forEach(entry -> known.add(volume.resolve(entry.path())));
+        return there.size() > known.size() && there.containsAll(known);
+    }
+
     private void checkSize(Manifest.Content entry, List<String> problems) throws IOException {
         Path file = volume.resolve(entry.path());
         try {

@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -74,6 +75,43 @@ class ServedVolumesTest {
         assertEquals("Read-only file system", e.getReason());
         assertEquals(sealed, serve(US));
         assertFalse(Files.exists(directory.resolve("state/volumes/nvidia_driver_copy")));
+    }
+
+    /** A container's bind mount stands for the container. */
+    @Test
+    void whatIsInstalledLaterIsForTheNextContainer() throws Exception {
+        String name = "lib64/libnvidia-encode.so." + TestingHost.VERSION;
+        Path first = serve(US).path();
+        Path container = Files.createDirectory(directory.resolve("container"));
+        run("mount", "--bind", first.toString(), container.toString());
+        try {
+            host.library(
+                    TestingHost.LIB,
+                    "libnvidia-encode.so." + TestingHost.VERSION,
+                    "libnvidia-encode.so.1");
+            served.renew(host.host(), TestingHost.VERSION);
+            assertFalse(Files.exists(serve(US).path().resolve(name)), "an installer is at work");
+            served.renew(host.host(), TestingHost.VERSION);
+            Path next = serve(US).path();
+            assertTrue(Files.exists(next.resolve(name)));
+            assertTrue(Files.exists(next.resolve(LIBCUDA)));
+            assertFalse(Files.exists(container.resolve(name)));
+            assertTrue(Files.size(container.resolve(LIBCUDA)) > 0);
+            assertEquals(next, anotherDaemons().serve(host.host(), TestingHost.VERSION, US).path());
+            assertTrue(Files.size(container.resolve(LIBCUDA)) > 0);
+            store.sweepEarlier(host.host());
+            assertTrue(Files.size(container.resolve(LIBCUDA)) > 0);
+        } finally {
+            run("umount", container.toString());
+        }
+        served.remove(TestingHost.VERSION);
+        assertEquals(
+                List.of(".lock"),
+                DirectoryTree.names(directory.resolve("state/volumes/nvidia_driver")));
+    }
+
+    private static void run(String... command) throws Exception {
+        assertEquals(0, new ProcessBuilder(command).inheritIO().start().waitFor());
     }
 
     @Test

@@ -74,13 +74,23 @@ final class AccessRecords {
         return rights.isEmpty() || rights.contains("r") || rights.contains("w");
     }
 
+    /** Whether docker was asked for GPUs. */
+    static boolean requestsGpus(HostConfig host) {
+        return list(host.getDeviceRequests()).stream()
+                .map(AccessRecords::request)
+                .anyMatch(DeviceRequest::isOfGpus);
+    }
+
+    private static DeviceRequest request(com.github.dockerjava.api.model.DeviceRequest model) {
+        return new DeviceRequest(
+                Objects.requireNonNullElse(model.getDriver(), ""),
+                Objects.requireNonNullElse(model.getCount(), 0),
+                Optional.ofNullable(model.getDeviceIds()),
+                list(model.getCapabilities()).stream().filter(Objects::nonNull).toList());
+    }
+
     private static GpuAccess.Given given(com.github.dockerjava.api.model.DeviceRequest model) {
-        DeviceRequest request =
-                new DeviceRequest(
-                        Objects.requireNonNullElse(model.getDriver(), ""),
-                        Objects.requireNonNullElse(model.getCount(), 0),
-                        Optional.ofNullable(model.getDeviceIds()),
-                        list(model.getCapabilities()).stream().filter(Objects::nonNull).toList());
+        DeviceRequest request = request(model);
         if (request.isCdi()) {
             return new GpuAccess.Given(
                     GpuUse.Kind.CDI,

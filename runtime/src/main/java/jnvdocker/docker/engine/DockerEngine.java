@@ -15,6 +15,7 @@ import com.github.dockerjava.api.exception.NotModifiedException;
 import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
+import com.github.dockerjava.api.model.HostConfig;
 import com.github.dockerjava.api.model.VersionComponent;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientConfig;
@@ -25,6 +26,7 @@ import com.github.dockerjava.transport.DockerHttpClient;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.json.BoundedParser;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.process.SocketServers;
@@ -45,9 +47,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -69,11 +74,16 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final Path socket;
+    private final Path proxy;
     private final AtomicReference<DockerClient> client = new AtomicReference<>();
     private final EngineMemory memory = new EngineMemory();
     private final RunningMemory runs = new RunningMemory(Processes.ofThisMachine());
     private final SocketServers servers = SocketServers.ofThisMachine();
     private final EngineCalls calls = new EngineCalls();
+
+    /** The ids of the containers that are started for a trial now. */
+    private final Set<String> trials = ConcurrentHashMap.newKeySet();
+
     private final ObjectMapper mapper =
             DockerClientConfig.getDefaultObjectMapper().copyWith(new EngineJson());
 
@@ -83,16 +93,29 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private final Predicate<String> guarded;
 
     /**
+     * @param proxy the socket of {@code jnvdockerd --proxy}, which passes everything on to the
+     *     engine
      * @param guarded whether a runtime's program is ours, which requests every GPU from this daemon
      */
-    public DockerEngine(Path socket, Predicate<String> guarded) {
+    public DockerEngine(Path socket, Path proxy, Predicate<String> guarded) {
         this.socket = socket;
+        this.proxy = proxy;
         this.guarded = guarded;
     }
 
     /** The socket that the engine listens on. */
     public Path socket() {
         return socket;
+    }
+
+    /** Whether a client of a socket talks to this engine, be it through our proxy. */
+    public boolean isAt(Path other) throws IOException {
+        return isSame(other, socket) || isSame(other, proxy);
+    }
+
+    private static boolean isSame(Path one, Path other) throws IOException {
+        boolean bothThere = Files.exists(one) && Files.exists(other);
+        return one.equals(other) || bothThere && Files.isSameFile(one, other);
     }
 
     /**
@@ -174,9 +197,14 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                 "start a container with the runtime " + Quote.shown(runtime),
                 LIMIT,
                 docker -> {
-                    StartedContainer.start(docker, runtime, program);
+                    StartedContainer.start(docker, runtime, program, trials);
                     return true;
                 });
+    }
+
+    /** Whether a container is one that this daemon has just had the engine create for a trial. */
+    public boolean isTrial(String container) {
+        return trials.contains(container);
     }
 
     /** The default runtime, as far as it is known without a question to the engine. */
@@ -255,6 +283,11 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     @Override
+    public List<Listed> all(Duration limit) throws EngineException {
+        return list(limit, command -> command);
+    }
+
+    @Override
     public List<Listed> using(Collection<String> volumes, Duration limit) throws EngineException {
         return list(limit, command -> command.withVolumeFilter(volumes));
     }
@@ -278,10 +311,28 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** The containers that have a runtime, running or not. */
     public List<Listed> ofRuntime(String runtime, Duration limit) throws EngineException {
+        return ofRuntime(runtime, limit, (_, _) -> true);
+    }
+
+    /** Those of them for which GPUs were requested by a label of ours, or of docker itself. */
+    public List<Listed> withGpus(String runtime, Duration limit) throws EngineException {
+        return ofRuntime(
+                runtime,
+                limit,
+                (container, host) ->
+                        container.labels().containsKey(ClaimNames.CLAIM_LABEL)
+                                || container.labels().containsKey(ClaimNames.GPUS_LABEL)
+                                || AccessRecords.requestsGpus(host));
+    }
+
+    private List<Listed> ofRuntime(
+            String runtime, Duration limit, BiPredicate<Listed, HostConfig> wanted)
+            throws EngineException {
         List<Listed> found = new ArrayList<>();
-        for (Listed each : list(limit, command -> command)) {
+        for (Listed each : all(limit)) {
             record(each.id(), limit)
-                    .filter(its -> runtime.equals(its.getHostConfig().getRuntime()))
+                    .map(InspectContainerResponse::getHostConfig)
+                    .filter(host -> runtime.equals(host.getRuntime()) && wanted.test(each, host))
                     .ifPresent(_ -> found.add(each));
         }
         return found;

@@ -3,7 +3,7 @@ package jnvdocker.docker.engine;
 import com.github.dockerjava.api.model.Event;
 
 import jnvdocker.claim.RefusedStarts;
-import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
@@ -41,7 +41,6 @@ public final class EngineWatch implements AutoCloseable {
     private final Reconciler reconciler;
     private final RefusedStarts refusedStarts;
     private final AtomicBoolean starting = new AtomicBoolean();
-    private final AtomicBoolean missed = new AtomicBoolean();
 
     /** The events that are being handled, and whether they have happened again meanwhile. */
     private final Map<Happening, Boolean> again = new ConcurrentHashMap<>();
@@ -88,7 +87,7 @@ public final class EngineWatch implements AutoCloseable {
             reconciler.reconcile();
             engine.learnRuntimes(); // what the first run would wait for
             reconciler.named(engine.running(LIMIT));
-            missed.set(true);
+            refusedStarts.follow();
             startRefused();
             LOG.info("following the engine at {}", engine.socket());
             for (int sweep = 1; !events.awaitEnd(SWEEP); sweep++) {
@@ -112,20 +111,12 @@ public final class EngineWatch implements AutoCloseable {
             Thread.ofVirtual()
                     .start(() -> {
                         try {
-                            perform("find containers that are down", this::learnOfMissed);
+                            perform("find containers that are down", refusedStarts::learnOfMissed);
                             perform("start refused containers", refusedStarts::review);
                         } finally {
                             starting.set(false);
                         }
                     });
-        }
-    }
-
-    /** Once for each time that we begin to follow an engine. */
-    private void learnOfMissed() throws IOException {
-        if (missed.get()) {
-            refusedStarts.learnOfMissed();
-            missed.set(false);
         }
     }
 
@@ -168,8 +159,7 @@ public final class EngineWatch implements AutoCloseable {
             return;
         }
         // An image's label may be any text.
-        Optional<String> claim =
-                Optional.ofNullable(attributes.get(ClaimNames.CLAIM_LABEL)).filter(Claim::isId);
+        Optional<ClaimKey> claim = ClaimNames.ofLabel(attributes);
         if (action.equals("rename") && attributes.get("name") != null) {
             names.put(container, attributes.get("name"));
         }
@@ -195,15 +185,17 @@ public final class EngineWatch implements AutoCloseable {
                 });
     }
 
-    private void happened(String action, String container, Optional<String> claim) {
+    private void happened(String action, String container, Optional<ClaimKey> claim) {
         switch (action) {
             case "create" -> claim.ifPresent(its -> changed(container, its));
             case "start" -> {
+                perform(action, () -> reconciler.started(container));
                 claim.ifPresent(its -> changed(container, its));
                 perform("inspect a container", () -> engine.learn(container));
             }
             case "rename" -> renamed(container);
-            case "die" -> claim.ifPresent(its -> perform(action, () -> reconciler.recheck(its)));
+            case "die" ->
+                    claim.ifPresent(its -> perform(action, () -> reconciler.recheck(its.id())));
             case "destroy" -> {
                 perform(action, () -> reconciler.destroyed(container));
                 claim.ifPresent(its -> perform(action, () -> reconciler.destroyed(container, its)));
@@ -212,7 +204,7 @@ public final class EngineWatch implements AutoCloseable {
         }
     }
 
-    private void changed(String container, String claim) {
+    private void changed(String container, ClaimKey claim) {
         perform(
                 "check a claim",
                 () -> {

@@ -14,6 +14,8 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
@@ -27,8 +29,12 @@ final class StartedContainer {
 
     private StartedContainer() {}
 
-    /** Starts and removes it, and before that what a daemon has left that was killed meanwhile. */
-    static void start(DockerClient docker, String runtime, byte[] program) {
+    /**
+     * Starts and removes it, and before that what a daemon has left that was killed meanwhile.
+     *
+     * @param underWay the ids of such containers, as long as they are there
+     */
+    static void start(DockerClient docker, String runtime, byte[] program, Set<String> underWay) {
         TrialContainer.removeLeft(docker);
         TrialContainer.removeLeftImages(docker);
         String tag = UUID.randomUUID().toString();
@@ -36,17 +42,23 @@ final class StartedContainer {
         String container = TrialContainer.NAME + tag;
         Map<String, String> labels = new HashMap<>(TrialContainer.ownLabels());
         labels.put(ClaimNames.GPUS_LABEL, "1");
+        Optional<String> id = Optional.empty();
         try {
             makeImage(docker, tag, DirectoryArchive.of(PROGRAM, program));
-            docker.createContainerCmd(image)
-                    .withName(container)
-                    .withCmd("/" + PROGRAM)
-                    .withNetworkDisabled(true)
-                    .withLabels(labels)
-                    .withHostConfig(HostConfig.newHostConfig().withRuntime(runtime))
-                    .exec();
+            id =
+                    Optional.of(
+                            docker.createContainerCmd(image)
+                                    .withName(container)
+                                    .withCmd("/" + PROGRAM)
+                                    .withNetworkDisabled(true)
+                                    .withLabels(labels)
+                                    .withHostConfig(HostConfig.newHostConfig().withRuntime(runtime))
+                                    .exec()
+                                    .getId());
+            underWay.add(id.get());
             docker.startContainerCmd(container).exec();
         } finally {
+            id.ifPresent(underWay::remove);
             TrialContainer.removeIfPossible(
                     () -> docker.removeContainerCmd(container).withForce(true).exec());
             TrialContainer.removeIfPossible(() -> docker.removeImageCmd(image).exec());

@@ -2,6 +2,7 @@ package jnvdocker.lease.text;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
@@ -20,7 +21,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Describes why a request gets no GPU, and the remedy. */
 public final class ChoiceText {
@@ -75,6 +78,20 @@ public final class ChoiceText {
         return new Refusal(
                 reason(busy),
                 remedy(busy, "start it again later", "wait with 'jnvdocker run --gpu-wait'"));
+    }
+
+    /**
+     * What users of compose can do, who do not type {@code jnvdocker run}.
+     *
+     * @param isPartner whether a claim is of another service of the project
+     */
+    public static String remedyOfService(GpuChoice.Busy busy, Predicate<Claim> isPartner) {
+        return remedy(
+                busy,
+                Stream.concat(
+                                PartnerText.ofService(busy, isPartner).stream(),
+                                Stream.of("start it again later"))
+                        .toArray(String[]::new));
     }
 
     /**
@@ -221,7 +238,7 @@ public final class ChoiceText {
                     new Refusal(
                             requested(requested) + ", but " + QuotaText.why(excess),
                             QuotaText.remedy(excess));
-            case GpuChoice.NotBeside none -> notBeside(none);
+            case GpuChoice.NotBeside none -> PartnerText.refusal(none);
             case GpuChoice.NotShared none -> ShareText.refusal(none);
             case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", REMEDY);
             case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
@@ -256,32 +273,6 @@ public final class ChoiceText {
                                     : "try again in a minute, or name a model or GPUs ('jnvdocker"
                                             + " gpu ls' shows them)");
         };
-    }
-
-    private static Refusal notBeside(GpuChoice.NotBeside why) {
-        String with = "--gpus with=" + why.name();
-        if (why.holders().isEmpty()) {
-            return new Refusal(
-                    with + ": no container or process of that name holds a GPU",
-                    "start that one first ('jnvdocker gpu ls' shows the holders)");
-        }
-        if (why.several()) {
-            return new Refusal(
-                    with + ": several of your containers and processes have that name",
-                    "write the id of one claim ('jnvdocker gpu leases' shows them)");
-        }
-        Lease lease = why.holders().getFirst();
-        return new Refusal(
-                with
-                        + ": "
-                        + HoldersText.held(lease.claim().gpus(), List.of(lease))
-                        + ", and cannot be given to this one, too",
-                lease.claim().share().isPresent()
-                        ? "request a share of its own, as in --gpus share=10G"
-                        : lease.claim().origin().isScheduled()
-                                ? "the scheduler that has given them alone decides"
-                                : "name a container or process of your own whose GPUs this one may"
-                                        + " have");
     }
 
     /** {@code only 7 GPUs are in service: GPU 7 is cordoned by root since 09:12 (RMA)}. */

@@ -16,14 +16,13 @@ public final class ContainerLabels {
     /** Swarm sets it on the container of each of its tasks. */
     private static final String SWARM = "com.docker.swarm.task.id";
 
+    /** Compose sets it on the container of each service of a project. */
+    public static final String PROJECT = "com.docker.compose.project";
+
     private static final Set<String> READ =
             Stream.of(
-                            List.of(
-                                    ClaimNames.CLAIM_LABEL,
-                                    ClaimNames.GPUS_LABEL,
-                                    ClaimNames.TIME_LABEL,
-                                    ClaimNames.WAIT_LABEL,
-                                    SWARM),
+                            List.of(SWARM, PROJECT),
+                            ClaimNames.LABELS,
                             ContainerOwner.LABELS,
                             GpuNeeds.LABELS)
                     .flatMap(List::stream)

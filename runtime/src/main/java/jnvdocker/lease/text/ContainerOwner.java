@@ -91,6 +91,14 @@ public final class ContainerOwner {
                 .orElse(Owner.UNKNOWN);
     }
 
+    /** Whether a container is another user's than a claim. Root starts containers for others. */
+    public static boolean isAnothers(Owner container, Owner claim) {
+        return !container.isUnknown()
+                && container.uid() != 0
+                && claim.uid() != 0
+                && container.uid() != claim.uid();
+    }
+
     /** Returns the value of the label for a user, for whose name no directory is queried. */
     public static String label(int uid) {
         return UID + Integer.toUnsignedString(uid);

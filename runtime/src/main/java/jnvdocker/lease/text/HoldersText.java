@@ -69,7 +69,12 @@ public final class HoldersText {
         List<Clause> clauses = new ArrayList<>();
         Map<List<ClaimedGpu>, List<Lease>> shares = new LinkedHashMap<>();
         for (Lease lease : leases) {
-            List<ClaimedGpu> its = gpus.stream().filter(lease::excludes).toList();
+            for (ClaimedGpu gpu : gpus) {
+                lease.opened(gpu)
+                        .map(as -> NodeText.openTo(lease, as))
+                        .ifPresent(by -> clauses.add(new Clause(List.of(gpu), by)));
+            }
+            List<ClaimedGpu> its = gpus.stream().filter(lease::claims).toList();
             if (its.isEmpty()) {
                 continue;
             }

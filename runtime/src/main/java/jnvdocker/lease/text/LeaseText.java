@@ -30,7 +30,6 @@ import java.util.stream.Collectors;
 public final class LeaseText {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm");
     private static final DateTimeFormatter DAY = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
-    private static final int SHORT_ID = 12;
 
     private LeaseText() {}
 
@@ -207,13 +206,9 @@ public final class LeaseText {
     public static String name(GpuUse use) {
         return use.container()
                 .map(container -> Quote.shown(container.name()))
-                .or(() -> containerId(use).map(id -> shortId(id) + pid(use)))
+                .or(() -> containerId(use).map(id -> Claim.shortId(id) + pid(use)))
                 .or(() -> use.process().map(LeaseText::process))
                 .orElse("");
-    }
-
-    private static String shortId(String container) {
-        return container.substring(0, Math.min(SHORT_ID, container.length()));
     }
 
     private static String pid(GpuUse use) {
@@ -240,7 +235,7 @@ public final class LeaseText {
     /** By what it is known that a GPU is used, in a few words. */
     public static String how(GpuUse use) {
         return switch (use.kind()) {
-            case OPEN, OPEN_WHOLE -> opened(use);
+            case OPEN, OPEN_WHOLE, OPEN_GRAPHICS -> opened(use);
             case CLAIM -> "its lease was lost, or is held by another";
             case OTHER_CLAIM -> "given by another jnvdocker of this host";
             case UNKNOWN -> "perhaps: not all of its open files have been checked yet";
@@ -253,6 +248,10 @@ public final class LeaseText {
                 ? "opened by its " + use.process().map(LeaseText::process).orElse("processes")
                 : other(use)
                         .map(it -> "in " + Quote.shown(it.title()))
+                        .or(() ->
+                                use.process()
+                                        .flatMap(GpuUse.User::containerId)
+                                        .map(id -> "in container " + Claim.shortId(id)))
                         .orElse("not in a container");
     }
 

@@ -69,8 +69,9 @@ public final class QuotaText {
         Rule<Integer> rule = many.limit();
         return Quote.shown(many.owner().name())
                 + " has "
-                + number(many.has())
-                + " of the "
+                + (many.most().isPresent()
+                        ? many.has().shares() + " of the " + many.most().getAsInt() + " shares of "
+                        : number(many.has().gpus()) + " of the ")
                 + (rule.limit() == 1 ? "1 GPU" : rule.limit() + " GPUs")
                 + " that "
                 + subject(rule)

@@ -13,6 +13,7 @@ import jnvdocker.words.Refusal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Describes which GPUs may be shared, and how much of each is left. */
 final class ShareText {
@@ -46,6 +47,12 @@ final class ShareText {
         List<Lease> leases = taken.leases().stream().filter(lease -> lease.excludes(gpu)).toList();
         List<Share> shares =
                 leases.stream().flatMap(lease -> lease.share(gpu.uuid()).stream()).toList();
+        for (Lease lease : leases) {
+            Optional<ClaimedGpu> as = lease.opened(gpu);
+            if (as.isPresent()) {
+                return NodeText.openTo(lease, as.get()).toString();
+            }
+        }
         if (!leases.isEmpty() && shares.isEmpty()) {
             return "held whole by " + LeaseText.holder(leases.getFirst());
         }

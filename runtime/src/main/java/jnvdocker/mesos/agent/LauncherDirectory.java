@@ -1,6 +1,7 @@
 package jnvdocker.mesos.agent;
 
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.program.TrustedDirectory;
 import jnvdocker.words.RefusedException;
@@ -9,7 +10,6 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -115,7 +115,7 @@ public final class LauncherDirectory {
         if (!isLaidOut()) {
             return false;
         }
-        byte[] before = Files.readAllBytes(installed);
+        byte[] before = read(installed);
         if (!HookProgram.socket(before).equals(Optional.of(socket.toString()))) {
             return false;
         }
@@ -204,16 +204,14 @@ public final class LauncherDirectory {
     private static boolean isOurs(Path program) throws IOException {
         return Files.isRegularFile(program)
                 && Files.size(program) <= LIMIT
-                && HookProgram.isOurs(Files.readAllBytes(program));
+                && HookProgram.isOurs(RegularFile.read(program, LIMIT).orElse(new byte[0]));
     }
 
     private static byte[] read(Path program) throws RefusedException, IOException {
-        try {
-            return Files.readAllBytes(program);
-        } catch (NoSuchFileException e) {
-            throw new RefusedException(
-                    "this installation has no " + program, "install jnvdocker again");
-        }
+        return RegularFile.read(program, LIMIT)
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "this installation has no " + program, "install jnvdocker again"));
     }
 
     /** All files in the agent's directory except the one that ours replaces. */

@@ -27,8 +27,8 @@ final class CdiFile implements EngineSettings {
 
     private static final String HOOKS_FIRST_WORD = "/containerEdits/hooks/0/args/0";
 
-    /** Longer than our program waits for the daemon. */
-    private static final int TIMEOUT_SECONDS = 30;
+    /** Longer than our program waits for the daemon and for its answer. */
+    private static final int TIMEOUT_SECONDS = 60;
 
     @Override
     public String with(String text, Entry entry) throws RefusedException {

@@ -16,8 +16,11 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -57,12 +60,14 @@ final class DaemonJson implements EngineSettings {
         ObjectNode root = parse(text, entry.file());
         ObjectNode runtimes = objectIn(root, RUNTIMES, entry.file());
         JsonNode there = runtimes.get(entry.name());
-        if (there != null && !isOurs(there, entry.program())) {
+        if (there != null && !isOurs(there, entry.program()) && !isLeft(there, entry.name())) {
             throw EngineSettings.taken(entry, entry.file(), shown(there));
         }
         runtimes.putObject(entry.name()).put("path", entry.program().toString());
         if (entry.standard()) {
             makeStandard(root, entry);
+        } else if (standard(root).equals(entry.name()) || isStandardOurs(root, entry.program())) {
+            root.remove(STANDARD);
         }
         if (!entry.resources().isEmpty()) {
             ArrayNode resources = listIn(root, RESOURCES, entry.file());
@@ -73,8 +78,9 @@ final class DaemonJson implements EngineSettings {
     }
 
     private static void makeStandard(ObjectNode root, Entry entry) throws RefusedException {
-        String standard = root.path(STANDARD).asText(PLAIN);
-        if (!standard.equals(PLAIN) && !standard.equals(entry.name())) {
+        String standard = standard(root);
+        if (!List.of(PLAIN, entry.name()).contains(standard)
+                && !isStandardOurs(root, entry.program())) {
             throw new RefusedException(
                     "%s has the default-runtime %s already"
                             .formatted(entry.file(), Quote.quoted(standard)),
@@ -87,16 +93,14 @@ final class DaemonJson implements EngineSettings {
     public Optional<String> without(String text, Registration registration)
             throws RefusedException {
         ObjectNode root = parse(text, registration.config());
-        String name = registration.name();
-        JsonNode there = root.path(RUNTIMES).path(name);
-        if (root.get(RUNTIMES) instanceof ObjectNode runtimes
-                && isOurs(there, registration.program())) {
-            runtimes.remove(name);
+        if (root.get(RUNTIMES) instanceof ObjectNode runtimes) {
+            Set<String> ours = names(root, registration);
+            runtimes.remove(ours);
+            if (ours.contains(standard(root))) {
+                root.remove(STANDARD);
+            }
             if (runtimes.isEmpty()) {
                 root.remove(RUNTIMES);
-            }
-            if (root.path(STANDARD).asText().equals(name)) {
-                root.remove(STANDARD);
             }
         }
         if (root.get(RESOURCES) instanceof ArrayNode resources) {
@@ -125,6 +129,41 @@ final class DaemonJson implements EngineSettings {
         return Optional.of(path).filter(program -> program.startsWith("/")).map(Path::of);
     }
 
+    private static String standard(ObjectNode root) {
+        String named = root.path(STANDARD).asText();
+        return named.isEmpty() ? PLAIN : named;
+    }
+
+    /** The names that containers may have of our program: an earlier installation had another. */
+    static Set<String> names(String text, Registration registration) throws RefusedException {
+        return names(parse(text, registration.config()), registration);
+    }
+
+    private static Set<String> names(ObjectNode root, Registration registration) {
+        Set<String> ours = new TreeSet<>();
+        root.path(RUNTIMES)
+                .properties()
+                .forEach(each -> {
+                    boolean isItsName = each.getKey().equals(registration.name());
+                    if (isOurs(each.getValue(), registration.program())
+                            || isItsName && isLeft(each.getValue(), each.getKey())) {
+                        ours.add(each.getKey());
+                    }
+                });
+        return ours;
+    }
+
+    /** Whether the default runtime of the file is a program of ours. */
+    static boolean isStandardOurs(String text, Path file) throws RefusedException {
+        ObjectNode root = parse(text, file);
+        String path = root.path(RUNTIMES).path(standard(root)).path("path").asText();
+        return RuntimeProgram.isOursAt(path);
+    }
+
+    private static boolean isStandardOurs(ObjectNode root, Path program) {
+        return isOurs(root.path(RUNTIMES).path(standard(root)), program);
+    }
+
     private static boolean isOurs(JsonNode runtime, Path program) {
         String path = runtime.path("path").asText();
         // With arguments docker runs a script of its own: the administrator's choice.
@@ -132,10 +171,25 @@ final class DaemonJson implements EngineSettings {
                 && (path.equals(program.toString()) || RuntimeProgram.isOursAt(path));
     }
 
+    /** Whether that is the real runtime by our name, as an uninstallation leaves it. */
+    private static boolean isLeft(JsonNode runtime, String name) {
+        return !runtime.has(ARGUMENTS) && RealRuntime.isPlain(runtime.path("path").asText(), name);
+    }
+
     private static String shown(JsonNode runtime) {
         String path = runtime.path("path").asText();
         return Quote.quoted(path.isEmpty() ? runtime.toString() : path)
                 + (runtime.has(ARGUMENTS) ? " with " + ARGUMENTS : "");
+    }
+
+    /** The default runtime that the file names, if it is neither runc nor ours. */
+    static Optional<String> otherStandard(String text, Path file, String name)
+            throws RefusedException {
+        boolean isOurs = isStandardOurs(text, file);
+        String standard = standard(parse(text, file));
+        return Optional.of(standard)
+                .filter(other -> !other.equals(PLAIN) && !other.equals(name))
+                .filter(_ -> !isOurs);
     }
 
     /** How many GPUs docker reports to Swarm by its file; empty where it reports no number. */

@@ -8,6 +8,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -19,6 +22,8 @@ import java.util.stream.Stream;
  */
 final class HookLink {
     static final String NAME = "nvidia-container-runtime-hook";
+
+    private static final Duration PRECISION = Duration.ofSeconds(1);
 
     private HookLink() {}
 
@@ -53,6 +58,16 @@ final class HookLink {
     static boolean leadsTo(Path program, Path link) {
         try {
             return Files.isSymbolicLink(link) && Files.isSameFile(link, program);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Whether a program that started at that time, to a second, has not found the link yet. */
+    static boolean isYounger(Path link, Instant start) {
+        try {
+            FileTime made = Files.getLastModifiedTime(link, LinkOption.NOFOLLOW_LINKS);
+            return made.toInstant().isAfter(start.plus(PRECISION));
         } catch (IOException e) {
             return false;
         }

@@ -27,7 +27,7 @@ public final class OwnConfig {
 
     static final String TEXT =
             """
-            # Written by 'jnvdocker runtime install --default', removed by 'jnvdocker runtime uninstall'.
+            # Written by 'jnvdocker runtime install', removed by 'jnvdocker runtime uninstall'.
             # The default runtime also runs the steps of 'docker build': no image gets GPUs unasked.
             [runtime]
             image_need = "none"

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** The program that ours becomes. */
 final class RealRuntime {
@@ -21,7 +22,15 @@ final class RealRuntime {
                     Path.of("/sbin"),
                     Path.of("/bin"));
 
+    private static final Set<String> PLAIN = Set.of("runc", "crun");
+
     private RealRuntime() {}
+
+    /** Whether a path is that of runc or crun, by the name of something else. */
+    static boolean isPlain(String path, String name) {
+        String program = path.substring(path.lastIndexOf('/') + 1);
+        return path.startsWith("/") && PLAIN.contains(program) && !program.equals(name);
+    }
 
     /**
      * @param named the configured one

@@ -41,6 +41,37 @@ public final class RunningContainers {
         };
     }
 
+    /**
+     * Docker's containers that have a process.
+     *
+     * @param with the ids of those that run with a program
+     * @param without the ids of those that run with another one; any other container may run with
+     *     it
+     */
+    public record Tasks(Set<String> with, Set<String> without) {}
+
+    /**
+     * Finds them where the containerds have them that root's dockerds start or name. With
+     * live-restore containers run on while docker is restarted, or down.
+     */
+    public static Tasks ofDocker(Path program) throws IOException {
+        Set<Path> states = new TreeSet<>(List.of(STATE, RunningDockerd.USUAL_STATE));
+        RunningDockerd.roots().forEach(each -> states.addAll(each.containerdStates()));
+        Set<String> with = new TreeSet<>();
+        Set<String> without = new TreeSet<>();
+        for (Path state : states) {
+            for (Path task : tasks(state)) {
+                String runtime = text(task.resolve("runtime"));
+                if (!runtime.isEmpty()) {
+                    Set<String> its = runtime.equals(program.toString()) ? with : without;
+                    its.add(task.getFileName().toString());
+                }
+            }
+        }
+        without.removeAll(with);
+        return new Tasks(with, without);
+    }
+
     /** Podman and CRI-O have a process for each container, with the runtime among its arguments. */
     static List<String> monitored(List<StartedProgram> monitors, Path runtime) {
         Set<String> names = new TreeSet<>();
@@ -65,14 +96,20 @@ public final class RunningContainers {
      */
     static List<String> containerds(Path state, Path runtime) throws IOException {
         Set<String> names = new TreeSet<>();
-        for (Path namespace : directories(state.resolve(TASKS))) {
-            for (Path task : directories(namespace)) {
-                if (text(task.resolve("runtime")).equals(runtime.toString())) {
-                    names.add(namespace.getFileName() + "/" + shortened(task));
-                }
+        for (Path task : tasks(state)) {
+            if (text(task.resolve("runtime")).equals(runtime.toString())) {
+                names.add(task.getParent().getFileName() + "/" + shortened(task));
             }
         }
         return List.copyOf(names);
+    }
+
+    private static List<Path> tasks(Path state) throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (Path namespace : directories(state.resolve(TASKS))) {
+            found.addAll(directories(namespace));
+        }
+        return found;
     }
 
     private static String shortened(Path task) {

@@ -12,12 +12,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * The dockerd that runs: its flags count besides its configuration, and it refuses to start with
@@ -27,26 +29,34 @@ import java.util.TreeMap;
  */
 public record RunningDockerd(StartedProgram process, Path program) {
     private static final Logger LOG = LoggerFactory.getLogger(RunningDockerd.class);
+    private static final String STATE = "containerd/daemon";
+
+    /** Where the containerd of the usual dockerd has its tasks. */
+    static final Path USUAL_STATE = Path.of("/run/docker", STATE);
+
     private static final String NAME = "dockerd";
     private static final String CONFIG = "--config-file";
+    private static final String STANDARD = "--default-runtime";
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
     /** The flags that docker takes for the keys that we write. */
     private static final Map<String, String> KEYS =
             new TreeMap<>(
                     Map.of(
-                            "--add-runtime", "runtimes",
-                            "--default-runtime", "default-runtime",
-                            "--node-generic-resource", "node-generic-resources"));
+                            "--add-runtime",
+                            "runtimes",
+                            STANDARD,
+                            "default-runtime",
+                            "--node-generic-resource",
+                            "node-generic-resources"));
 
     /**
      * The one that serves a socket; of several without a socket in their arguments, none. One that
      * root has not started counts only where there is no other.
      */
     public static Optional<RunningDockerd> at(Path socket) {
-        List<RunningDockerd> all =
-                StartedProgram.named(Set.of(NAME)).stream().flatMap(it -> of(it).stream()).toList();
-        List<RunningDockerd> roots = all.stream().filter(RunningDockerd::isRoots).toList();
+        List<RunningDockerd> all = all();
+        List<RunningDockerd> roots = roots();
         List<RunningDockerd> some = roots.isEmpty() ? all : roots;
         return some.stream()
                 .filter(each -> each.arguments().toString().contains("unix://" + socket))
@@ -56,6 +66,26 @@ public record RunningDockerd(StartedProgram process, Path program) {
                                         && !some.getFirst().arguments().toString().contains("unix:")
                                 ? Optional.of(some.getFirst())
                                 : Optional.empty());
+    }
+
+    /** Those that root has started. */
+    static List<RunningDockerd> roots() {
+        return all().stream().filter(RunningDockerd::isRoots).toList();
+    }
+
+    /** Those of root that read this file. */
+    public static List<RunningDockerd> reading(Path file) {
+        return roots().stream().filter(each -> each.reads(file)).toList();
+    }
+
+    /** Whether it started before a file was last written, which it has not read so far. */
+    public boolean isOlder(Path file) throws IOException {
+        Instant written = Files.getLastModifiedTime(file).toInstant();
+        return since().filter(written::isBefore).isEmpty();
+    }
+
+    private static List<RunningDockerd> all() {
+        return StartedProgram.named(Set.of(NAME)).stream().flatMap(it -> of(it).stream()).toList();
     }
 
     private static Optional<RunningDockerd> of(StartedProgram process) {
@@ -71,6 +101,26 @@ public record RunningDockerd(StartedProgram process, Path program) {
     /** Its process, for a signal. */
     public int pid() {
         return process.pid();
+    }
+
+    /** Where its containerd has the tasks: its own one, or the one that a flag names. */
+    List<Path> containerdStates() {
+        Path own =
+                process.value("--exec-root").map(root -> Path.of(root, STATE)).orElse(USUAL_STATE);
+        return Stream.concat(
+                        Stream.of(own),
+                        process.value("--containerd").map(Path::of).map(Path::getParent).stream())
+                .toList();
+    }
+
+    /** The default runtime that a flag names. */
+    public Optional<String> standardRuntime() {
+        return process.value(STANDARD);
+    }
+
+    /** When it started, to a second. */
+    Optional<Instant> since() {
+        return ProcessHandle.of(pid()).flatMap(it -> it.info().startInstant());
     }
 
     /** The arguments that it was started with, without its own name. */

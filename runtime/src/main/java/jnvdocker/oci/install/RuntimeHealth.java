@@ -8,6 +8,7 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Optional;
 
 /**
@@ -23,9 +24,13 @@ public record RuntimeHealth(
     /**
      * @param socket of this daemon
      * @param engine the answer of the engine; empty for one that is not queried, or does not answer
+     * @param since when that engine started
      */
     public static RuntimeHealth of(
-            Registration registration, Path socket, Optional<EngineRuntimes> engine) {
+            Registration registration,
+            Path socket,
+            Optional<EngineRuntimes> engine,
+            Optional<Instant> since) {
         Optional<RuntimeProgram.Settings> stored = RuntimeProgram.read(registration.program());
         Optional<Path> real =
                 stored.filter(_ -> registration.engine() != EngineKind.CDI)
@@ -37,7 +42,8 @@ public record RuntimeHealth(
                     real,
                     found.map(EngineSettings.Found::standard).orElse(false),
                     wrong(registration, stored, found, socket)
-                            .or(() -> engine.flatMap(now -> notLoaded(registration, found, now))));
+                            .or(() -> engine.flatMap(now -> notLoaded(registration, found, now)))
+                            .or(() -> since.flatMap(start -> notRestarted(registration, start))));
         } catch (RefusedException e) {
             return new RuntimeHealth(registration, real, false, Optional.of(e.refusal()));
         } catch (IOException e) {
@@ -104,6 +110,19 @@ public record RuntimeHealth(
                                         + " any more, so docker may take no --gpus, or have"
                                         + " another program give GPUs",
                                 again));
+    }
+
+    /** Docker searches for the program of {@code --gpus} when it starts, and never again. */
+    private static Optional<Refusal> notRestarted(Registration registration, Instant start) {
+        return registration
+                .hook()
+                .filter(link -> HookLink.isYounger(link, start))
+                .map(link ->
+                        new Refusal(
+                                "docker takes no --gpus until it is restarted: it started before "
+                                        + link
+                                        + " was there",
+                                "systemctl restart docker, when convenient"));
     }
 
     private static Optional<Refusal> notLoaded(

@@ -11,11 +11,14 @@ import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -25,7 +28,7 @@ import java.util.regex.Pattern;
  * goes last.
  */
 public final class RuntimeInstaller {
-    /** Its default name: many tools request this one. */
+    /** Many tools request this name. */
     public static final String NAME = "nvidia";
 
     /** The name of our CDI devices. */
@@ -251,6 +254,11 @@ public final class RuntimeInstaller {
         return changed;
     }
 
+    private static EngineSettings.Entry plain(Path config, String name, Path program) {
+        return new EngineSettings.Entry(
+                config, name, program, false, List.of(), Optional.empty(), List.of());
+    }
+
     private static EngineSettings.Entry entry(Registration registration, CdiDevices devices) {
         return new EngineSettings.Entry(
                 registration.config(),
@@ -271,21 +279,42 @@ public final class RuntimeInstaller {
      * How each that was laid out fares.
      *
      * @param engine docker's answer; queried at most once, empty when docker does not answer
+     * @param docker the socket of that engine
      */
-    public List<RuntimeHealth> health(Supplier<Optional<EngineRuntimes>> engine)
+    public List<RuntimeHealth> health(Supplier<Optional<EngineRuntimes>> engine, Path docker)
             throws IOException, RefusedException {
         List<Registration> all = registered();
         List<Registration> dockers =
                 all.stream().filter(each -> each.engine() == EngineKind.DOCKER).toList();
         // With several dockerds we can query one, and do not know which file it has read.
         Optional<EngineRuntimes> now = dockers.size() == 1 ? engine.get() : Optional.empty();
+        Optional<Instant> since =
+                now.flatMap(_ -> RunningDockerd.at(docker)).flatMap(RunningDockerd::since);
         return all.stream()
                 .map(each ->
                         RuntimeHealth.of(
                                 each,
                                 place.socket(),
-                                dockers.contains(each) ? now : Optional.empty()))
+                                dockers.contains(each) ? now : Optional.empty(),
+                                dockers.contains(each) ? since : Optional.empty()))
                 .toList();
+    }
+
+    /** The default runtime that docker's file names, if it is neither runc nor ours. */
+    public static Optional<String> otherStandard(Path file, String name)
+            throws IOException, RefusedException {
+        return DaemonJson.otherStandard(SettingsFile.read(file), file, name);
+    }
+
+    /** Whether docker's file has a program of ours as the default. */
+    public static boolean isStandardOurs(Path file) throws IOException, RefusedException {
+        return DaemonJson.isStandardOurs(SettingsFile.read(file), file);
+    }
+
+    /** The names that containers of docker may have of our program. */
+    public static Set<String> names(Registration registration)
+            throws IOException, RefusedException {
+        return DaemonJson.names(SettingsFile.read(registration.config()), registration);
     }
 
     /** How many GPUs docker reports to Swarm by its file; empty where it reports no number. */
@@ -297,27 +326,33 @@ public final class RuntimeInstaller {
     }
 
     /**
-     * Takes the name out of an engine's configuration. The installed files stay: the engine may
+     * Takes our runtime out of an engine's configuration. The installed files stay: the engine may
      * have containers that need them.
      *
+     * @param heirs the programs that have names of ours from then on, for containers of docker that
+     *     were made with these
      * @return whether the configuration has changed
      */
-    public boolean removeName(Registration registration) throws IOException, RefusedException {
+    public boolean removeName(Registration registration, Map<String, Path> heirs)
+            throws IOException, RefusedException {
         synchronized (ONE_AT_A_TIME) {
             String before = SettingsFile.read(registration.config());
             if (before.isEmpty()) {
                 return false;
             }
-            Optional<String> after = registration.engine().settings().without(before, registration);
+            EngineSettings settings = registration.engine().settings();
+            Optional<String> after = settings.without(before, registration);
+            for (Map.Entry<String, Path> heir : heirs.entrySet()) {
+                EngineSettings.Entry plain =
+                        plain(registration.config(), heir.getKey(), heir.getValue());
+                after = Optional.of(settings.with(after.orElse(""), plain));
+            }
             if (after.isEmpty()) {
                 WholeFile.delete(registration.config());
-                return true;
+            } else if (!after.get().equals(before)) {
+                SettingsFile.write(registration.config(), before, after.get());
             }
-            if (after.get().equals(before)) {
-                return false;
-            }
-            SettingsFile.write(registration.config(), before, after.get());
-            return true;
+            return !after.equals(Optional.of(before));
         }
     }
 

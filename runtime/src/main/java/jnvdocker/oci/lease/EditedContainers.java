@@ -14,6 +14,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -93,7 +94,10 @@ public final class EditedContainers {
         root.set(VARIABLES, json.valueToTree(variables));
         note(container, bundle);
         try {
-            Files.write(directory.resolve(container), json.writeValueAsBytes(root));
+            // Whatever has the name: a pipe would block the daemon.
+            Path file = directory.resolve(container);
+            Files.deleteIfExists(file);
+            Files.write(file, json.writeValueAsBytes(root), StandardOpenOption.CREATE_NEW);
         } catch (IOException e) {
             LOG.warn(
                     "commands in container {} get no variables of jnvdocker's: {}",

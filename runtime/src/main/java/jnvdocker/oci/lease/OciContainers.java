@@ -5,6 +5,7 @@ import jnvdocker.grant.Grant;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Reservations;
 import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Life;
 import jnvdocker.holder.OciKind;
 import jnvdocker.holder.Pace;
@@ -12,6 +13,7 @@ import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
@@ -50,6 +52,7 @@ public final class OciContainers {
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Evidence evidence;
+    private final Leftovers leftovers;
     private final Reservations reservations;
     private final UnmanagedScan unmanagedScan;
     private final GpuTroubles troubles;
@@ -62,6 +65,7 @@ public final class OciContainers {
             LeaseRegistry registry,
             ClaimFiles files,
             Evidence evidence,
+            Leftovers leftovers,
             Reservations reservations,
             UnmanagedScan unmanagedScan,
             GpuTroubles troubles,
@@ -69,6 +73,7 @@ public final class OciContainers {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
+        this.leftovers = leftovers;
         this.reservations = reservations;
         this.unmanagedScan = unmanagedScan;
         this.troubles = troubles;
@@ -83,23 +88,36 @@ public final class OciContainers {
     public record Container(String root, String id) {}
 
     /**
-     * The request of a claim that a container names by its label; empty when it is not that
-     * container's. A claim that has no container yet counts as that container's while its client
-     * lives.
+     * The request of a claim that a container names by its label; empty when another container has
+     * it, or the label has another secret. A claim that has no container yet counts as that
+     * container's while its client lives. What was requested for a container that was removed
+     * counts for one that is made with the same label: programs that update containers remove them
+     * and make them again.
      */
-    public Optional<ClaimStore.Made> made(String claim, Container container) throws IOException {
+    public Optional<ClaimStore.Made> made(ClaimKey claim, Container container) throws IOException {
         Optional<ClaimStore.Made> made = registry.claims().made(claim);
-        if (made.isEmpty()) {
+        if (made.isEmpty() || made.get().isOf(container.id())) {
             return made;
         }
-        Optional<Claim.ContainerRef> owner = made.get().container();
-        boolean its =
-                owner.isPresent()
-                        ? owner.get().id().equals(container.id())
-                        : registry.liveOf(claim)
-                                .filter(lease -> evidence.isAlive(lease.holder().process()))
-                                .isPresent();
-        return made.filter(_ -> its);
+        if (made.get().container().isPresent()) {
+            return Optional.empty();
+        }
+        Optional<Lease> lease = registry.liveOf(claim.id());
+        return made.filter(
+                _ -> lease.isEmpty() || evidence.isAlive(lease.get().holder().process()));
+    }
+
+    /** Whether a claim has another container. */
+    public boolean isAnothers(ClaimKey claim, Container container) throws IOException {
+        return registry.claims()
+                .made(claim)
+                .filter(it -> it.container().isPresent() && !it.isOf(container.id()))
+                .isPresent();
+    }
+
+    /** The container starts with what was requested by that claim, and has it from now on. */
+    public void wanted(ClaimKey claim, Container container, String name) throws IOException {
+        registry.requests().wanted(claim.id(), new Claim.ContainerRef(container.id(), name));
     }
 
     /**
@@ -160,12 +178,17 @@ public final class OciContainers {
                     .isPresent()) {
                 return last;
             }
-            Optional<LeaseRequest.Over> earlier =
+            Optional<LeaseRequest.Over> reserved =
+                    last.isPresent() ? Optional.empty() : reservation(creation);
+            if (reserved.isPresent()) {
+                return make(creation, reserved, scan, until);
+            }
+            Optional<LeaseRequest.Over> before =
                     last.isPresent()
                             ? Optional.of(over(last.get(), init, until))
-                            : reservation(creation);
+                            : predecessor(creation);
             // What it has of its last start may have ended since.
-            return make(creation, earlier, last.isPresent() ? Optional.empty() : scan, until);
+            return make(creation, before, before.isPresent() ? Optional.empty() : scan, until);
         } finally {
             end(creation.container());
         }
@@ -235,6 +258,41 @@ public final class OciContainers {
             }
             pace.sleep(STEP);
         }
+    }
+
+    /**
+     * The lease of the same user's container that had this one's name, and of which nothing runs:
+     * compose starts this one in its place. An engine has no two containers of one name.
+     */
+    private Optional<LeaseRequest.Over> predecessor(OciCreation creation) throws IOException {
+        String root = creation.container().root();
+        return predecessorOf(creation)
+                .filter(lease -> OciKind.isBelow(root, lease.claim().origin()))
+                .map(lease ->
+                        new LeaseRequest.Over(
+                                lease, Quote.shown(creation.name()) + " is started in its place"));
+    }
+
+    /** Whether a container has a predecessor's GPUs as soon as it is created: see above. */
+    public boolean hasPredecessor(OciCreation creation) throws IOException {
+        return predecessorOf(creation).isPresent();
+    }
+
+    private Optional<Lease> predecessorOf(OciCreation creation) throws IOException {
+        for (Lease lease : registry.live()) {
+            Claim claim = lease.claim();
+            if (OciKind.is(claim.origin())
+                    && claim.owner().isSameAs(creation.owner())
+                    && claim.container()
+                            .filter(it -> it.name().equals(creation.name()))
+                            .filter(it -> !it.id().equals(creation.container().id()))
+                            .isPresent()
+                    && evidence.of(lease) instanceof Life.Gone
+                    && leftovers.of(lease).isEmpty()) {
+                return Optional.of(lease);
+            }
+        }
+        return Optional.empty();
     }
 
     /**

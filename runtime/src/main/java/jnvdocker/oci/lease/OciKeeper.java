@@ -12,6 +12,7 @@ import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.RegularFile;
 import jnvdocker.posix.WakeSocket;
+import jnvdocker.process.StartedProgram;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 
@@ -22,11 +23,14 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Keeps track, in the background, of containers that our OCI runtime creates: learns of their first
@@ -40,6 +44,13 @@ public final class OciKeeper implements AutoCloseable {
     private static final Duration FIRST_STEPS = Duration.ofMillis(5);
     private static final Duration LATER_STEPS = Duration.ofMillis(50);
     private static final int FEW = 100;
+
+    /** A container that is being deleted, and the process that does it. */
+    private static final Pattern DELETION = Pattern.compile("(\\S+) ([0-9]{1,9})");
+
+    private static final String PODMAN = "podman";
+
+    private static final List<String> SERVICE = List.of("system", "service");
 
     /** The longest file with a pid in it, in bytes. */
     private static final int PID_LENGTH = 32;
@@ -77,7 +88,7 @@ public final class OciKeeper implements AutoCloseable {
      *
      * @param edited the containers that our runtime has edited
      * @param wake the name of the socket to which our runtime sends the ids of those that are
-     *     deleted
+     *     deleted, each with its own pid
      */
     public void start(EditedContainers edited, Path wake) throws IOException {
         this.edited = Optional.of(edited);
@@ -95,7 +106,7 @@ public final class OciKeeper implements AutoCloseable {
     public void remember() throws IOException {
         live().forEach(this::remember);
         for (String claim : files.ids()) {
-            if (registry.claims().made(claim).isPresent() || isOfOneStart(claim)) {
+            if (registry.claims().hasRequest(claim) || isOfOneStart(claim)) {
                 directories.add(claim);
             }
         }
@@ -132,6 +143,7 @@ public final class OciKeeper implements AutoCloseable {
      * @param pidFile to which the real runtime writes its pid
      */
     public void follow(Lease lease, Optional<Path> pidFile) {
+        keeper.created(lease);
         if (lease.isReservation()) {
             // Nothing else learns of it, so it goes on after the host or the registry has failed.
             PermanentThread.virtual("creation", () -> learn(lease, pidFile)).start();
@@ -145,6 +157,7 @@ public final class OciKeeper implements AutoCloseable {
      */
     public boolean begin(Lease lease, int init) throws IOException {
         remember(lease);
+        keeper.created(lease);
         Optional<ProcessId> process = evidence.process(init);
         return process.isPresent() && began(lease, process.get());
     }
@@ -206,22 +219,42 @@ public final class OciKeeper implements AutoCloseable {
 
     private void listen(WakeSocket socket) throws IOException {
         while (!closed) {
-            Optional<String> container = socket.receive();
-            if (container.isPresent()) {
-                deleted(container.get());
-            }
+            socket.receive()
+                    .map(DELETION::matcher)
+                    .filter(Matcher::matches)
+                    .ifPresent(it -> deleted(it.group(1), Integer.parseInt(it.group(2))));
         }
         socket.close();
     }
 
-    /** The keeper checks whether the container is gone. */
-    private void deleted(String container) {
+    /**
+     * The keeper checks whether the container is gone.
+     *
+     * @param pid of our runtime, which becomes the real one
+     */
+    private void deleted(String container, int pid) {
         try {
-            keeper.wake(
-                    live().stream().filter(lease -> container(lease).equals(container)).toList());
+            keeper.deleted(
+                    live().stream().filter(lease -> container(lease).equals(container)).toList(),
+                    evidence.process(pid).map(this::deciding));
         } catch (IOException e) {
             LOG.warn("the end of a container is seen later: {}", FileErrors.describe(e));
         }
+    }
+
+    /**
+     * The process that decides whether a container starts again which our runtime deletes: root's
+     * podman command, unless it serves other commands, else the runtime itself.
+     */
+    private ProcessId deciding(ProcessId runtime) {
+        return StartedProgram.ancestor(runtime, PODMAN)
+                .filter(it -> it.user().uid() == 0 && !serves(it.arguments()))
+                .flatMap(it -> evidence.process(it.pid()))
+                .orElse(runtime);
+    }
+
+    private static boolean serves(List<String> podman) {
+        return Collections.indexOfSubList(podman, SERVICE) >= 0;
     }
 
     /** Removes the files that were made for containers that have ended. */

@@ -14,11 +14,17 @@ import java.util.Optional;
 final class DeviceRequests {
     private DeviceRequests() {}
 
-    /** Empty when no GPU is requested. Of CDI devices the engine has given the nodes already. */
-    static Optional<GpuRequest> of(List<DeviceRequest> requests) throws RefusedException {
+    /**
+     * Empty when no GPU is requested.
+     *
+     * @param cdi whether names of CDI devices count: of these the engine has given the container
+     *     the nodes, by which they are known unless it has every node
+     */
+    static Optional<GpuRequest> of(List<DeviceRequest> requests, boolean cdi)
+            throws RefusedException {
         Optional<GpuRequest> all = Optional.empty();
         for (DeviceRequest request : requests) {
-            if (request.isOfGpus()) {
+            if (request.isOfGpus() || cdi && request.isCdiOfGpus()) {
                 GpuRequest one = request.gpus();
                 all = Optional.of(all.isPresent() ? both(all.get(), one) : one);
             }

@@ -1,5 +1,6 @@
 package jnvdocker.oci.spec;
 
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 
@@ -37,7 +38,7 @@ public sealed interface GpuWish {
      * @param request of the claim
      * @param named as in {@link Gpus}
      */
-    record Claimed(String claim, GpuRequest request, Set<Integer> named) implements GpuWish {
+    record Claimed(ClaimKey claim, GpuRequest request, Set<Integer> named) implements GpuWish {
         public Claimed {
             named = Set.copyOf(named);
         }
@@ -68,6 +69,7 @@ public sealed interface GpuWish {
         DEVICE_REQUEST("--gpus"),
         NODE("nodes or rules of devices"),
         SWARM("a generic resource of Swarm's"),
+        MOUNTS("a mount below " + UsersWords.DEVICES),
         VISIBLE_DEVICES("its variable NVIDIA_VISIBLE_DEVICES"),
         IMAGE("its image");
 

@@ -2,12 +2,11 @@ package jnvdocker.oci.spec;
 
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
-import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
-import jnvdocker.use.DeviceRule;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -17,7 +16,6 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
@@ -61,7 +59,7 @@ public final class GpuWishes {
     @FunctionalInterface
     public interface Claims {
         /** A claim; empty when it is not that container's. */
-        Optional<Made> of(String claim) throws IOException;
+        Optional<Made> of(ClaimKey claim) throws IOException;
     }
 
     /**
@@ -122,20 +120,25 @@ public final class GpuWishes {
             }
             return new GpuWish.ClaimVolume(mounted.get());
         }
-        Set<Integer> given = all ? Set.of() : spec.gpuMinors(world.majors().gpu(), world.minors());
+        Set<Integer> given = GivenNodes.given(spec, docker, world);
         if (spec.isSandbox() && docker.isEmpty() && given.isEmpty()) {
             return new GpuWish.Nothing();
         }
         UsersWords words =
                 new UsersWords(spec, docker, image, settings.get(), namesRuntime(docker));
         Set<Integer> named =
-                docker.isPresent() ? named(spec, docker.get(), given, world.majors()) : given;
-        Optional<GpuWish> wish = requested(docker, words, claims, named);
+                docker.isPresent()
+                        ? GivenNodes.named(spec, docker.get(), given, world.majors())
+                        : given;
+        Optional<GpuWish> wish = requested(spec, docker, words, claims, named);
         if (wish.isEmpty() && !given.isEmpty()) {
             wish = Optional.of(new GpuWish.Nodes(given, GpuWish.Source.NODE));
         }
         if (wish.isEmpty()) {
             wish = words.swarm();
+        }
+        if (wish.isEmpty()) {
+            wish = words.mounts();
         }
         if (wish.isEmpty()) {
             wish = words.visible();
@@ -192,7 +195,7 @@ public final class GpuWishes {
         if (spec.allowsAllDevices()) {
             refusePrivileged();
         }
-        return spec.gpuMinors(world.majors().gpu(), world.minors());
+        return GivenNodes.given(spec, Optional.empty(), world);
     }
 
     private static boolean isOfGpus(GpuWish wish) {
@@ -204,20 +207,6 @@ public final class GpuWishes {
         };
     }
 
-    /** The nodes that docker's user has named, not those of a request: CDI puts nodes in, too. */
-    private static Set<Integer> named(
-            RuntimeSpec spec, DockerContainer docker, Set<Integer> given, Majors majors) {
-        Set<Integer> named = new TreeSet<>(spec.gpuMinorsAt(majors.gpu(), docker.devices()));
-        for (String text : docker.rules()) {
-            Optional<DeviceRule> rule = DeviceRule.parse(text);
-            given.stream()
-                    .filter(minor -> rule.filter(it -> it.covers(majors.gpu(), minor)).isPresent())
-                    .forEach(named::add);
-        }
-        named.retainAll(given);
-        return named;
-    }
-
     /**
      * The claim whose volume docker has mounted, for which it has a lease. A bind mount of the same
      * directory gives none.
@@ -225,7 +214,8 @@ public final class GpuWishes {
     private Optional<String> mounted(RuntimeSpec spec, DockerContainer docker, Path claims) {
         for (RuntimeSpec.BindMount bind : spec.binds()) {
             String target = RuntimeSpec.normal(bind.destination());
-            Optional<String> claim = docker.volume(target, driver).flatMap(ClaimNames::ofVolume);
+            Optional<String> claim =
+                    docker.volume(target, driver).flatMap(ClaimNames::ofVolume).map(ClaimKey::id);
             Optional<String> source =
                     claim.map(id -> claims.resolve(id).resolve(ClaimFiles.MOUNTED).toString());
             if (source.filter(RuntimeSpec.normal(bind.source())::equals).isPresent()) {
@@ -237,7 +227,11 @@ public final class GpuWishes {
 
     /** The wish that a user has expressed to us, or to docker. */
     private Optional<GpuWish> requested(
-            Optional<DockerContainer> docker, UsersWords words, Claims claims, Set<Integer> named)
+            RuntimeSpec spec,
+            Optional<DockerContainer> docker,
+            UsersWords words,
+            Claims claims,
+            Set<Integer> named)
             throws RefusedException, IOException {
         Optional<GpuWish> claimed = claimed(words, claims, named);
         if (claimed.isPresent()) {
@@ -256,7 +250,7 @@ public final class GpuWishes {
             return said(variable.get(), GpuWish.Source.VARIABLE, named);
         }
         return docker.isPresent()
-                ? DeviceRequests.of(docker.get().requests())
+                ? DeviceRequests.of(docker.get().requests(), spec.allowsAllDevices())
                         .map(request ->
                                 new GpuWish.Gpus(
                                         settings.get().means(request),
@@ -270,12 +264,15 @@ public final class GpuWishes {
             throws RefusedException, IOException {
         Optional<String> users = words.label(ClaimNames.CLAIM_LABEL);
         Optional<String> label = users.or(() -> words.unclearLabel(ClaimNames.CLAIM_LABEL));
-        Optional<Made> made =
-                label.filter(Claim::isId).isPresent() ? claims.of(label.get()) : Optional.empty();
+        Optional<ClaimKey> key = label.flatMap(ClaimKey::parse);
+        Optional<Made> made = key.isPresent() ? claims.of(key.get()) : Optional.empty();
         if (users.isPresent() && made.isEmpty()) {
             throw new RefusedException(
                     "this container's label %s names the claim %s, which is not its own"
-                            .formatted(ClaimNames.CLAIM_LABEL, Quote.shown(users.get())),
+                            .formatted(
+                                    ClaimNames.CLAIM_LABEL,
+                                    key.map(ClaimKey::id)
+                                            .orElseGet(() -> Quote.shown(users.get()))),
                     "create it again with 'jnvdocker run'");
         }
         if (users.isEmpty() && made.filter(it -> !it.namesIt()).isPresent()) {
@@ -286,7 +283,7 @@ public final class GpuWishes {
                             + " may be the image's",
                     "pull the image, then create the container again");
         }
-        return made.map(it -> new GpuWish.Claimed(label.get(), it.request(), named));
+        return made.map(it -> new GpuWish.Claimed(key.get(), it.request(), named));
     }
 
     private Optional<GpuWish> said(String value, GpuWish.Source source, Set<Integer> named)

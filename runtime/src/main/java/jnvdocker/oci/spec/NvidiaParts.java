@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.host.DrmNodes;
 
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -64,9 +65,6 @@ final class NvidiaParts {
                     "/var/run/nvidia-persistenced/",
                     "/var/run/nvidia-fabricmanager/",
                     "/tmp/nvidia-mps");
-
-    /** The major of the kernel's graphics drivers; CDI adds their nodes for each GPU, too. */
-    private static final int DRM_MAJOR = 226;
 
     private NvidiaParts() {}
 
@@ -140,7 +138,7 @@ final class NvidiaParts {
     }
 
     private static boolean isOfGraphics(JsonNode deviceOrRule) {
-        return deviceOrRule.path("major").asInt(-1) == DRM_MAJOR;
+        return deviceOrRule.path("major").asInt(-1) == DrmNodes.MAJOR;
     }
 
     private static boolean isHook(JsonNode hook) {

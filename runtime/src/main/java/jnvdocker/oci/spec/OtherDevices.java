@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.host.DrmNodes;
 import jnvdocker.use.DeviceRule;
 
 import java.util.Set;
@@ -31,6 +32,13 @@ final class OtherDevices {
         }
         if (everything && !systemd) {
             majors.all().forEach(major -> deny(rules).put("type", "c").put("major", major));
+            majors.graphics()
+                    .keySet()
+                    .forEach(minor ->
+                            deny(rules)
+                                    .put("type", "c")
+                                    .put("major", DrmNodes.MAJOR)
+                                    .put("minor", minor));
             return;
         }
         ArrayNode before = rules.deepCopy();

@@ -269,7 +269,7 @@ public final class RuntimeSpec {
         return number.isIntegralNumber() ? number.bigIntegerValue() : DeviceRule.NO_NUMBER;
     }
 
-    private static boolean isOfCharacters(JsonNode device) {
+    static boolean isOfCharacters(JsonNode device) {
         String type = device.path("type").asText("");
         return type.isEmpty() || type.equals("a") || type.equals("c") || type.equals("u");
     }
@@ -333,7 +333,8 @@ public final class RuntimeSpec {
                 || !environment()
                         .getOrDefault(SpecEdits.VISIBLE, SpecEdits.VOID)
                         .equals(SpecEdits.VOID)
-                || NvidiaParts.areIn(this, majors);
+                || NvidiaParts.areIn(this, majors)
+                || GraphicsNodes.areIn(this, majors);
     }
 
     /** As JSON. */

@@ -98,6 +98,8 @@ public final class SpecEdits {
                     majors,
                     spec.isInSystemdsCgroup());
         }
+        // Also of what was just allowed in place of everything.
+        GraphicsNodes.leaveOut(spec, majors, Set.of());
     }
 
     /** Sets the capabilities that a request names, as docker does for those of {@code --gpus}. */

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * The requests of a container's user in labels, annotations and variables. Docker keeps those of
@@ -24,6 +25,15 @@ import java.util.Set;
 final class UsersWords {
     static final String VARIABLE = "JNVDOCKER_GPUS";
 
+    /** Where NVIDIA's runtime finds the names of GPUs; images have no mounts. */
+    static final String DEVICES = "/var/run/nvidia-container-devices";
+
+    private static final String NULL = "/dev/null";
+
+    /** Channels between hosts, which NVIDIA's runtime has mounted there, too. */
+    private static final String CHANNELS = "imex/";
+
+    private static final Pattern CDI_NAME = Pattern.compile("cdi/([^/]+/[^/=]+)[/=](.+)");
     private static final String RESOURCE = "DOCKER_RESOURCE_";
     private static final String EARLIER_PODMANS = "io.kubernetes.cri-o.TTY";
 
@@ -230,6 +240,33 @@ final class UsersWords {
         return Optional.empty();
     }
 
+    /** As NVIDIA's runtime has it: {@code -v /dev/null:/var/run/nvidia-container-devices/1}. */
+    Optional<GpuWish> mounts() throws RefusedException {
+        List<String> names =
+                spec.binds().stream()
+                        .filter(bind -> bind.source().equals(NULL))
+                        .map(bind -> RuntimeSpec.normal(bind.destination()))
+                        .filter(target -> target.startsWith(DEVICES + "/"))
+                        .map(target -> target.substring(DEVICES.length() + 1))
+                        .filter(name -> !name.startsWith(CHANNELS))
+                        .map(name -> CDI_NAME.matcher(name).replaceFirst("$1=$2"))
+                        .toList();
+        if (names.isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            String all = names.contains("all") ? "all" : String.join(",", names);
+            return Optional.of(visible(all, GpuWish.Source.MOUNTS));
+        } catch (InvalidGpuRequestException e) {
+            throw new RefusedException(
+                    GpuWish.Source.MOUNTS.words()
+                            + " is called "
+                            + Quote.quoted(String.join(",", names))
+                            + ", which does not name GPUs",
+                    "call each mount as an index or a UUID, or one of them all");
+        }
+    }
+
     /** As NVIDIA's runtime has it. */
     Optional<GpuWish> visible() throws RefusedException {
         Optional<String> value = variable(SpecEdits.VISIBLE);
@@ -240,17 +277,15 @@ final class UsersWords {
                 && origin(SpecEdits.VISIBLE) == Origin.UNCLEAR) {
             value = Optional.ofNullable(environment().get(SpecEdits.VISIBLE));
         }
-        if (value.isEmpty()) {
-            return Optional.empty();
-        }
-        Optional<GpuRequest> request = GpuRequest.parseVisibleDevices(value.get());
-        return Optional.of(
-                request.<GpuWish>map(it ->
-                                new GpuWish.Gpus(
-                                        settings.means(it),
-                                        GpuWish.Source.VISIBLE_DEVICES,
-                                        Set.of()))
-                        .orElseGet(GpuWish.Nothing::new));
+        return value.isEmpty()
+                ? Optional.empty()
+                : Optional.of(visible(value.get(), GpuWish.Source.VISIBLE_DEVICES));
+    }
+
+    private GpuWish visible(String value, GpuWish.Source source) throws InvalidGpuRequestException {
+        return GpuRequest.parseVisibleDevices(value)
+                .<GpuWish>map(it -> new GpuWish.Gpus(settings.means(it), source, Set.of()))
+                .orElseGet(GpuWish.Nothing::new);
     }
 
     private static GpuWish gpus(String name, String value, GpuWish.Source source)

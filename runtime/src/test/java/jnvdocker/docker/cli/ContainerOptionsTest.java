@@ -59,8 +59,10 @@ class ContainerOptionsTest {
                 "'Devices': [{'PathOnHost': '/dev/nvidia0'}, {'PathInContainer':"
                     + " '/dev/nvidiactl'}],'DeviceRequests': [{'Count': 1, 'Capabilities':"
                     + " [['gpu']]}], 'Binds': ['nvidia_driver_535:/usr/local/nvidia:ro'], 'Mounts':"
-                    + " [{'Type': 'volume', 'Source': 'jnvdocker_claim_0123456789ab', 'Target':"
-                    + " '/run/jnvdocker'}]";
+                    + " [{'Type': 'volume', 'Source': 'jnvdocker_claim_0123456789ab-"
+                        + "0".repeat(32)
+                        + "', 'Target':"
+                        + " '/run/jnvdocker'}]";
         assertEquals(List.of(), ContainerOptions.of(container(host)));
     }
 

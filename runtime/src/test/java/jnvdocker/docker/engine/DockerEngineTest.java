@@ -41,7 +41,11 @@ class DockerEngineTest {
     @BeforeEach
     void start() throws IOException {
         dockerd = TestingEngine.start(directory.resolve("docker.sock")).answers(CUDA, 200, IMAGE);
-        engine = new DockerEngine(directory.resolve("docker.sock"), _ -> false);
+        engine =
+                new DockerEngine(
+                        directory.resolve("docker.sock"),
+                        directory.resolve("proxy.sock"),
+                        _ -> false);
     }
 
     @AfterEach

@@ -38,7 +38,11 @@ class EngineContainersTest {
     @BeforeEach
     void start() throws IOException {
         dockerd = TestingEngine.start(directory.resolve("docker.sock"));
-        engine = new DockerEngine(directory.resolve("docker.sock"), _ -> false);
+        engine =
+                new DockerEngine(
+                        directory.resolve("docker.sock"),
+                        directory.resolve("proxy.sock"),
+                        _ -> false);
     }
 
     @AfterEach

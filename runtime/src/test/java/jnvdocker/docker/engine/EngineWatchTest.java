@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.core.TestingParts;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Origin;
@@ -29,7 +30,8 @@ import java.util.concurrent.Callable;
 
 /** The requests to an engine, and the registry's changes, after events of its containers. */
 class EngineWatchTest {
-    private static final String CLAIM = "0123456789ab";
+    private static final ClaimKey KEY = TestingLeases.key("0123456789ab");
+    private static final String CLAIM = KEY.text();
     private static final String LABELLED =
             "/containers/json?all=true&filters={\"label\":[\"jnvdocker.claim\"]}";
 
@@ -46,7 +48,7 @@ class EngineWatchTest {
         dockerd.answers("/info", 200, "{\"ID\": \"ABCD\"}")
                 .answers("/containers/json", 200, "[]")
                 .answers(LABELLED, 200, "[]");
-        engine = new DockerEngine(socket, _ -> false);
+        engine = new DockerEngine(socket, directory.resolve("proxy.sock"), _ -> false);
         parts =
                 TestingParts.open(
                         Files.createDirectory(directory.resolve("state")),
@@ -140,7 +142,7 @@ class EngineWatchTest {
                 .claims()
                 .restore(
                         new Claim(
-                                CLAIM,
+                                KEY,
                                 new Origin.OciContainer("/run/runc", Optional.of("cuda")),
                                 TestingLeases.ALICE,
                                 List.of(ClaimedGpu.of(TestingLeases.A)),
@@ -151,7 +153,7 @@ class EngineWatchTest {
         happens("rename", "other", "other", "");
         happens("rename", "c", "third", "");
         watchUntilSeen(() ->
-                parts.registry().claims().claim(CLAIM).orElseThrow().container().stream()
+                parts.registry().claims().claim(KEY).orElseThrow().container().stream()
                         .anyMatch(container -> container.name().equals("third")));
     }
 }

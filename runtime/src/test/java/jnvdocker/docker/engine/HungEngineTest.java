@@ -39,7 +39,7 @@ class HungEngineTest {
                         .answers("/containers/json?all=true", 200, "[]")
                         .answers("/containers/json", 200, "[]")
                         .answers("/info", 200, "{\"ID\": \"x\"}");
-        engine = new DockerEngine(socket, _ -> false);
+        engine = new DockerEngine(socket, directory.resolve("proxy.sock"), _ -> false);
         dockerd.hangs("/containers/hung/json");
     }
 

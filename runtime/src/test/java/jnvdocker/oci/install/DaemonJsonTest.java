@@ -94,6 +94,57 @@ class DaemonJsonTest {
     }
 
     @Test
+    void defaultIsTakenBack() throws Exception {
+        String named = json.with("", entry(false));
+        String standard = json.with("", entry(true));
+        assertEquals(named, json.with(standard, entry(false)));
+        String others = text("{'default-runtime': 'crun'}");
+        assertTrue(json.with(others, entry(false)).contains("\"default-runtime\": \"crun\""));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "{},",
+        "{'default-runtime':'runc'},",
+        "{'default-runtime':'nvidia'},",
+        "{'default-runtime':'kata'},kata",
+        "{'default-runtime':'crun'},crun"
+    })
+    void defaultThatAnAdministratorHasChosen(String text, String other) throws Exception {
+        assertEquals(
+                Optional.ofNullable(other),
+                DaemonJson.otherStandard(text.replace('\'', '"'), FILE, "nvidia"));
+    }
+
+    /** Containers keep the earlier name; another one that is runc's is an administrator's. */
+    @Test
+    void anotherNameOfOursIsNoChoiceOfAnAdministrator() throws Exception {
+        String mine = "'mine':{'path':'/usr/bin/runc'}";
+        String standard = json.with(text("{'runtimes':{" + mine + "}}"), entry(true));
+        EngineSettings.Entry other =
+                new EngineSettings.Entry(
+                        FILE, "jnv", PROGRAM, true, List.of(), Optional.empty(), List.of());
+        String both = json.with(standard, other);
+        assertTrue(json.find(both, FILE, "jnv").orElseThrow().standard(), both);
+        assertEquals(PROGRAM, json.find(both, FILE, "nvidia").orElseThrow().program());
+        Registration named =
+                new Registration(
+                        EngineKind.DOCKER, FILE, "jnv", PROGRAM.getParent(), Optional.empty());
+        assertEquals(
+                text("{'runtimes':{" + mine + "}}").replaceAll("\\s", ""),
+                json.without(both, named).orElseThrow().replaceAll("\\s", ""));
+    }
+
+    /** An uninstallation leaves the name as that of the real runtime. */
+    @ParameterizedTest
+    @CsvSource({"/usr/bin/runc", "/usr/local/sbin/crun"})
+    void nameThatWasLeftIsTakenAgain(String real) throws Exception {
+        String left = text("{'runtimes':{'nvidia':{'path':'" + real + "'}}}");
+        assertEquals(json.with("", entry(false)), json.with(left, entry(false)));
+        assertEquals("{ }\n", json.without(left, OURS).orElseThrow());
+    }
+
+    @Test
     void settingsAreFound() throws Exception {
         String text = "{'runtimes':{'nvidia':{'path':'/x'}},'default-runtime':'nvidia'}";
         assertEquals(

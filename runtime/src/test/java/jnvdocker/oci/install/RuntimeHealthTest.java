@@ -13,7 +13,9 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
@@ -59,7 +61,11 @@ class RuntimeHealthTest {
     }
 
     private String wrong(Optional<EngineRuntimes> engine) {
-        return RuntimeHealth.of(registration, SOCKET, engine)
+        return wrong(engine, Optional.empty());
+    }
+
+    private String wrong(Optional<EngineRuntimes> engine, Optional<Instant> since) {
+        return RuntimeHealth.of(registration, SOCKET, engine, since)
                 .wrong()
                 .map(Refusal::message)
                 .orElse("");
@@ -92,6 +98,20 @@ class RuntimeHealthTest {
         Files.delete(hook);
         Files.createSymbolicLink(hook, registration.program());
         assertEquals("", wrong());
+    }
+
+    @Test
+    void dockerSearchesForTheLinkWhenItStarts() throws IOException {
+        Instant made =
+                Files.getLastModifiedTime(
+                                registration.hook().orElseThrow(), LinkOption.NOFOLLOW_LINKS)
+                        .toInstant();
+        String due = wrong(Optional.empty(), Optional.of(made.minusSeconds(2)));
+        assertTrue(due.startsWith("docker takes no --gpus until it is restarted: "), due);
+        assertTrue(due.endsWith("; systemctl restart docker, when convenient"), due);
+        // The time of a start is a second's.
+        assertEquals("", wrong(Optional.empty(), Optional.of(made.minusMillis(900))));
+        assertEquals("", wrong(Optional.empty(), Optional.of(made.plusSeconds(1))));
     }
 
     @Test

@@ -5,23 +5,35 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.ClaimKey;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Which settings of a container count, and for what. */
 class GpuWishesTest {
+    private static final String WORDS = "../tests/fixtures/gpu-words";
     private static final String CLAIM = "0123456789ab";
+    private static final ClaimKey KEY = TestingLeases.key(CLAIM);
     private static final Path CLAIMS = Path.of("/var/lib/jnvdocker/claims");
     private static final Set<Integer> MINORS = Set.of(0, 1, 2, 3);
     private static final GpuRequest ONE = new GpuRequest.Count(1);
@@ -39,7 +51,7 @@ class GpuWishesTest {
                     + "/mount'}";
     private static final String POINT =
             "'/run/jnvdocker':{'Type':'volume','Name':'jnvdocker_claim_"
-                    + CLAIM
+                    + KEY.text()
                     + "','Driver':'nvidia-docker','Destination':'/run/jnvdocker'}";
 
     private String environment = "";
@@ -108,12 +120,12 @@ class GpuWishesTest {
                         image,
                         new GpuWishes.World(MINORS, new Majors(195, Set.of(510)), CLAIMS),
                         id ->
-                                claims.filter(_ -> id.equals(CLAIM))
+                                claims.filter(_ -> id.equals(KEY))
                                         .map(request -> new GpuWishes.Made(request, namesIt)));
     }
 
     private static GpuWish claimed(GpuRequest request) {
-        return new GpuWish.Claimed(CLAIM, request, Set.of());
+        return new GpuWish.Claimed(KEY, request, Set.of());
     }
 
     private static GpuWish gpus(GpuRequest request, GpuWish.Source source) {
@@ -128,11 +140,33 @@ class GpuWishesTest {
         image = Optional.of(new ImageConfig(Map.of(), Map.of(variable, value)));
     }
 
+    /** Our runtime starts such containers whether the daemon runs or not. */
+    @ParameterizedTest
+    @CsvFileSource(files = WORDS, delimiter = '|', quoteCharacter = '~')
+    void containerThatStartsWithoutTheDaemonRequestsNothing(
+            String labels, String variables, String annotations, String starts) throws Exception {
+        this.labels = Objects.toString(labels, "");
+        this.environment = Objects.toString(variables, "");
+        this.annotations = Objects.toString(annotations, "");
+        if (starts.equals("alone")) {
+            assertEquals(new GpuWish.Nothing(), ofDocker());
+            assertEquals(new GpuWish.Nothing(), ofAnother());
+        }
+    }
+
+    /** One by one: a label that the table lacks may be one that the C program does not know. */
+    @Test
+    void tableOfWordsHasEachLabelOfOurs() throws IOException {
+        String table = Files.readString(Path.of(WORDS));
+        Stream.concat(ClaimNames.LABELS.stream(), Stream.of(ContainerOwner.LABEL))
+                .forEach(label -> assertTrue(table.contains("\n\"" + label + "\""), label));
+    }
+
     @Test
     void claimVolumeCountsBeforeEverything() throws Exception {
         mounts = BIND;
         points = POINT;
-        labels = "'jnvdocker.claim':'" + CLAIM + "','jnvdocker.gpus':'all'";
+        labels = "'jnvdocker.claim':'" + KEY.text() + "','jnvdocker.gpus':'all'";
         assertEquals(new GpuWish.ClaimVolume(CLAIM), ofDocker());
         mounts = mounts.replace(CLAIM, "../claims/x");
         claims = Optional.of(ONE);
@@ -162,24 +196,39 @@ class GpuWishesTest {
 
     @Test
     void claimsLabelCountsForItsOwnContainerAlone() throws Exception {
-        labels = "'jnvdocker.claim':'" + CLAIM + "','jnvdocker.gpus':'all'";
+        labels = "'jnvdocker.claim':'" + KEY.text() + "','jnvdocker.gpus':'all'";
         assertTrue(
                 assertThrows(RefusedException.class, this::ofDocker)
                         .getMessage()
                         .contains("names the claim " + CLAIM));
         claims = Optional.of(new GpuRequest.Count(2));
         assertEquals(claimed(new GpuRequest.Count(2)), ofDocker());
-        image = Optional.of(new ImageConfig(Map.of("jnvdocker.claim", CLAIM), Map.of()));
+        image = Optional.of(new ImageConfig(Map.of("jnvdocker.claim", KEY.text()), Map.of()));
         assertEquals(gpus(new GpuRequest.All(), GpuWish.Source.LABEL), ofDocker());
-        labels = "'jnvdocker.claim':'" + CLAIM + "'";
+        labels = "'jnvdocker.claim':'" + KEY.text() + "'";
         requests = "{'Driver':'','Count':1,'DeviceIDs':null,'Capabilities':[['gpu']]}";
         assertEquals(gpus(ONE, GpuWish.Source.DEVICE_REQUEST), ofDocker());
+    }
+
+    /** Every user sees the id. */
+    @Test
+    void idOfAClaimIsNotItsName() {
+        claims = Optional.of(ONE);
+        for (String made : List.of(CLAIM, CLAIM + "-" + "0".repeat(32))) {
+            labels = "'jnvdocker.claim':'" + made + "'";
+            String message = assertThrows(RefusedException.class, this::ofDocker).getMessage();
+            assertEquals(
+                    "this container's label jnvdocker.claim names the claim "
+                            + CLAIM
+                            + ", which is not its own; create it again with 'jnvdocker run'",
+                    message);
+        }
     }
 
     /** As with an image that was removed, and whose container is started again. */
     @Test
     void claimThatNamesItsContainerCountsWhateverItsImageSays() throws Exception {
-        labels = "'jnvdocker.claim':'" + CLAIM + "'";
+        labels = "'jnvdocker.claim':'" + KEY.text() + "'";
         image = Optional.empty();
         assertEquals(new GpuWish.Nothing(), ofDocker());
         claims = Optional.of(ONE);
@@ -237,6 +286,62 @@ class GpuWishesTest {
         assertEquals(
                 gpus(new GpuRequest.Devices(List.of("3")), GpuWish.Source.VISIBLE_DEVICES),
                 ofDocker());
+    }
+
+    /** An image has no mounts, so these are its user's in every engine. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "1 | device=1",
+                "0 GPU-5c1a1003 | device=0,GPU-5c1a1003",
+                "all | all",
+                "0 all | all",
+                "none | none",
+                "1 imex/0 | device=1",
+                "cdi/nvidia.com/gpu=2 | device=2",
+                "cdi/nvidia.com/gpu/2 | device=2",
+                "cdi/nvidia.com/gpu/all | all",
+            })
+    void mountsNameGpusAsForNvidiasRuntime(String names, String request) throws Exception {
+        mounts = mountsOf("/dev/null", names);
+        visible("3");
+        settings = new GpuWishes.Settings(false, true, ONE, ONE, false, Set.of());
+        GpuRequest wanted = GpuRequest.parseOption(request);
+        GpuWish wish = gpus(wanted instanceof GpuRequest.All ? ONE : wanted, GpuWish.Source.MOUNTS);
+        assertEquals(wish, ofDocker());
+        assertEquals(wish, ofAnother());
+        mounts = mountsOf("/dev/zero", names);
+        visible("void");
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+    }
+
+    private static String mountsOf(String source, String names) {
+        return Stream.of(names.split(" "))
+                .map(name ->
+                        "{'destination':'/var/run/nvidia-container-devices/"
+                                + name
+                                + "','type':'bind','source':'"
+                                + source
+                                + "'}")
+                .collect(Collectors.joining(","));
+    }
+
+    @Test
+    void channelsBetweenHostsAreNoGpus() throws Exception {
+        mounts = mountsOf("/dev/null", "imex/0");
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+    }
+
+    @Test
+    void mountThatNamesNoGpuIsRefused() {
+        mounts = mountsOf("/dev/null", "a/b");
+        assertTrue(
+                assertThrows(RefusedException.class, this::ofDocker)
+                        .getMessage()
+                        .contains(
+                                "a mount below /var/run/nvidia-container-devices is called 'a/b',"
+                                        + " which does not name GPUs; call each"));
     }
 
     @ParameterizedTest
@@ -310,6 +415,33 @@ class GpuWishesTest {
         assertEquals(
                 gpus(new GpuRequest.Devices(List.of("1")), GpuWish.Source.VISIBLE_DEVICES),
                 ofDocker());
+    }
+
+    /** It has the host's other nodes as well. */
+    @Test
+    void privilegedOneRequestsTheNodesAndCdiDevicesThatItsUserNames() throws Exception {
+        rules = "{'allow':true,'access':'rwm'}";
+        devices =
+                "{'path':'/dev/nvidia1','type':'c','major':195,'minor':1},"
+                        + "{'path':'/dev/nvidia2','type':'c','major':195,'minor':2}";
+        named = "{'PathOnHost':'/dev/nvidia2','PathInContainer':'/dev/nvidia2'}";
+        assertThrows(RefusedException.class, this::ofDocker);
+        GpuWishes.Settings strict = settings;
+        settings = new GpuWishes.Settings(true, false, ONE, new GpuRequest.All(), true, Set.of());
+        assertEquals(new GpuWish.Nodes(Set.of(2), GpuWish.Source.NODE), ofDocker());
+        named = "";
+        requests =
+                "{'Driver':'cdi','DeviceIDs':['vendor.com/net=0','jnvdocker/gpu=1',"
+                        + "'nvidia.com/gpu=GPU-5c1a2006']}";
+        assertEquals(
+                gpus(
+                        new GpuRequest.Devices(List.of("1", "GPU-5c1a2006")),
+                        GpuWish.Source.DEVICE_REQUEST),
+                ofDocker());
+        settings = strict;
+        assertThrows(RefusedException.class, this::ofDocker);
+        requests = "{'Driver':'cdi','DeviceIDs':['vendor.com/net=0']}";
+        assertEquals(new GpuWish.Nothing(), ofDocker());
     }
 
     /** To runc, its numbers and rights mean nothing. */
@@ -390,12 +522,16 @@ class GpuWishesTest {
     void settingsOfAnImageNeverCountAsItsUsers() throws Exception {
         environment =
                 "'JNVDOCKER_GPUS=all','DOCKER_RESOURCE_NVIDIA-GPU=4','NVIDIA_VISIBLE_DEVICES=0,1'";
-        labels = "'jnvdocker.gpus':'all','jnvdocker.claim':'0123456789ac'";
+        labels = "'jnvdocker.gpus':'all','jnvdocker.claim':'0123456789ac-" + "0".repeat(32) + "'";
         claims = Optional.of(new GpuRequest.All());
         image =
                 Optional.of(
                         ImageConfig.of(
-                                Map.of("jnvdocker.gpus", "all", "jnvdocker.claim", "0123456789ac"),
+                                Map.of(
+                                        "jnvdocker.gpus",
+                                        "all",
+                                        "jnvdocker.claim",
+                                        "0123456789ac-" + "0".repeat(32)),
                                 List.of(
                                         "JNVDOCKER_GPUS=all",
                                         "DOCKER_RESOURCE_NVIDIA-GPU=4",

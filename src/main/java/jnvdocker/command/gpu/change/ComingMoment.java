@@ -26,7 +26,6 @@ final class ComingMoment {
     private static final int LAST_YEAR = 9999;
 
     private static final int WEEK = 7;
-    private static final int PREFIX = 3;
 
     private ComingMoment() {}
 
@@ -43,13 +42,13 @@ final class ComingMoment {
         }
         ZoneId zone = Moment.zone(timeZone);
         ZonedDateTime here = now.atZone(zone);
-        String[] words = plain.split("[ t]+(?=[0-9]{1,2}:)", 2);
+        String[] words = plain.split("(?: +|t)(?=[0-9]{1,2}:)", 2);
         try {
             LocalTime time = LocalTime.parse(words[words.length - 1], TIME);
             if (words.length == 1) {
                 return next(here.toLocalDate(), time, 1, here).toInstant();
             }
-            Optional<DayOfWeek> day = day(words[0]);
+            Optional<DayOfWeek> day = Moment.dayOfWeek(words[0]);
             LocalDate date = date(words[0], day, here.toLocalDate());
             ZonedDateTime at =
                     day.isPresent() ? next(date, time, WEEK, here) : at(date, time, here);
@@ -90,15 +89,5 @@ final class ComingMoment {
             case "tomorrow" -> today.plusDays(1);
             default -> LocalDate.parse(text);
         };
-    }
-
-    /** A day of the week by its name or the first three letters or more of it, in English. */
-    private static Optional<DayOfWeek> day(String text) {
-        for (DayOfWeek day : DayOfWeek.values()) {
-            if (text.length() >= PREFIX && day.name().toLowerCase(Locale.ROOT).startsWith(text)) {
-                return Optional.of(day);
-            }
-        }
-        return Optional.empty();
     }
 }

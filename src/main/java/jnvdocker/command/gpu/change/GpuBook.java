@@ -105,7 +105,7 @@ public final class GpuBook extends ShowCommand {
         }
         Duration time = HoldTime.of("--for", Optional.of(duration)).orElseThrow();
         GpuRequest wanted = GpuRequest.parseOption(gpus);
-        Instant now = Instant.now();
+        Instant now = leases.now();
         Instant begin = from == null ? now : ComingMoment.parse(from, now, request.variable("TZ"));
         if (user != null) {
             Caller.refuseUnlessRoot(request, "book GPUs for another user");

@@ -3,6 +3,7 @@ package jnvdocker.command.gpu.change;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.Holding;
+import jnvdocker.command.gpu.view.KeptClaim;
 import jnvdocker.command.gpu.view.LiveClaim;
 import jnvdocker.core.Leases;
 import jnvdocker.lease.AfterStop;
@@ -65,9 +66,8 @@ public final class GpuRelease extends OwnCommand {
     public Integer call() throws IOException, RefusedException {
         checkUsage();
         List<Lease> live = leases.live();
-        List<AfterStop> kept =
-                leases.afterStop().values().stream().filter(this::isMeant).distinct().toList();
-        if (LiveClaim.meant(claim, live).isEmpty() && !kept.isEmpty()) {
+        List<AfterStop> kept = KeptClaim.find(claim, live, leases.afterStop().values());
+        if (!kept.isEmpty()) {
             for (AfterStop each : kept) {
                 giveBack(each);
             }
@@ -81,10 +81,6 @@ public final class GpuRelease extends OwnCommand {
         print("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
         runs.map(what -> warning(lease.claim(), what)).ifPresent(this::warn);
         return ExitCode.OK.code();
-    }
-
-    private boolean isMeant(AfterStop kept) {
-        return !claim.isEmpty() && (kept.name().equals(claim) || kept.claim().startsWith(claim));
     }
 
     private void giveBack(AfterStop kept) throws IOException, RefusedException {

@@ -2,14 +2,19 @@ package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.OwnCommand;
+import jnvdocker.posix.HostNames;
+import jnvdocker.posix.NoAnswerException;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
 
 @Command(
         name = "reload",
@@ -22,10 +27,39 @@ public final class GpuReload extends OwnCommand {
     @FunctionalInterface
     public interface Reload {
         /**
-         * @return the file
          * @throws IOException naming the mistake; the previous settings stay in force then
          */
-        Path perform() throws IOException;
+        Read perform() throws IOException;
+    }
+
+    /**
+     * What was read.
+     *
+     * @param groups those of the host that limits name
+     */
+    public record Read(Path file, Set<String> groups) {
+        public Read {
+            groups = Set.copyOf(groups);
+        }
+
+        /** What has no effect, for people. */
+        public List<String> warnings() {
+            return groups.stream()
+                    .sorted()
+                    .filter(group -> !mayBe(group))
+                    .map(group ->
+                            "this host has no group %s; its limits count for nobody"
+                                    .formatted(Quote.shown(group)))
+                    .toList();
+        }
+
+        private static boolean mayBe(String group) {
+            try {
+                return HostNames.ofThisHost().group(group).isPresent();
+            } catch (NoAnswerException _) {
+                return true; // the directory of a network may have it
+            }
+        }
     }
 
     public GpuReload(Reload reload, ClientRequest request) {
@@ -36,7 +70,9 @@ public final class GpuReload extends OwnCommand {
     @Override
     public Integer call() throws RefusedException, IOException {
         Caller.refuseUnlessRoot(request, "reload the configuration");
-        print("read " + reload.perform() + " again");
+        Read read = reload.perform();
+        print("read " + read.file() + " again");
+        read.warnings().forEach(warning -> warn("jnvdocker: warning: " + warning));
         return ExitCode.OK.code();
     }
 }

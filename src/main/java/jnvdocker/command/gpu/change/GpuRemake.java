@@ -11,6 +11,7 @@ import jnvdocker.docker.cli.ContainerOptions;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
@@ -159,11 +160,14 @@ public final class GpuRemake implements Callable<Integer>, Successor {
     private Optional<Claim> claimOf(JsonNode old) throws IOException {
         String label = old.path("Config").path("Labels").path(ClaimNames.CLAIM_LABEL).asText();
         List<String> volumes = old.path("Mounts").findValuesAsText("Name");
-        return leases.claims()
-                .claim(label)
-                .filter(claim ->
-                        claim.isOfContainer(old.path("Id").asText())
-                                || volumes.contains(ClaimNames.volume(label)));
+        Optional<ClaimKey> key = ClaimKey.parse(label);
+        return key.isEmpty()
+                ? Optional.empty()
+                : leases.claims()
+                        .claim(key.get())
+                        .filter(claim ->
+                                claim.isOfContainer(old.path("Id").asText())
+                                        || volumes.contains(ClaimNames.volume(key.get())));
     }
 
     private static GpuRequest asBefore(Optional<Claim> claim, String name) throws RefusedException {

@@ -15,7 +15,6 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.page.Chart;
 import jnvdocker.page.ChartText;
-import jnvdocker.posix.HostNames;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.LeaseHistory;
 import jnvdocker.registry.PastLeases;
@@ -26,6 +25,7 @@ import jnvdocker.screen.Screen;
 import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.ShellWord;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
@@ -37,6 +37,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -52,6 +53,7 @@ import java.util.stream.Collectors;
 public final class GpuHistory extends OwnCommand {
     private static final String GPU = "--gpu";
     private static final String LIMIT = "--limit";
+    private static final String GROUPS = "--groups";
     private static final int MAX = 100_000;
 
     private final GpuView view;
@@ -66,8 +68,8 @@ public final class GpuHistory extends OwnCommand {
             paramLabel = "WHEN",
             defaultValue = "30d",
             description =
-                    "How long ago (30m, 1d12h, 2w), or a date (2026-11-01, 2026-11-01T09:00);"
-                            + " ${DEFAULT-VALUE}.")
+                    "How long ago (30m, 1d12h, 2w), a date (2026-11-01, 2026-11-01T09:00), or a"
+                            + " day (yesterday, mon); ${DEFAULT-VALUE}.")
     private String since;
 
     @Option(
@@ -79,7 +81,8 @@ public final class GpuHistory extends OwnCommand {
     @Option(
             names = "--month",
             paramLabel = "MONTH",
-            description = "A calendar month (2026-11), in place of --since and --until.")
+            description =
+                    "A calendar month (2026-11, this, last), in place of --since and --until.")
     private String month;
 
     @Option(
@@ -87,10 +90,18 @@ public final class GpuHistory extends OwnCommand {
             paramLabel = "user|group|image",
             defaultValue = "user",
             converter = Rows.class,
-            description =
-                    "The rows: users, their own groups (as 'id -gn' prints them) or images;"
-                            + " ${DEFAULT-VALUE}.")
+            description = "The rows: users, their groups (--groups) or images; ${DEFAULT-VALUE}.")
     private HistoryReport.By by;
+
+    @Option(
+            names = GROUPS,
+            paramLabel = "GROUP",
+            split = ",",
+            description =
+                    "With --by group: a user counts for the first of these that has the user, else"
+                            + " for the user's own (as 'id -gn' prints it); default: the groups of"
+                            + " [limits], in their order.")
+    private List<String> groups;
 
     @Option(names = "--csv", description = "Print CSV, for spreadsheets.")
     private boolean csv;
@@ -175,7 +186,7 @@ public final class GpuHistory extends OwnCommand {
         }
         HistoryReport report =
                 new HistoryReport(
-                        time(leases, by, from, end, uuid),
+                        time(leases, by, named(), from, end, uuid),
                         by,
                         end.isEmpty(),
                         Optional.ofNullable(user),
@@ -228,9 +239,17 @@ public final class GpuHistory extends OwnCommand {
         Instant now = Instant.now();
         Optional<Instant> over = end.filter(now::isAfter);
         String command =
-                "jnvdocker gpu history --json --by %s --since %s%s"
+                "jnvdocker gpu history --json --by %s%s --since %s%s"
                         .formatted(
-                                by.word(), from, over.map(until -> " --until " + until).orElse(""));
+                                by.word(),
+                                groups == null
+                                        ? ""
+                                        : " "
+                                                + GROUPS
+                                                + " "
+                                                + ShellWord.quoted(String.join(",", groups)),
+                                from,
+                                over.map(until -> " --until " + until).orElse(""));
         HostsHistory history = HostsHistory.of(hosts.run(command), from, over.orElse(now));
         HistoryReport report =
                 new HistoryReport(
@@ -261,9 +280,13 @@ public final class GpuHistory extends OwnCommand {
         }
     }
 
+    /**
+     * @param groups for which users count by group, the first of them first
+     */
     public static GpuTime time(
             Leases leases,
             HistoryReport.By by,
+            Set<String> groups,
             Instant from,
             Optional<Instant> end,
             Optional<String> uuid)
@@ -272,16 +295,15 @@ public final class GpuHistory extends OwnCommand {
             case USER -> leases.gpuTime(from, end, uuid, GpuTime.By.USER);
             case GROUP ->
                     leases.gpuTime(from, end, uuid, GpuTime.By.USER)
-                            .by(owner -> new Owner(Owner.UNKNOWN.uid(), group(owner)));
+                            .by(owner ->
+                                    new Owner(Owner.UNKNOWN.uid(), CountedGroup.of(owner, groups)));
             case IMAGE -> leases.gpuTime(from, end, uuid, GpuTime.By.IMAGE);
         };
     }
 
-    /** Returns the group that a user is in first; {@code -} for a user without one. */
-    private static String group(Owner owner) {
-        return owner.uid() == Owner.UNKNOWN.uid()
-                ? "-"
-                : HostNames.ofThisHost().groupOf(owner.uid()).orElse("-");
+    /** The groups of the limits have the members that an administrator counts together. */
+    private Set<String> named() {
+        return groups == null ? leases.rules().limits().groups() : new LinkedHashSet<>(groups);
     }
 
     private ZoneId zone() {
@@ -315,6 +337,9 @@ public final class GpuHistory extends OwnCommand {
         }
         if (by != HistoryReport.By.USER && user != null) {
             throw usage("--user shows one user: leave out --by");
+        }
+        if (groups != null && by != HistoryReport.By.GROUP) {
+            throw usage("--groups are for --by group");
         }
         if (chart && (csv || json || user != null || isTyped("--by"))) {
             throw usage("--chart draws all users: leave out --by, --user, --csv and --json");

@@ -48,7 +48,7 @@ public final class GpuRefusals extends ShowCommand {
                         Column.of("AT", it -> LeaseText.time(it.at())),
                         Column.of("USER", it -> Quote.shown(it.owner().name())),
                         new Column<>("FOR", Column.Cut.LAST, it -> Quote.shown(it.purpose())),
-                        Column.note("WHY", it -> Quote.shown(it.why()))),
+                        Column.note("WHY", it -> Quote.whole(it.why()))),
                 () -> entries(refused),
                 "no request for GPUs was refused since the daemon started");
     }

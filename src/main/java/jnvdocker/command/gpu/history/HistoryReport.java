@@ -13,6 +13,7 @@ import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -47,7 +48,7 @@ public record HistoryReport(
     /** The key by which hours are added up. */
     public enum By {
         USER,
-        /** The own group of each user. */
+        /** A group of each user. */
         GROUP,
         IMAGE;
 
@@ -159,8 +160,8 @@ public record HistoryReport(
                             time.until().toString(),
                             quoted(user.user()),
                             user.uid() == null ? "" : user.uid().toString(),
-                            String.valueOf(user.gpuHours()),
-                            String.valueOf(user.idleHours()),
+                            plain(user.gpuHours()),
+                            plain(user.idleHours()),
                             String.valueOf(user.leases()),
                             String.valueOf(user.containers()),
                             user.last()));
@@ -172,6 +173,11 @@ public record HistoryReport(
     private static String quoted(String name) {
         String text = Quote.shown(name).replace("\"", "\"\"");
         return "\"" + (text.matches("[=+@-].*") ? "'" : "") + text + "\"";
+    }
+
+    /** Java writes small numbers as 6.13E-4, which some spreadsheets take for text. */
+    private static String plain(double number) {
+        return BigDecimal.valueOf(number).toPlainString();
     }
 
     private static String hours(Duration time) {

@@ -15,6 +15,7 @@ import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.NodeText;
 import jnvdocker.process.OtherContainer;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
@@ -60,7 +61,8 @@ final class Explanation {
                 "%s %s (%s)."
                         .formatted(
                                 subject(),
-                                LeaseText.held(lease),
+                                NodeText.open(lease, status.gpu())
+                                        .orElseGet(() -> LeaseText.held(lease)),
                                 Span.between(lease.since(), now)));
         sentences.add(container(lease) + ".");
         if (tenure.since().isBefore(lease.since())) {
@@ -148,7 +150,7 @@ final class Explanation {
         String container = Quote.shown(refused.claim().displayName());
         return "Container "
                 + container
-                + " was refused this GPU when docker started ("
+                + " was refused this GPU when docker was to start it ("
                 + LeaseText.time(refused.since())
                 + "), and is started when the GPU is free and nobody waits for it; to keep it down:"
                 + " docker update --restart=no "
@@ -223,7 +225,9 @@ final class Explanation {
                             + DeviceNodes.nameOf(status.gpu())
                             + ", and not all of its open files have been checked yet; that takes"
                             + " some seconds";
-            default -> who + " has " + DeviceNodes.nameOf(status.gpu()) + " open";
+            case OPEN_GRAPHICS -> who + " has a graphics node of this GPU open (in /dev/dri)";
+            case OPEN, OPEN_WHOLE, NODE, REQUEST, CDI, RUNTIME ->
+                    who + " has " + DeviceNodes.nameOf(status.gpu()) + " open";
         };
     }
 

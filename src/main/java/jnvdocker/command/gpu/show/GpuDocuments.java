@@ -86,7 +86,14 @@ public final class GpuDocuments {
      */
     public String history(Instant from, String by, Optional<Duration> kept) throws IOException {
         HistoryReport.By rows = HistoryReport.By.of(by);
-        GpuTime time = GpuHistory.time(leases, rows, from, Optional.empty(), Optional.empty());
+        GpuTime time =
+                GpuHistory.time(
+                        leases,
+                        rows,
+                        leases.rules().limits().groups(),
+                        from,
+                        Optional.empty(),
+                        Optional.empty());
         HistoryReport report =
                 new HistoryReport(
                         time,

@@ -12,6 +12,7 @@ import jnvdocker.command.gpu.view.LeaseRow;
 import jnvdocker.command.gpu.view.LiveClaim;
 import jnvdocker.core.Leases;
 import jnvdocker.core.WithheldGpus;
+import jnvdocker.decision.RecentRefusals;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -23,6 +24,7 @@ import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Share;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.NodeText;
 import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
@@ -188,7 +190,7 @@ public final class GpuWhy extends ShowCommand {
             Lease lease = LiveClaim.find(id, live);
             return explain(
                     all.stream()
-                            .filter(it -> lease.excludes(ClaimedGpu.of(it.gpu())))
+                            .filter(it -> lease.claims(ClaimedGpu.of(it.gpu())))
                             .limit(1)
                             .map(it -> it.under(lease))
                             .toList());
@@ -213,7 +215,8 @@ public final class GpuWhy extends ShowCommand {
                 leases.claims().withVolume().stream()
                         .filter(it -> LiveClaim.isItsContainer(id, it))
                         .findFirst();
-        if (isJson() || past.isEmpty() && claim.isEmpty()) {
+        Optional<RecentRefusals.Refused> refused = lastRefusal(past.stream().findFirst());
+        if (isJson() || past.isEmpty() && claim.isEmpty() && refused.isEmpty()) {
             throw new RefusedException(
                     "no GPU, and no container that has %s, is called %s"
                             .formatted(isJson() ? "one now" : "had one", Quote.quoted(id)),
@@ -222,12 +225,29 @@ public final class GpuWhy extends ShowCommand {
         }
         List<String> lines = new ArrayList<>();
         String name = claim.map(Claim::displayName).orElse(id);
-        lines.add("Container " + Quote.shown(name) + " has no GPU now: it does not run.");
+        lines.add(
+                "Container %s has no GPU now%s."
+                        .formatted(
+                                Quote.shown(name),
+                                past.isEmpty() && claim.isEmpty() ? "" : ": it does not run"));
+        refused.ifPresent(it ->
+                lines.add(
+                        "It was refused at %s: %s"
+                                .formatted(LeaseText.time(it.at()), Quote.whole(it.why()))));
         if (claim.isPresent()) {
             lines.addAll(start(claim.get(), all));
         }
         lines.addAll(table(past, screen()));
         return Shown.sentences(lines);
+    }
+
+    /** The refusal of the container since its last lease, if the reader may know of it. */
+    private Optional<RecentRefusals.Refused> lastRefusal(Optional<Lease> past) {
+        return leases.refusals().stream()
+                .filter(it -> it.purpose().equals("container " + Quote.shown(id)))
+                .filter(it -> past.filter(last -> last.since().isAfter(it.at())).isEmpty())
+                .filter(it -> it.owner().isUnknown() || mayEnd.test(it.owner()))
+                .findFirst();
     }
 
     /** A container that was given the nodes of its GPUs can be started with these alone. */
@@ -279,6 +299,16 @@ public final class GpuWhy extends ShowCommand {
         List<String> sentences =
                 explanation.held(lease, tenure, leases.explain(lease), notes.sentence(status));
         notes.ofDriver(status).ifPresent(sentences::add);
+        Gpu gpu = status.gpu();
+        if (lease.isOf(gpu.uuid())) {
+            NodeText.note(lease, gpu)
+                    .ifPresent(note -> sentences.add("The node is another's: " + note + "."));
+        }
+        for (Lease other : leases.opening(gpu)) {
+            if (other.id() != lease.id()) {
+                NodeText.open(other, gpu).ifPresent(is -> sentences.add("It " + is + "."));
+            }
+        }
         for (Lease other : leases.beside(lease)) {
             sentences.add("It " + LeaseText.held(other) + ", too.");
         }

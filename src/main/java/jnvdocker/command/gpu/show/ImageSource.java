@@ -77,7 +77,7 @@ public final class ImageSource {
     }
 
     Found image(String name) throws IOException, RefusedException {
-        UserEngine where = UserEngine.withoutOptions(request, client, engine.socket());
+        UserEngine where = UserEngine.withoutOptions(request, client, engine);
         ImageConfig config =
                 where instanceof UserEngine.Ours
                         ? engine.image(name).orElseThrow(() -> missing(name))
@@ -93,7 +93,7 @@ public final class ImageSource {
         if (CompatLibraries.areNamed(image.config().environment())) {
             return Optional.of(true);
         }
-        UserEngine where = UserEngine.withoutOptions(request, client, engine.socket());
+        UserEngine where = UserEngine.withoutOptions(request, client, engine);
         if (image.file().isPresent() || !(where instanceof UserEngine.Ours)) {
             return Optional.empty();
         }

@@ -22,7 +22,6 @@ import java.util.stream.Collectors;
 
 /** Formats leases for display. Names come from users and engines, so they are quoted. */
 public final class Holding {
-    private static final int SHORT_ID = 12;
     private static final ContainerOwner OWNERS = new ContainerOwner(Set::of);
 
     private Holding() {}
@@ -67,7 +66,7 @@ public final class Holding {
 
     /** Shortens an id as docker does. */
     public static String shortId(String container) {
-        return Quote.shown(container.substring(0, Math.min(SHORT_ID, container.length())));
+        return Quote.shown(Claim.shortId(container));
     }
 
     /**

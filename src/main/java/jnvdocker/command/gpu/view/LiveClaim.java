@@ -14,7 +14,8 @@ public final class LiveClaim {
     private LiveClaim() {}
 
     /**
-     * @param text a claim's id or the beginning of one, or a container's name or id
+     * @param text a claim's id or the beginning of one, a container's name or id, or a program's
+     *     name
      * @throws RefusedException when it matches none, or more than one
      */
     public static Lease find(String text, List<Lease> live) throws RefusedException {
@@ -26,9 +27,7 @@ public final class LiveClaim {
                             + " ('jnvdocker gpu leases')");
         }
         if (meant.size() > 1) {
-            throw new RefusedException(
-                    Quote.quoted(text) + " matches more than one claim: " + names(meant),
-                    "type more of its claim's id");
+            throw ambiguous(text, names(meant));
         }
         return meant.getFirst();
     }
@@ -44,8 +43,19 @@ public final class LiveClaim {
         List<Lease> exact = matching(live, claim -> claim.id().equals(text));
         return exact.isEmpty()
                 ? matching(
-                        live, claim -> claim.id().startsWith(text) || isItsContainer(text, claim))
+                        live,
+                        claim ->
+                                claim.id().startsWith(text)
+                                        || isItsContainer(text, claim)
+                                        || isItsTitle(text, claim))
                 : exact;
+    }
+
+    /**
+     * Whether a text is the name of the program, task or pod that a claim without a container has.
+     */
+    private static boolean isItsTitle(String text, Claim claim) {
+        return claim.container().isEmpty() && claim.origin().title().equals(text);
     }
 
     /** Whether a text is the name of a claim's container, or its id or the beginning of that. */
@@ -61,8 +71,16 @@ public final class LiveClaim {
     }
 
     private static String names(List<Lease> leases) {
-        return leases.stream()
-                .map(lease -> lease.claim().id() + " " + Holding.container(lease))
-                .collect(Collectors.joining(", "));
+        return leases.stream().map(LiveClaim::name).collect(Collectors.joining(", "));
+    }
+
+    static String name(Lease lease) {
+        return lease.claim().id() + " " + Holding.container(lease);
+    }
+
+    static RefusedException ambiguous(String text, String claims) {
+        return new RefusedException(
+                Quote.quoted(text) + " matches more than one claim: " + claims,
+                "type more of its claim's id");
     }
 }

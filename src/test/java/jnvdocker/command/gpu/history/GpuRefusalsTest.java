@@ -41,6 +41,16 @@ class GpuRefusalsTest {
                 GpuRefusals.listing(List.of()).lines(Screen.NONE));
     }
 
+    /** It names holders, and ends with what to do. */
+    @Test
+    void longReasonIsShownWhole() {
+        String why = "no GPU is free: ".repeat(20) + "wait\u001b[2J with --gpu-wait";
+        Refused refused = new Refused(Samples.AT_NINE, ALICE, "container train-7", why);
+        List<String> lines = GpuRefusals.listing(List.of(refused)).lines(Screen.NONE);
+        assertTrue(lines.getLast().endsWith("wait\\u{1b}[2J with --gpu-wait"), lines::toString);
+        assertEquals(2, lines.size());
+    }
+
     @Test
     void jsonHasEveryKey() {
         List<GpuRefusals.Entry> entries = GpuRefusals.entries(REFUSED);

@@ -172,6 +172,21 @@ class HistoryReportTest {
     }
 
     @Test
+    void spreadsheetsGetSmallNumbersAsTheyAreWritten() {
+        GpuTime.Use user = use(new Owner(1, "a"), Duration.ofMillis(2207), 0, 1, 1, 0, 1);
+        GpuTime time = new GpuTime(FROM, TIME.until(), List.of(user));
+        HistoryReport report =
+                new HistoryReport(
+                        time,
+                        HistoryReport.By.USER,
+                        false,
+                        Optional.empty(),
+                        Optional.empty(),
+                        List.of());
+        assertTrue(report.csv().getLast().contains(",0.000613,0.0,"), report.csv()::toString);
+    }
+
+    @Test
     void jsonHasNumbersAndEveryKey() throws IOException {
         String text = Json.text(report(null).json(Optional.of("GPU-1"), Optional.empty()));
         JsonSchemas.check("gpu-history", text);

@@ -146,7 +146,7 @@ class GpuQueueTest {
                     + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null,'priority':5}",
                 Json.line(queue.get(0)).replace('"', '\''));
         assertEquals(List.of("1", "GPU-5c1a"), queue.get(2).gpus());
-        assertEquals("train\u0007", queue.get(1).task());
+        assertEquals("train\\u{7}", queue.get(1).task());
         assertEquals("python3", queue.get(2).command());
         assertEquals("GPU 1 is cordoned", queue.get(2).obstacle());
     }

@@ -43,7 +43,7 @@ class SharedGpuTest {
         return new Lease(
                 id,
                 new Claim(
-                        claim.id(),
+                        claim.key(),
                         claim.origin(),
                         owner,
                         List.of(ClaimedGpu.of(Samples.gpu(1), Optional.of(share))),

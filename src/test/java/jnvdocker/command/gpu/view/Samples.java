@@ -3,6 +3,7 @@ package jnvdocker.command.gpu.view;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
@@ -86,7 +87,7 @@ public final class Samples {
         Claim claim = lease.claim();
         Claim other =
                 new Claim(
-                        claim.id(),
+                        claim.key(),
                         claim.origin(),
                         owner,
                         claim.gpus(),
@@ -118,7 +119,7 @@ public final class Samples {
                                         Optional.empty())));
         Claim claim =
                 new Claim(
-                        "%012x".formatted(id * 0x111),
+                        ClaimKey.secretless("%012x".formatted(id * 0x111)),
                         new Origin.EngineContainer("ENGINE", Optional.of("nvidia/cuda:12.2")),
                         new Owner(1000, "alice"),
                         claimed,

@@ -20,8 +20,8 @@ import java.util.stream.Stream;
 
 /**
  * The size of the installed tree, the time from the daemon's start to its first answer, and its
- * memory when it has been idle. Another tree, such as that of the release before, is measured in
- * turn with the built one.
+ * memory when it has been idle, at first and after many programs that had a lease. Another tree,
+ * such as that of the release before, is measured in turn with the built one.
  */
 public final class FootprintBench {
     private static final int ROUNDS = 15;
@@ -30,7 +30,7 @@ public final class FootprintBench {
     private FootprintBench() {}
 
     /**
-     * @param arguments how many rounds, and another tree
+     * @param arguments how many rounds, another tree, and how many programs
      */
     public static void main(String[] arguments) throws Exception {
         int rounds = arguments.length == 0 ? ROUNDS : Integer.parseInt(arguments[0]);
@@ -46,17 +46,21 @@ public final class FootprintBench {
                         name,
                         bytes(tree) / 1e6,
                         bytes(tree.resolve("java")) / 1e6));
+        int programs = arguments.length > 2 ? Integer.parseInt(arguments[2]) : 0;
         Map<String, Samples> starts = new LinkedHashMap<>();
         Map<String, List<Memory>> memories = new LinkedHashMap<>();
+        Map<String, List<Memory>> later = new LinkedHashMap<>();
         try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4)) {
             for (int i = -1; i < rounds; i++) {
                 for (Map.Entry<String, Path> tree : trees.entrySet()) {
-                    Round round = round(host, tree.getValue());
+                    Round round = round(host, tree.getValue(), i < 0 ? 0 : programs);
                     if (i >= 0) {
                         starts.computeIfAbsent(tree.getKey(), _ -> new Samples(rounds))
                                 .add(round.nanos());
                         memories.computeIfAbsent(tree.getKey(), _ -> new ArrayList<>())
                                 .add(round.memory());
+                        later.computeIfAbsent(tree.getKey(), _ -> new ArrayList<>())
+                                .add(round.later());
                     }
                 }
             }
@@ -64,15 +68,23 @@ public final class FootprintBench {
         starts.forEach(
                 (name, samples) -> System.out.println(name + "  start to first answer " + samples));
         memories.forEach((name, samples) -> System.out.println(name + "  idle " + show(samples)));
+        if (programs > 0) {
+            later.forEach((name, samples) ->
+                    System.out.println(
+                            name + "  after " + programs + " programs " + show(samples)));
+        }
     }
 
-    private record Round(long nanos, Memory memory) {}
+    /**
+     * @param later after the programs
+     */
+    private record Round(long nanos, Memory memory, Memory later) {}
 
     /** In kB, as /proc/PID/smaps_rollup has it. */
     private record Memory(long resident, long anonymous, long threads) {}
 
     /** The daemon has been started before, so that the driver volume is there. */
-    private static Round round(DriverRoot host, Path tree) throws Exception {
+    private static Round round(DriverRoot host, Path tree, int programs) throws Exception {
         try (TestDaemon daemon = new TestDaemon(host)) {
             Command list =
                     Command.of(tree.resolve("bin/jnvdocker"), "gpu", "ls")
@@ -86,7 +98,14 @@ public final class FootprintBench {
             long nanos = System.nanoTime() - before;
             Thread.sleep(IDLE_MILLIS);
             Memory memory = memory(daemon.pid().orElseThrow());
-            return new Round(nanos, memory);
+            for (int i = 0; i < programs; i++) {
+                Command.of(tree.resolve("bin/jnvdocker"), "gpu", "run", "--gpus=1", "true")
+                        .with(daemon.environment())
+                        .run()
+                        .ok();
+            }
+            Thread.sleep(IDLE_MILLIS);
+            return new Round(nanos, memory, memory(daemon.pid().orElseThrow()));
         }
     }
 

@@ -2,6 +2,7 @@ package jnvdocker.tests.bench;
 
 import com.sun.management.OperatingSystemMXBean;
 
+import jnvdocker.host.DrmNodes;
 import jnvdocker.process.Processes;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
@@ -67,7 +68,7 @@ public final class ScanBench {
             for (int i = -WARM_UP; i < scans; i++) {
                 long before = system.getProcessCpuTime();
                 long start = System.nanoTime();
-                machine.usersOf(MAJOR);
+                machine.usersOf(MAJOR, DrmNodes.MAJOR);
                 if (i >= 0) {
                     times.add(System.nanoTime() - start);
                     processors.add(system.getProcessCpuTime() - before);

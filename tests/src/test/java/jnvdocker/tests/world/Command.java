@@ -180,8 +180,8 @@ public final class Command {
                 throw new AssertionError(words + " did not end in " + LIMIT_SECONDS + " s");
             }
         } catch (InterruptedException e) {
+            // The thread stays uninterrupted: the commands that end the test's engine come next.
             process.destroyForcibly();
-            Thread.currentThread().interrupt();
             throw new AssertionError(words + " was interrupted", e);
         }
         Result result = new Result(process.exitValue(), out.join(), err.join());

@@ -35,7 +35,7 @@ record Container(
                 described.path("Name").asText().substring(1),
                 described.path("State").path("Status").asText(),
                 described.path("State").path("Pid").asInt(),
-                described.path("Config").path("Labels").path("jnvdocker.claim").asText(),
+                idOf(described.path("Config").path("Labels").path("jnvdocker.claim").asText()),
                 claimsOf(described.path("Mounts").findValuesAsText("Name").stream()),
                 described
                         .path("HostConfig")
@@ -83,7 +83,12 @@ record Container(
     /** The claims of these volumes, taken from their names. */
     static Set<String> claimsOf(Stream<String> volumes) {
         return volumes.filter(name -> name.startsWith(CLAIM_VOLUME))
-                .map(name -> name.substring(CLAIM_VOLUME.length()))
+                .map(name -> idOf(name.substring(CLAIM_VOLUME.length())))
                 .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Both names of a claim have its secret, too. */
+    private static String idOf(String name) {
+        return name.replaceFirst("-[0-9a-f]{32}$", "");
     }
 }

@@ -4,12 +4,15 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * A directory that resembles a host with an NVIDIA driver and GPUs, with the real files of a real
  * release.
  */
 public record DriverRoot(Path directory) implements AutoCloseable {
+    private static final List<String> LOADED =
+            List.of("proc/driver/nvidia/version", "sys/module/nvidia/version");
 
     /**
      * The Debian suite determines the driver; the layout is the installer's ({@code flat}) or
@@ -65,12 +68,62 @@ public record DriverRoot(Path directory) implements AutoCloseable {
     public DriverRoot withoutFirst(int gpus) {
         for (int i = 0; i < gpus; i++) {
             Path shown = directory.resolve("proc/driver/nvidia/gpus");
-            String address = "0000:%02x:00.0".formatted(7 + 8 * i);
-            Command.of("rm", "-r", shown.resolve(address), directory.resolve("dev/nvidia" + i))
+            Command.of("rm", "-r", shown.resolve(address(i)), directory.resolve("dev/nvidia" + i))
                     .run()
                     .ok();
         }
         return this;
+    }
+
+    /**
+     * Has the driver loaded again: it shows these GPUs alone, and numbers their nodes in this
+     * order. The order {@code 0 1 2 …} is that of the first load.
+     *
+     * @param gpus by their numbers at the first load
+     */
+    public void load(int... gpus) {
+        Path shown = directory.resolve("proc/driver/nvidia/gpus");
+        Path out = directory.resolve("proc/driver/nvidia/out");
+        Command.of(
+                        "sh",
+                        "-c",
+                        "mkdir -p \"$2\"; mv \"$1\"/* \"$2\" 2> /dev/null; mkdir -p \"$1\"",
+                        "sh",
+                        shown,
+                        out)
+                .run()
+                .ok();
+        for (int minor = 0; minor < gpus.length; minor++) {
+            String address = address(gpus[minor]);
+            Command.of("mv", out.resolve(address), shown).run().ok();
+            String file = "proc/driver/nvidia/gpus/" + address + "/information";
+            write(file, read(file).replaceAll("(Device Minor:\\s*)\\d+", "$1" + minor));
+        }
+    }
+
+    /**
+     * Gives the GPUs graphics nodes, {@code card1} and {@code renderD129} to the first; {@code
+     * card0} and {@code renderD128} are another vendor's.
+     */
+    public void graphics(int gpus) {
+        Command.of("mkdir", "-p", directory.resolve("dev/dri")).run().ok();
+        for (int card = 0; card <= gpus; card++) {
+            for (String name : List.of("card" + card, "renderD" + (128 + card))) {
+                int minor = Integer.parseInt(name.replaceAll("\\D", ""));
+                Command.of("mknod", directory.resolve("dev/dri/" + name), "c", "226", minor)
+                        .run()
+                        .ok();
+                write("sys/class/drm/" + name + "/dev", "226:" + minor + "\n");
+                if (card > 0) {
+                    String pci = "sys/bus/pci/devices/" + address(card - 1) + "/drm/";
+                    write(pci + name + "/dev", "226:" + minor + "\n");
+                }
+            }
+        }
+    }
+
+    private static String address(int gpu) {
+        return "0000:%02x:00.0".formatted(7 + 8 * gpu);
     }
 
     /** The version that the kernel module reports. */
@@ -124,6 +177,27 @@ public record DriverRoot(Path directory) implements AutoCloseable {
                 "proc/driver/nvidia/version",
                 read("proc/driver/nvidia/version").replace(version(), other));
         write("sys/module/nvidia/version", other + "\n");
+    }
+
+    /** The kernel has the driver's module no more, or not yet. */
+    public void unload() {
+        for (String file : LOADED) {
+            move(file, file + ".unloaded");
+        }
+    }
+
+    public void load() {
+        for (String file : LOADED) {
+            move(file + ".unloaded", file);
+        }
+    }
+
+    private void move(String from, String to) {
+        try {
+            Files.move(directory.resolve(from), directory.resolve(to));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**

@@ -28,6 +28,9 @@ public final class GpuUsers {
     private static final Pattern RULE = Pattern.compile("c 195:([0-9]{1,2}) rwm?");
     private static final Pattern UUID = Pattern.compile("GPU-5c1a([0-9])");
 
+    /** A flag of /proc/PID/stat, of the kernel's include/linux/sched.h. */
+    private static final long PF_EXITING = 0x4;
+
     private final Map<String, Set<Integer>> seen = new HashMap<>();
 
     /**
@@ -140,12 +143,17 @@ public final class GpuUsers {
         return numbers;
     }
 
-    /** When a process started; empty if it has ended, even if its parent does not know yet. */
+    /**
+     * When a process started; empty if it has ended, even if its parent does not know yet, or ends:
+     * the kernel shows a process that ends in the root of each hierarchy of version 1, while its
+     * variables can still be read.
+     */
     private static Optional<String> stat(long pid) {
         try {
             String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
-            return "ZX".contains(fields[0]) ? Optional.empty() : Optional.of(fields[19]);
+            boolean ends = (Long.parseLong(fields[6]) & PF_EXITING) != 0;
+            return ends || "ZX".contains(fields[0]) ? Optional.empty() : Optional.of(fields[19]);
         } catch (IOException e) {
             return Optional.empty();
         }

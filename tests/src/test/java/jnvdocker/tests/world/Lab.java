@@ -326,6 +326,11 @@ public final class Lab implements AutoCloseable {
         awaitHolders(Map.of());
     }
 
+    /** {@code hold_after_stop} keeps nothing of what the containers of earlier tests have had. */
+    public void keepNothing() {
+        jnvdocker("gpu", "run", "--gpus=all", "true").ok();
+    }
+
     @Override
     public void close() {
         daemon.close();

@@ -98,6 +98,24 @@ public final class Registry {
                 row -> row.getString(1));
     }
 
+    /** The id of a claim, and its secret. */
+    public String key(String claim) {
+        return rows(
+                        "SELECT id || '-' || secret FROM claim WHERE id = '" + claim + "'",
+                        row -> row.getString(1))
+                .getFirst();
+    }
+
+    /** The latest claim of a container, be it forgotten. */
+    public String claimOf(String container) {
+        return rows(
+                        "SELECT id FROM claim WHERE name = '"
+                                + container
+                                + "' ORDER BY created DESC",
+                        row -> row.getString(1))
+                .getFirst();
+    }
+
     /** Claims that are not forgotten. */
     public Set<String> claims() {
         return new TreeSet<>(

@@ -14,10 +14,16 @@ public final class RuntimeInstallation implements AutoCloseable {
         this.lab = lab;
     }
 
-    /** Lays it out and restarts the engine with it. */
+    /**
+     * Lays it out by its name alone, or with {@code --default}, and restarts the engine with it.
+     */
     public static RuntimeInstallation of(Lab lab, Object... options) {
         RuntimeInstallation installation = new RuntimeInstallation(lab);
-        installation.install(options).ok();
+        List<Object> all = new ArrayList<>(List.of(options));
+        if (!all.contains("--default")) {
+            all.add("--no-default");
+        }
+        installation.install(all.toArray()).ok();
         lab.engine().path(installation.hooks());
         lab.engine().restart();
         return installation;

@@ -41,7 +41,7 @@ public final class SanitizedClient implements AutoCloseable {
 
         /** The sanitizers make each process ten times slower to start; a quick run does without. */
         private static final String FLAGS =
-                "-O1 -g -DSILENCE_MS=3000 -DANSWER_MS=3000"
+                "-O1 -g -DSILENCE_MS=3000 -DANSWER_MS=3000 -DRETURN_MS=10000"
                         + (Boolean.getBoolean("tests.quick") ? "" : SANITIZERS);
 
         static final Path PATH = build();

@@ -4,8 +4,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
@@ -73,13 +75,19 @@ public final class Terminal implements AutoCloseable {
         });
     }
 
-    public void resize(int columns) {
+    /** Its path; empty until the program begins. */
+    public Optional<String> device() {
         try {
-            String device = Files.readString(name()).strip();
-            Command.of("stty", "-F", device, "cols", columns).run().ok();
+            return Optional.of(Files.readString(name()).strip()).filter(path -> !path.isEmpty());
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    public void resize(int columns) {
+        Command.of("stty", "-F", device().orElseThrow(), "cols", columns).run().ok();
     }
 
     /** Types a key. */

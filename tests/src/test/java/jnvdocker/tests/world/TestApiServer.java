@@ -20,8 +20,10 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 import javax.net.ssl.KeyManagerFactory;
@@ -48,6 +50,9 @@ public final class TestApiServer implements AutoCloseable {
     private boolean taints = true;
     private boolean shares = true;
     private int failing;
+    private int failingClaims;
+    private int claimQueries;
+    private final Set<String> orphans = new HashSet<>();
 
     private TestApiServer(HttpsServer server, Path directory) {
         this.server = server;
@@ -162,8 +167,8 @@ public final class TestApiServer implements AutoCloseable {
             node.putObject("metadata").put("name", NODE).put("uid", "71ec40b2");
             return new Answer(200, node);
         }
-        if (claims.containsKey(path)) {
-            return new Answer(200, claims.get(path));
+        if (path.contains("/resourceclaims/")) {
+            return claim(path);
         }
         if (path.equals(SLICES)) {
             return method.equals("POST") ? create(JSON.readTree(text)) : list(uri.getRawQuery());
@@ -175,6 +180,20 @@ public final class TestApiServer implements AutoCloseable {
         return method.equals("DELETE")
                 ? new Answer(200, slices.remove(name))
                 : replace(name, JSON.readTree(text));
+    }
+
+    /** As to a kubelet, which may read the claims of its own pods. */
+    private Answer claim(String path) {
+        claimQueries++;
+        if (failingClaims > 0) {
+            return refusal(failingClaims, "the server is not well");
+        }
+        if (!claims.containsKey(path)) {
+            return refusal(404, path + " not found");
+        }
+        return orphans.contains(path)
+                ? refusal(403, "no relationship found between node '" + NODE + "' and this object")
+                : new Answer(200, claims.get(path));
     }
 
     private Answer list(String query) {
@@ -272,9 +291,36 @@ public final class TestApiServer implements AutoCloseable {
 
     /** Allocates a claim in the namespace {@code team-a} to a pod. */
     public synchronized void allocate(TestClaim claim) {
-        claims.put(
-                "/apis/resource.k8s.io/v1/namespaces/team-a/resourceclaims/" + claim.name(),
-                claim.json());
+        claims.put(path(claim), claim.json());
+    }
+
+    /** Deletes a claim, as the cluster does when the claim's pod was deleted by force. */
+    public synchronized void delete(TestClaim claim) {
+        claims.remove(path(claim));
+    }
+
+    /** A claim's pod was deleted by force: this node may not read the claim any more. */
+    public synchronized void orphan(TestClaim claim) {
+        orphans.add(path(claim));
+    }
+
+    /** Answers all queries about claims with that code, or as it should with 0. */
+    public synchronized void failClaims(int code) {
+        failingClaims = code;
+    }
+
+    /** Returns after so many more queries about claims. */
+    public void awaitClaimQueries(int more) {
+        int wanted = claimQueries() + more;
+        Lab.await(() -> claimQueries() >= wanted ? List.of() : List.of("no query"));
+    }
+
+    private synchronized int claimQueries() {
+        return claimQueries;
+    }
+
+    private static String path(TestClaim claim) {
+        return "/apis/resource.k8s.io/v1/namespaces/team-a/resourceclaims/" + claim.name();
     }
 
     @Override

@@ -34,6 +34,7 @@ public final class DriverVolumes implements PluginVolumes {
     private final DriverVolumeStore store;
     private final ServedVolumes served;
     private final Users users;
+    private final Runnable lacking;
     private final List<Use> uses = new ArrayList<>();
 
     /**
@@ -50,11 +51,20 @@ public final class DriverVolumes implements PluginVolumes {
         Optional<String> any() throws IOException;
     }
 
-    public DriverVolumes(Host host, DriverVolumeStore store, ServedVolumes served, Users users) {
+    /**
+     * @param lacking runs when a container is not started for want of a driver
+     */
+    public DriverVolumes(
+            Host host,
+            DriverVolumeStore store,
+            ServedVolumes served,
+            Users users,
+            Runnable lacking) {
         this.host = host;
         this.store = store;
         this.served = served;
         this.users = users;
+        this.lacking = lacking;
     }
 
     @Override
@@ -110,6 +120,16 @@ public final class DriverVolumes implements PluginVolumes {
 
     @Override
     public Path mount(String name, String id, ProcessId caller)
+            throws RefusedException, IOException {
+        try {
+            return mountLoaded(name, id, caller);
+        } catch (NoDriverException e) {
+            lacking.run();
+            throw e;
+        }
+    }
+
+    private Path mountLoaded(String name, String id, ProcessId caller)
             throws RefusedException, IOException {
         DriverVersion loaded = HostDriver.readVersion(host);
         refuseNewer(name, loaded);

@@ -1,0 +1,66 @@
+package jnvdocker.lease.text;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Lease;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/** Words about two containers or programs that are to have the same GPUs. */
+public final class PartnerText {
+    private PartnerText() {}
+
+    /** The refusal of {@code --gpus with=NAME}. */
+    static Refusal refusal(GpuChoice.NotBeside why) {
+        String with = "--gpus with=" + why.name();
+        if (why.holders().isEmpty()) {
+            return new Refusal(
+                    with + ": no container or process of that name holds a GPU",
+                    "start that one first ('jnvdocker gpu ls' shows the holders)");
+        }
+        if (why.several()) {
+            return new Refusal(
+                    with + ": several of your containers and processes have that name",
+                    "write the id of one claim ('jnvdocker gpu leases' shows them)");
+        }
+        Lease lease = why.holders().getFirst();
+        String held = with + ": " + HoldersText.held(lease.claim().gpus(), List.of(lease));
+        boolean given = lease.claim().share().isPresent() || lease.claim().origin().isScheduled();
+        if (!given && (why.user().isUnknown() || lease.claim().owner().isUnknown())) {
+            return new Refusal(
+                    held + ", and nothing shows that both belong to one user",
+                    "have an administrator add 'directory' to trust_owner below [runtime]: then"
+                            + " containers of compose belong to the owner of its directory");
+        }
+        return new Refusal(
+                held + ", and cannot be given to this one, too",
+                lease.claim().share().isPresent()
+                        ? "request a share of its own, as in --gpus share=10G"
+                        : lease.claim().origin().isScheduled()
+                                ? "the scheduler that has given them alone decides"
+                                : "name a container or process of your own whose GPUs this one may"
+                                        + " have");
+    }
+
+    /**
+     * How a service of compose gets the GPUs of another of its project; empty when none of these
+     * has them.
+     *
+     * @param isPartner whether a claim is of such a service
+     */
+    static Optional<String> ofService(GpuChoice.Busy busy, Predicate<Claim> isPartner) {
+        return busy instanceof GpuChoice.Taken taken
+                ? taken.leases().stream()
+                        .map(Lease::claim)
+                        .filter(isPartner)
+                        .map(partner ->
+                                "give this service the label jnvdocker.gpus: with=%s to have the same"
+                                        .formatted(Quote.shown(partner.displayName())))
+                        .findFirst()
+                : Optional.empty();
+    }
+}

@@ -1,0 +1,422 @@
+package jnvdocker.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.core.SimulatedClients.RunOptions;
+import jnvdocker.core.SimulatedContainer.State;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.oci.lease.OciContainers;
+import jnvdocker.oci.lease.OciCreation;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** What an engine says of a container that has ended, and what that counts for. */
+class ComebacksTest extends SimulatedWorldTest {
+    private static final Duration STEP = Duration.ofMillis(50);
+
+    private SimulatedContainer train;
+
+    @BeforeEach
+    void run() throws IOException {
+        world.clients.run(new RunOptions(new GpuRequest.Count(1), false, true, true, false));
+        train = world.engine().containers.getLast();
+        assertEquals(1, live().size());
+    }
+
+    private List<Lease> live() throws IOException {
+        return world.daemon.parts().registry().live();
+    }
+
+    /** The engine notices an end, and answers the first question of the daemon. */
+    private void end() throws IOException {
+        world.engine().end(train, false, false);
+        world.engine().handleEnd(train);
+    }
+
+    private void pass(Duration time) throws IOException {
+        for (long left = time.toMillis(); left > 0; left -= STEP.toMillis()) {
+            world.machine.pass(STEP);
+            while (world.daemon.handleLater(0)) {
+                world.machine.pass(Duration.ofMillis(1));
+            }
+        }
+    }
+
+    /** An engine that is just starting lists nothing. */
+    @Test
+    void oneEmptyListIsOneAnswer() throws IOException {
+        end();
+        world.engine().containers.remove(train);
+        pass(STEP);
+        world.engine().containers.add(train);
+        assertEquals(State.RESTARTING, train.state);
+        pass(Duration.ofSeconds(3));
+        assertEquals(1, live().size());
+        world.engine().stop(train, false, false);
+        world.daemon.parts().keeper().sweep();
+        pass(Duration.ofSeconds(1));
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void emptyListThatIsRepeatedEndsTheLease() throws IOException {
+        end();
+        world.engine().containers.remove(train);
+        pass(Duration.ofSeconds(1));
+        assertEquals(List.of(), live());
+    }
+
+    /** What has the claim mounted may be in the namespace that cannot be read. */
+    @Test
+    void nothingThatAnEngineSaysCountsAgainstWhatTheHostCannotTell() throws IOException {
+        world.machine.unread.add(world.machine.spawn());
+        end();
+        world.engine().containers.remove(train);
+        for (int i = 0; i < 5; i++) {
+            world.daemon.parts().keeper().sweep();
+            pass(Duration.ofSeconds(5));
+        }
+        assertEquals(1, live().size());
+        assertTrue(world.daemon.parts().leases().explain(live().getFirst()).contains("not known"));
+        world.machine.unread.clear();
+        world.daemon.parts().keeper().sweep();
+        pass(Duration.ofSeconds(1));
+        assertEquals(List.of(), live());
+    }
+
+    /** A container that the engine has our OCI runtime create, which holds a GPU. */
+    private SimulatedContainer created() throws Exception {
+        SimulatedContainer.Settings settings =
+                new SimulatedContainer.Settings(Map.of(), Optional.empty(), List.of(), true, false);
+        world.engine().create(settings, Map.of(), false);
+        SimulatedContainer container = world.engine().containers.getLast();
+        world.engine().start(container, false);
+        begin(take(container), container);
+        world.daemon.parts().reconciler().started(container.id);
+        return container;
+    }
+
+    /** The same, with no other. */
+    private SimulatedContainer createdAlone() throws Exception {
+        world.engine().remove(train, true);
+        world.daemon.parts().keeper().sweep();
+        pass(Duration.ofSeconds(1));
+        return created();
+    }
+
+    private void passAMinute() throws IOException {
+        for (int i = 0; i < 12; i++) {
+            world.daemon.parts().keeper().sweep();
+            pass(Duration.ofSeconds(5));
+        }
+    }
+
+    private Lease take(SimulatedContainer container) throws Exception {
+        return take(container, TestingLeases.ALICE);
+    }
+
+    private Lease take(SimulatedContainer container, Owner owner) throws Exception {
+        return TestingParts.take(
+                world.daemon.parts(),
+                new OciCreation(
+                        new OciContainers.Container("/run/docker/runtime-runc/moby", container.id),
+                        container.name,
+                        Optional.of("cuda"),
+                        world.machine.spawn(),
+                        owner,
+                        new GpuRequest.Count(1),
+                        Set.of(),
+                        Optional.empty(),
+                        Optional.empty()),
+                world.gpus());
+    }
+
+    private void begin(Lease lease, SimulatedContainer container) throws Exception {
+        ProcessId init =
+                world.machine.spawn(
+                        Optional.of(lease.claim().id()), Optional.of(container.cgroup()));
+        container.others.add(init);
+        world.machine.end(lease.holder().process());
+        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.empty()));
+    }
+
+    private void endFirst(SimulatedContainer container) {
+        container.others.forEach(world.machine::end);
+        container.others.clear();
+        world.engine().end(container, false, false);
+    }
+
+    private Optional<Lease> leaseOf(SimulatedContainer container) throws IOException {
+        return live().stream()
+                .filter(lease -> lease.claim().isOfContainer(container.id))
+                .findFirst();
+    }
+
+    /** Docker doubles the time until it starts a container again that ends at once. */
+    @Test
+    void restartPolicyMayTakeItsTimeWithTheOciRuntime() throws Exception {
+        SimulatedContainer web = created();
+        Lease before = leaseOf(web).orElseThrow();
+        endFirst(web);
+        world.engine().handleEnd(web);
+        assertEquals(State.RESTARTING, web.state);
+        passAMinute();
+        assertEquals(Optional.of(before.id()), leaseOf(web).map(Lease::id));
+        assertEquals(before.claim().gpus(), take(web).claim().gpus());
+        assertEquals(2, live().size());
+    }
+
+    /** Docker answers no question about a container whose runtime takes long to delete it. */
+    @Test
+    void restartMayTakeItsTimeWithTheOciRuntime() throws Exception {
+        SimulatedContainer web = created();
+        Lease before = leaseOf(web).orElseThrow();
+        endFirst(web);
+        world.engine().restart(web, true);
+        world.daemon.parts().keeper().sweep();
+        long begun = world.machine.nanos();
+        while (world.machine.nanos() - begun < Duration.ofSeconds(20).toNanos()) {
+            pass(STEP);
+        }
+        assertEquals(Optional.of(before.id()), leaseOf(web).map(Lease::id));
+        assertEquals(before.claim().gpus(), take(web).claim().gpus());
+    }
+
+    @Test
+    void stopEndsTheLeaseSoonAndRemovalAtOnceWithTheOciRuntime() throws Exception {
+        SimulatedContainer web = created();
+        endFirst(web);
+        world.engine().stop(web, false, false);
+        world.daemon.parts().keeper().sweep();
+        assertTrue(leaseOf(web).isPresent());
+        pass(Duration.ofMillis(400));
+        assertEquals(Optional.empty(), leaseOf(web));
+
+        SimulatedContainer other = created();
+        endFirst(other);
+        world.engine().remove(other, true);
+        world.daemon.parts().reconciler().destroyed(other.id);
+        assertEquals(Optional.empty(), leaseOf(other));
+    }
+
+    /** An engine that is just starting knows no container. */
+    @Test
+    void oneAnswerThatThereIsNoContainerIsOneWithTheOciRuntime() throws Exception {
+        SimulatedContainer web = created();
+        endFirst(web);
+        world.engine().handleEnd(web);
+        world.engine().containers.remove(web);
+        world.daemon.parts().keeper().sweep();
+        pass(STEP);
+        world.engine().containers.add(web);
+        pass(Duration.ofSeconds(3));
+        assertTrue(leaseOf(web).isPresent());
+    }
+
+    /** The engine is down for five minutes, and the daemon is killed meanwhile. */
+    private void stopEngine() throws IOException {
+        world.engine().finish(false);
+        world.daemon.leave();
+        for (int i = 0; i < 60; i++) {
+            if (i == 30) {
+                world.daemon.kill();
+                world.daemon.start();
+            }
+            world.daemon.parts().keeper().sweep();
+            pass(Duration.ofSeconds(5));
+        }
+    }
+
+    private void assertIsDown(Lease lease) throws IOException {
+        assertEquals(List.of(lease.id()), live().stream().map(Lease::id).toList());
+        assertEquals(GpuStatus.State.HELD, world.daemon.parts().leases().state(lease));
+        String why = world.daemon.parts().leases().explain(lease);
+        assertTrue(why.contains("its engine does not answer, and may start it again"), why);
+    }
+
+    @Test
+    void engineThatIsDownEndsNoLease() throws IOException {
+        Lease before = live().getFirst();
+        stopEngine();
+        assertIsDown(before);
+        world.engine().begin(false);
+        assertEquals(State.RUNNING, train.state);
+        assertEquals(
+                before.claim().gpus(), live().stream().findFirst().orElseThrow().claim().gpus());
+        world.daemon.watch();
+        world.daemon.parts().keeper().sweep();
+        pass(Duration.ofSeconds(1));
+        assertEquals(1, live().size());
+    }
+
+    /** A container without a restart policy is over when its engine says so. */
+    @Test
+    void engineThatIsBackEndsTheLeasesOfWhatItDoesNotStart() throws IOException {
+        Lease before = live().getFirst();
+        world.engine().update(train, false);
+        stopEngine();
+        assertIsDown(before);
+        world.engine().begin(false);
+        world.daemon.watch();
+        pass(Duration.ofSeconds(1));
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void engineThatIsDownEndsNoLeaseWithTheOciRuntime() throws Exception {
+        SimulatedContainer web = createdAlone();
+        Lease before = leaseOf(web).orElseThrow();
+        endFirst(web);
+        stopEngine();
+        assertIsDown(before);
+        assertEquals(before.claim().gpus(), take(web).claim().gpus());
+        assertEquals(1, live().size());
+    }
+
+    /** Its data were removed, or the daemon queries another one now. */
+    @Test
+    void otherEngineInPlaceOfItsOwnEndsTheLease() throws IOException {
+        stopEngine();
+        world.switchEngine();
+        world.engine().begin(false);
+        world.daemon.watch();
+        pass(Duration.ofSeconds(1));
+        assertEquals(List.of(), live());
+    }
+
+    /** An engine may miss the end of a container, and then restart it. */
+    @Test
+    void containerWithoutProcessesThatItsEngineRunsKeepsItsLease() throws Exception {
+        SimulatedContainer web = created();
+        world.machine.end(web.init.orElseThrow());
+        web.others.forEach(world.machine::end);
+        passAMinute();
+        assertEquals(State.RUNNING, web.state);
+        assertTrue(leaseOf(web).isPresent());
+    }
+
+    /** What compose creates in place of another container, and starts when that is gone. */
+    private SimulatedContainer successor(SimulatedContainer of) {
+        SimulatedContainer.Settings settings =
+                new SimulatedContainer.Settings(
+                        Map.of("com.docker.compose.replace", of.name),
+                        Optional.empty(),
+                        List.of(),
+                        true,
+                        false);
+        world.engine().create(settings, Map.of(), false);
+        SimulatedContainer successor = world.engine().containers.getLast();
+        successor.name = of.id.substring(0, Math.min(12, of.id.length())) + "_" + of.name;
+        return successor;
+    }
+
+    private void stop(SimulatedContainer container) throws IOException {
+        endFirst(container);
+        world.engine().stop(container, false, false);
+        for (int i = 0; i < 2; i++) {
+            world.daemon.parts().keeper().sweep();
+            pass(Duration.ofSeconds(1));
+        }
+    }
+
+    private void remove(SimulatedContainer container) throws IOException {
+        world.engine().remove(container, true);
+        world.daemon.parts().reconciler().destroyed(container.id);
+        world.daemon.parts().keeper().sweep();
+        pass(Duration.ofSeconds(30));
+    }
+
+    @Test
+    void successorOfComposeGetsTheGpu() throws Exception {
+        SimulatedContainer web = created();
+        Lease before = leaseOf(web).orElseThrow();
+        SimulatedContainer next = successor(web);
+        stop(web);
+        assertEquals(Optional.of(before.id()), leaseOf(web).map(Lease::id));
+        remove(web);
+        assertEquals(Optional.of(before.id()), leaseOf(web).map(Lease::id));
+        String why = world.daemon.parts().leases().explain(before);
+        assertTrue(why.contains("compose is about to start another in its place"), why);
+        next.name = web.name;
+        pass(Duration.ofSeconds(30));
+        assertEquals(before.claim().gpus(), take(next).claim().gpus());
+        assertEquals(2, live().size());
+    }
+
+    /** Compose was interrupted, and its user removes what it has left. */
+    @Test
+    void removedSuccessorHasNoGpu() throws Exception {
+        SimulatedContainer web = created();
+        SimulatedContainer next = successor(web);
+        stop(web);
+        remove(web);
+        assertTrue(leaseOf(web).isPresent());
+        remove(next);
+        assertEquals(Optional.empty(), leaseOf(web));
+    }
+
+    @Test
+    void containerOfAnotherUserIsNoSuccessor() throws Exception {
+        SimulatedContainer web = created();
+        Lease before = leaseOf(web).orElseThrow();
+        SimulatedContainer next = successor(web);
+        stop(web);
+        remove(web);
+        next.name = web.name;
+        assertNotEquals(before.claim().gpus(), take(next, TestingLeases.BOB).claim().gpus());
+    }
+
+    @Test
+    void containerOfAnotherNameIsNoSuccessor() throws Exception {
+        SimulatedContainer web = created();
+        successor(web).name = web.name + "2";
+        stop(web);
+        assertEquals(Optional.empty(), leaseOf(web));
+    }
+
+    /** A daemon that has just started does not know yet whose the runtime's directory is. */
+    @Test
+    void successorGetsTheGpuThoughTheDaemonIsRestarted() throws Exception {
+        SimulatedContainer web = createdAlone();
+        Lease before = leaseOf(web).orElseThrow();
+        SimulatedContainer next = successor(web);
+        stop(web);
+        remove(web);
+        next.name = web.name;
+        world.daemon.kill();
+        world.daemon.start();
+        world.daemon.watch();
+        for (int i = 0; i < 3; i++) {
+            world.daemon.parts().keeper().sweep();
+            pass(Duration.ofSeconds(5));
+        }
+        assertEquals(before.claim().gpus(), take(next).claim().gpus());
+    }
+
+    /** The daemon was told to query another engine, and the old one goes on. */
+    @Test
+    void otherEngineIsNoWitnessWhileItsOwnLives() throws IOException {
+        world.engine().end(train, false, false);
+        world.daemon.leave();
+        world.switchEngine();
+        world.engine().begin(false);
+        world.daemon.watch();
+        passAMinute();
+        assertEquals(1, live().size());
+    }
+}

@@ -1,0 +1,155 @@
+package jnvdocker.core;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** A scan of the uses of GPUs, and what happens between that and the decision. */
+class OvertakenScanTest {
+    private interface Change {
+        void make() throws IOException;
+    }
+
+    @TempDir Path state;
+    private Optional<Change> amidTheAssignment = Optional.empty();
+    private Optional<Change> afterTheScan = Optional.empty();
+    private SimulatedMachine machine;
+    private final List<GpuUse> open = new ArrayList<>();
+    private LeaseParts parts;
+    private ProcessId program;
+    private Lease lease;
+
+    @BeforeEach
+    void holdAndOpen() throws IOException {
+        machine = new SimulatedMachine(state, this::moment);
+        parts = TestingParts.open(state, machine, new Seen(), A);
+        Claim claim = TestingLeases.claim("111111111111", BOB, A);
+        program = machine.spawn(Optional.of(claim.id()), Optional.of("/docker/train"));
+        TestingLeases.reserve(parts.registry(), claim, machine.spawn());
+        TestingLeases.mount(parts.registry(), claim, "use", machine.spawn());
+        TestingLeases.start(parts.registry(), claim, program, Optional.of("/docker/train"));
+        lease = parts.registry().liveOf(claim.id()).orElseThrow();
+        openBy(program);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        parts.close();
+    }
+
+    private void openBy(ProcessId process) {
+        GpuUse.User user = new GpuUse.User(process, "python3", 1002, Optional.empty());
+        open.add(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
+    }
+
+    private void moment() {
+        boolean assigned =
+                StackWalker.getInstance()
+                        .walk(calls -> calls.anyMatch(it -> it.getMethodName().equals("assign")));
+        if (assigned) {
+            Optional<Change> change = amidTheAssignment;
+            amidTheAssignment = Optional.empty();
+            make(change);
+        }
+    }
+
+    private static void make(Optional<Change> change) {
+        try {
+            if (change.isPresent()) {
+                change.get().make();
+            }
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private final class Seen implements GpuUses {
+        @Override
+        public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
+            return scanWithoutEngine(gpus);
+        }
+
+        @Override
+        public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
+            List<GpuUse> seen = List.copyOf(open);
+            Optional<Change> change = afterTheScan;
+            afterTheScan = Optional.empty();
+            make(change);
+            return seen;
+        }
+    }
+
+    private void release() throws IOException {
+        assertTrue(parts.keeper().endByForce(lease, "released"));
+    }
+
+    private void assertThatNobodyGetsTheGpu(ProcessId user) {
+        LeaseRequest request =
+                new LeaseRequest(
+                        new GpuRequest.Count(1),
+                        Set.of(),
+                        ALICE,
+                        machine.spawn(),
+                        new Origin.HostProcess("train"),
+                        Optional.empty(),
+                        Optional.empty());
+        RefusedException refused =
+                assertThrows(RefusedException.class, () -> parts.leases().take(request).keep());
+        String words = refused.getMessage();
+        assertTrue(words.contains("python3 (pid " + user.pid() + ")"), words);
+    }
+
+    @Test
+    void leaseThatEndsWhileUsesAreAssignedLeavesItsProgramToNobody() throws Exception {
+        amidTheAssignment = Optional.of(this::release);
+        assertThatNobodyGetsTheGpu(program);
+        assertEquals(List.of(), parts.registry().live());
+    }
+
+    @Test
+    void leaseThatEndsAfterTheScanLeavesItsProgramToNobody() throws Exception {
+        afterTheScan = Optional.of(this::release);
+        assertThatNobodyGetsTheGpu(program);
+    }
+
+    /** The program opens the GPU while it has the lease, and after the scan. */
+    @Test
+    void programThatNoScanHasSeenIsSeenWhenItsLeaseHasEndedSince() throws Exception {
+        open.clear();
+        afterTheScan =
+                Optional.of(() -> {
+                    openBy(program);
+                    release();
+                });
+        assertThatNobodyGetsTheGpu(program);
+    }
+}

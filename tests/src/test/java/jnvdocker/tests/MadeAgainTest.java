@@ -1,0 +1,176 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.RuntimeInstallation;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Programs that update containers, as watchtower, make a container of {@code jnvdocker run} again,
+ * with the configuration that docker reports, by claim volumes and by the OCI runtime.
+ */
+@ParameterizedClass
+@ValueSource(booleans = {false, true})
+class MadeAgainTest extends OneEngineTest {
+    private static final int ALICE = 61001;
+    private static final int BOB = 61002;
+
+    private static Optional<RuntimeInstallation> runtime = Optional.empty();
+
+    @Parameter boolean byRuntime;
+
+    @BeforeParameterizedClassInvocation
+    static void install(boolean byRuntime) {
+        if (byRuntime) {
+            runtime = Optional.of(RuntimeInstallation.of(lab));
+        }
+    }
+
+    @AfterParameterizedClassInvocation
+    static void uninstall() {
+        runtime.ifPresent(RuntimeInstallation::close);
+        runtime = Optional.empty();
+    }
+
+    /** The configuration with which such a program makes a container again. */
+    private static String configuration(String container) {
+        JsonNode found = lab.docker("inspect", container).json().path(0);
+        ObjectNode made = ((ObjectNode) found.path("Config")).deepCopy();
+        made.remove("Hostname");
+        made.set("HostConfig", found.path("HostConfig"));
+        return made.toString();
+    }
+
+    private static Command.Result make(String name, String configuration) {
+        return lab.engine().post("containers/create?name=" + name, configuration).run();
+    }
+
+    private static void awaitHolders(Map<Integer, String> holders) {
+        if (runtime.isEmpty()) {
+            lab.awaitHolders(holders);
+        } else {
+            Lab.await(() -> {
+                Map<Integer, String> now = lab.registry().holders();
+                return now.equals(holders) ? List.of() : List.of(now + " instead of " + holders);
+            });
+        }
+    }
+
+    private static String started() {
+        lab.startAs(ALICE, "server", "device=0", "--restart=unless-stopped").run().ok();
+        awaitHolders(Map.of(0, "server"));
+        return configuration("server");
+    }
+
+    private static void assertIsAlices() {
+        awaitHolders(Map.of(0, "server"));
+        assertEquals(ALICE, lab.lease("server").path("uid").asInt());
+        lab.docker("exec", "server", "sh", "-c", "test -c /dev/nvidia0").ok();
+        lab.docker("exec", "server", "sh", "-c", "test ! -e /dev/nvidia1").ok();
+    }
+
+    /** As watchtower does it. */
+    @Test
+    void removedContainerThatIsMadeAgainHasItsGpus() {
+        String configuration = started();
+        lab.docker("stop", "server").ok();
+        lab.docker("rm", "server").ok();
+        make("server", configuration).ok();
+        lab.docker("start", "server").ok();
+        assertIsAlices();
+        lab.docker("restart", "server").ok();
+        assertIsAlices();
+        lab.daemon().stop();
+        lab.startDaemon();
+        assertIsAlices();
+    }
+
+    /** As Portainer does it, which removes the first last. */
+    @Test
+    void copyOfOneThatIsThereIsRefused() {
+        String configuration = started();
+        lab.docker("stop", "server").ok();
+        awaitHolders(Map.of());
+        lab.docker("rename", "server", "server-old").ok();
+        make("server", configuration).ok();
+        Command.Result start = lab.docker("start", "server");
+        assertTrue(
+                start.exitCode() != 0
+                        && start.err()
+                                .matches(
+                                        "(?s).*(is a copy of the settings|at the same time"
+                                                + "|which is not its own).*"),
+                start::toString);
+        lab.docker("start", "server-old").ok();
+        awaitHolders(Map.of(0, "server-old"));
+    }
+
+    @Test
+    void whatOthersHaveTakenMeanwhileIsTheirs() {
+        String configuration = started();
+        lab.docker("rm", "-f", "server").ok();
+        awaitHolders(Map.of());
+        lab.startAs(BOB, "bobs", "all").run().ok();
+        make("server", configuration).ok();
+        Command.Result refused = lab.docker("start", "server");
+        assertTrue(
+                refused.exitCode() != 0 && refused.err().contains("container bobs"),
+                refused::toString);
+        awaitHolders(Map.of(0, "bobs", 1, "bobs", 2, "bobs", 3, "bobs"));
+        lab.docker("rm", "-f", "bobs").ok();
+        awaitHolders(Map.of());
+        lab.docker("start", "server").ok();
+        assertIsAlices();
+    }
+
+    /** The proxy sets this label to the user who makes a container. */
+    @Test
+    void anotherUserGetsNothingByAlicesSettings() throws Exception {
+        lab.configure("[runtime]\ntrust_owner = ['label']\n");
+        try {
+            ObjectNode configuration = (ObjectNode) new ObjectMapper().readTree(started());
+            lab.docker("rm", "-f", "server").ok();
+            awaitHolders(Map.of());
+            configuration.withObject("/Labels").put("jnvdocker.owner", "uid:" + BOB);
+            make("server", configuration.toString()).ok();
+            Command.Result refused = lab.docker("start", "server");
+            assertTrue(
+                    refused.exitCode() != 0
+                            && refused.err()
+                                    .matches(
+                                            "(?s).*(has the settings of one of|names the claim)"
+                                                    + " .*"),
+                    refused::toString);
+            awaitHolders(Map.of());
+        } finally {
+            lab.configure("");
+        }
+    }
+
+    /** It is one request, for one container at a time. */
+    @Test
+    void secondOneBesideTheFirstIsRefused() {
+        String configuration = started();
+        make("copy", configuration);
+        Command.Result refused = lab.docker("start", "copy");
+        assertTrue(refused.exitCode() != 0, refused::toString);
+        assertIsAlices();
+    }
+}
