@@ -10,8 +10,11 @@ umask 022
 cache=${JNVDOCKER_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/jnvdocker}
 
 # Without these bash goes on after a Ctrl-C that came while a short command ran.
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+end_at_signals() {
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+}
+end_at_signals
 
 say() { echo "${0##*/}: $*" >&2; }
 die() {
@@ -56,10 +59,12 @@ need() {
   command -v "$1" > /dev/null || die "there is no $1 although ${*:2} got installed"
 }
 
-# Debian 12 has both in one package, 13 in two.
+# Debian 12 has both in one package, 13 in two. With AppArmor in the kernel, docker starts no container without its
+# parser.
 need_docker() {
   need dockerd docker.io
   need docker docker-cli
+  [ "$(cat /sys/module/apparmor/parameters/enabled 2> /dev/null)" != Y ] || need apparmor_parser apparmor
 }
 
 install_packages() {
