@@ -216,11 +216,12 @@ final class GrantCheck {
     void created(LeaseRequest request, Claim claim, Before before) throws IOException {
         Map<String, List<Lease>> held = registry().holdings().held();
         world.given(claim);
-        boolean again =
+        List<Claim> its =
                 before.all().stream()
                         .map(Lease::claim)
                         .filter(it -> it.container().equals(claim.container()))
-                        .anyMatch(it -> uuids(it).containsAll(uuids(claim)));
+                        .toList();
+        boolean again = its.stream().anyMatch(it -> uuids(it).containsAll(uuids(claim)));
         if (!again) {
             inTurn(request, claim, before, held);
         }
@@ -231,7 +232,10 @@ final class GrantCheck {
         if (!again) {
             beside(request, claim, held);
             notKeptForAnother(claim);
-            lastsNoLonger(request, claim);
+            if (its.isEmpty()) {
+                // Of a container that had GPUs the time goes on.
+                lastsNoLonger(request, claim);
+            }
             if (!(request.request() instanceof GpuRequest.With)) {
                 notSpent(claim, before);
             }

@@ -71,9 +71,9 @@ final class RefusalCheck {
             "; start it again later, (or )?wait with 'jnvdocker run --gpu-wait'.*";
     private static final String ITSELF =
             GPUS
-                    + "(held|reserved) by user[0-2]'s container [0-9]+ since .*, which is this very"
-                    + " container(: a process of its last start runs \\(pid [0-9]+\\))?; end that"
-                    + " first, then start the container again";
+                    + "(held|reserved) by user[0-2]'s container [0-9]+( \\(share of [^)]*\\))?"
+                    + " since .*, which is this very container(: a process of its last start runs"
+                    + " \\(pid [0-9]+\\))?; end that first, then start the container again";
 
     private static final String MAX_WAIT = "\\(max_wait\\)";
 

@@ -196,7 +196,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             parts().ociKeeper().remember();
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");
-            doomed = false;
+            bury();
         } finally {
             depth--;
         }
