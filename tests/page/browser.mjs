@@ -6,10 +6,14 @@ import puppeteer from "puppeteer-core";
 export const WIDE = { width: 1366, height: 768, deviceScaleFactor: 1 };
 export const PHONE = { width: 390, height: 844, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 
+/** Milliseconds for what a browser does beside three other tests on two cores. */
+const PATIENCE = 120_000;
+
 export async function launch() {
   return puppeteer.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
+    timeout: PATIENCE,
     args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--lang=en"],
   });
 }
@@ -25,6 +29,7 @@ export async function launch() {
  */
 export async function open(browser, url, size = WIDE, scheme = "light", answers = {}) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
   await page.setRequestInterception(Object.keys(answers).length > 0);
   page.on("request", async (request) => {
     const answer = answers[new URL(request.url()).pathname];

@@ -43,6 +43,9 @@ public final class RefusedStarts {
     /** The time limit of a query that a verb of the volume plugin waits for. */
     private static final Duration QUICK = Duration.ofMillis(200);
 
+    /** A container that its policy starts stays down if its engine does not say so. */
+    private static final Duration LIST_LIMIT = Duration.ofSeconds(2);
+
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final Duration START_LIMIT = Duration.ofMinutes(2);
 
@@ -113,7 +116,7 @@ public final class RefusedStarts {
     private boolean startsByItself(ClaimKey claim) {
         try {
             if (engine.hasStarted()) {
-                return engine.using(List.of(ClaimNames.volume(claim)), QUICK).stream()
+                return engine.using(List.of(ClaimNames.volume(claim)), LIST_LIMIT).stream()
                         .anyMatch(ContainerEngine.Listed::isRestarting);
             }
             engine.id(QUICK);

@@ -144,10 +144,15 @@ public final class ClaimUsers {
         }
     }
 
-    /** The containers that mount the claim; none when the engine does not answer in time. */
+    /**
+     * The containers that mount the claim; none when the engine does not answer in time. An engine
+     * that starts answers nobody, and starts its containers one after the other.
+     */
     public List<ContainerEngine.Listed> of(Claim claim) {
         try {
-            return engine.using(List.of(ClaimNames.volume(claim.key())), LIST_LIMIT);
+            return engine.using(
+                    List.of(ClaimNames.volume(claim.key())),
+                    engine.hasStarted() ? OWNER_LIMIT : LIST_LIMIT);
         } catch (IOException e) {
             return List.of();
         }

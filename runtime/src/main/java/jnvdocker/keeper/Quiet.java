@@ -14,8 +14,8 @@ final class Quiet {
     private static final int ANSWERS = 5;
 
     /**
-     * The longest time between two prompt answers: after a longer one, the count of prompt answers
-     * starts again.
+     * The longest time between two prompt answers, without the time in which this machine was too
+     * busy: after a longer one, the count of prompt answers starts again.
      */
     private static final Duration PROMPT = Duration.ofMillis(200);
 
@@ -29,13 +29,13 @@ final class Quiet {
     private int checks;
     private int answers;
     private int promptAnswers;
-    private long last;
+    private Pace.Moment last;
     private boolean comesBack;
 
     Quiet(Pace pace) {
         this.pace = pace;
         since = pace.nanos();
-        last = since;
+        last = pace.moment();
     }
 
     /**
@@ -92,9 +92,8 @@ final class Quiet {
 
     /** Counts an answer that nothing runs, and returns whether there have been enough of them. */
     synchronized boolean isSaidOften() {
-        long nanos = pace.nanos();
-        boolean prompt = nanos - last <= PROMPT.toNanos();
-        last = nanos;
+        boolean prompt = pace.calm(last).compareTo(PROMPT) <= 0;
+        last = pace.moment();
         answers++;
         promptAnswers = prompt ? promptAnswers + 1 : 1;
         return promptAnswers >= ANSWERS || answers >= ANSWERS && passed().compareTo(SLOW) >= 0;

@@ -322,8 +322,8 @@ class ClaimLifecycleTest extends WantedEngineTest {
         lab.awaitHolders(Map.of());
         Command.Result refused = docker("start", "copy");
         Lab.assertMatches(
-                "(?s).*this container is a copy of the settings of container train, and has its"
-                        + " claim; start .*",
+                "(?s).*(this container is a copy of the settings of container train, and has its"
+                        + " claim|at the same time); start .*",
                 refused.err());
         lab.awaitHolders(Map.of());
         docker("start", "train").ok();

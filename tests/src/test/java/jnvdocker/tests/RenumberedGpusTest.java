@@ -150,6 +150,10 @@ class RenumberedGpusTest extends RuntimeEngineTest {
         assertEquals("free", status(2).path("state").asText());
         lab.docker("run", "--rm", "--runtime=nvidia", "--label=jnvdocker.gpus=1", "plain", "true")
                 .ok();
+        Lab.await(() -> {
+            String state = status(2).path("state").asText();
+            return state.equals("free") ? List.of() : List.of(state);
+        });
     }
 
     @Test

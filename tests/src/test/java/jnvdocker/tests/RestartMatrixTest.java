@@ -37,7 +37,7 @@ import java.util.stream.Stream;
 class RestartMatrixTest {
     private static final int USER = 61001;
     private static final int OTHER = 61002;
-    private static final long LIMIT_NANOS = 20_000_000_000L;
+    private static final long LIMIT_NANOS = 60_000_000_000L;
 
     /** Less than the 15 s after which dockerd queries a plugin for the last time. */
     private static final Duration OF_DOCKER = Duration.ofSeconds(12);

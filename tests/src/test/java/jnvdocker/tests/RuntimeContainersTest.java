@@ -144,6 +144,7 @@ class RuntimeContainersTest extends RuntimeEngineTest {
                 run("--label", "jnvdocker.gpus=1", "plain", "true"),
                 "held by somebody's container");
         lab.docker("stop", "two").ok();
+        awaitNumbers(Map.of("one", 2));
         run("--label", "jnvdocker.gpus=2", "plain", "true").ok();
         awaitNumbers(Map.of("one", 2));
     }

@@ -219,7 +219,7 @@ class RuntimeCreateTest {
                 };
         Instant began = Instant.now();
         assertRefused(answered(silent), "jnvdockerd did not answer within 3 s");
-        assertTrue(Duration.between(began, Instant.now()).toSeconds() < 8);
+        assertTrue(Duration.between(began, Instant.now()).toSeconds() < 30);
     }
 
     /** A remark does not count as an answer. */
@@ -245,7 +245,7 @@ class RuntimeCreateTest {
                         + runtime.socket()
                         + " (No such file or folder); start it, 'systemctl status jnvdocker'");
         long seconds = Duration.between(began, Instant.now()).toSeconds();
-        assertTrue(seconds >= 10 && seconds < 15, "seconds: " + seconds);
+        assertTrue(seconds >= 10 && seconds < 30, "seconds: " + seconds);
     }
 
     @Test
@@ -271,9 +271,9 @@ class RuntimeCreateTest {
         try (HostileDaemon silent = new HostileDaemon(runtime.socket(), Script.hanging(MIB))) {
             process = command("json").start();
             silent.awaitVisitor();
-            Thread.sleep(2_500);
+            Thread.sleep(1_000);
         }
-        Thread.sleep(8_000);
+        Thread.sleep(6_000);
         Files.delete(runtime.socket());
         try (HostileDaemon _ =
                 new HostileDaemon(runtime.socket(), saying(new Frames().out(NEW).exit(0)))) {

@@ -313,6 +313,7 @@ class RuntimeWordsTest extends RuntimeEngineTest {
         lab.docker(second).ok();
         awaitHolders(Map.of(0, "all", 1, "all", 2, "all", 3, "all"));
         lab.docker("rm", "-f", "all").ok();
+        awaitHolders(Map.of());
         start("named", "-e", "NVIDIA_VISIBLE_DEVICES=runtime.nvidia.com/gpu=1,2").ok();
         awaitHolders(Map.of(1, "named", 2, "named"));
         String mount = "--volume=/dev/null:/var/run/nvidia-container-devices/";

@@ -10,7 +10,7 @@ import java.util.Set;
 /** The group for which a user's hours count. */
 final class CountedGroup {
     /** The wait for a directory service, for each name. */
-    private static final Duration PATIENCE = Duration.ofMillis(300);
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     private CountedGroup() {}
 

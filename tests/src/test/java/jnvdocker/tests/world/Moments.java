@@ -1,7 +1,10 @@
 package jnvdocker.tests.world;
 
+import jnvdocker.seed.Seeds;
+
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
@@ -20,7 +23,7 @@ public final class Moments {
     }
 
     /**
-     * Selects moments, each in the middle of one of as many equal parts, and prints them.
+     * Selects moments, one of each of as many equal parts by the run's seed, and prints them.
      *
      * @param what the event at these moments
      * @param few how many, unless the environment says otherwise
@@ -32,9 +35,14 @@ public final class Moments {
         }
         int wanted = WANTED.map(it -> it.equals("all") ? all : Integer.parseInt(it)).orElse(few);
         long parts = Math.min(wanted, all);
+        Random random = Seeds.random(what);
         List<Integer> some =
                 IntStream.range(0, (int) parts)
-                        .mapToObj(part -> first + (int) ((2 * part + 1) * all / (2 * parts)))
+                        .mapToObj(part -> {
+                            int begin = (int) (part * all / parts);
+                            int end = (int) ((part + 1L) * all / parts);
+                            return first + random.nextInt(begin, end);
+                        })
                         .toList();
         System.out.println(what + ": " + some + " of " + first + " to " + last);
         return some;
