@@ -3,6 +3,7 @@ package jnvdocker.idle;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Rule;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -15,7 +16,7 @@ import java.util.OptionalLong;
  * @param lease under which it is held
  * @param since when it was last in use, or its container began
  * @param atLeast whether it may have been idle before that: no sample was taken then
- * @param longest for how long it may be idle before its holder is stopped; empty for ever
+ * @param longest the limit for how long it may be idle before its holder is stopped; empty for ever
  * @param memory bytes that the GPU's processes have of it meanwhile; empty where NVML does not
  *     report it
  */
@@ -25,7 +26,7 @@ public record IdleHolder(
         IdleSource source,
         Instant since,
         boolean atLeast,
-        Optional<Duration> longest,
+        Optional<Rule<Duration>> longest,
         OptionalLong memory) {
 
     /** Returns for how long it has been idle. */

@@ -6,6 +6,7 @@ import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Rule;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
@@ -87,12 +88,13 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** The policy for holders that leave their GPUs idle for long. */
     interface Stops {
         /** Returns how long the GPUs of a user may be idle; empty for ever. */
-        Optional<Duration> longest(Owner owner);
+        Optional<Rule<Duration>> longest(Owner owner);
 
         /**
          * Has a holder stopped, without waiting for that.
          *
-         * @param why for people: {@code its GPUs have been idle for 2h}
+         * @param why for people: {@code its GPUs have been idle for 2h
+         *     (limits.@students.idle_stop)}
          */
         void stop(Lease lease, String why);
     }
@@ -131,7 +133,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         Stops stops =
                 new Stops() {
                     @Override
-                    public Optional<Duration> longest(Owner owner) {
+                    public Optional<Rule<Duration>> longest(Owner owner) {
                         return parts.supply().longestIdle(owner);
                     }
 
@@ -333,7 +335,8 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         }
         Set<Long> near = new HashSet<>();
         idle.forEach((lease, gpus) -> {
-            Duration longest = gpus.getFirst().longest().orElseThrow();
+            Rule<Duration> rule = gpus.getFirst().longest().orElseThrow();
+            Duration longest = rule.limit();
             Duration least =
                     gpus.stream().map(it -> it.time(time)).min(Duration::compareTo).orElseThrow();
             Duration notice = min(NOTICE, longest.dividedBy(2));
@@ -348,7 +351,9 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 warning.log(gpus, time, "; it is stopped after " + Span.text(end));
             } else if (least.compareTo(longest) >= 0 && now - since >= notice.toMillis()) {
                 String its = gpus.size() == 1 ? "its GPU has" : "its GPUs have";
-                stops.stop(lease, its + " been idle for " + Span.text(least));
+                stops.stop(
+                        lease,
+                        its + " been idle for " + Span.text(least) + " (" + rule.key() + ")");
             }
         });
         announced.keySet().retainAll(near);

@@ -20,7 +20,9 @@ public final class IdleText {
                 "for "
                         + (idle.atLeast() ? "at least " : "")
                         + age(idle, now)
-                        + idle.longest().map(it -> " of at most " + Span.text(it)).orElse("");
+                        + idle.longest()
+                                .map(it -> " of at most " + Span.text(it.limit()))
+                                .orElse("");
         return switch (idle.source()) {
             case NODES -> "no process has had it open " + time;
             case NVML -> "idle " + time + held(idle);

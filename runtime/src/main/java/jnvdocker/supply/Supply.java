@@ -179,10 +179,8 @@ public final class Supply {
      * How long a user's GPUs may be idle before their holder is stopped; empty for as long as the
      * holder likes, and while it is not known which groups the user is in.
      */
-    public Optional<Duration> longestIdle(Owner owner) {
-        return policy.get().limits().idle().isEmpty()
-                ? Optional.empty()
-                : allowance(owner).idle().map(Rule::limit);
+    public Optional<Rule<Duration>> longestIdle(Owner owner) {
+        return policy.get().limits().idle().isEmpty() ? Optional.empty() : allowance(owner).idle();
     }
 
     /**

@@ -17,6 +17,8 @@ import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Rule;
+import jnvdocker.lease.Subject;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuMonitor.Reading;
@@ -81,8 +83,13 @@ class IdleKeeperTest {
 
     private final class Stops implements IdleKeeper.Stops {
         @Override
-        public Optional<Duration> longest(Owner owner) {
-            return longest;
+        public Optional<Rule<Duration>> longest(Owner owner) {
+            return longest.map(limit ->
+                    new Rule<>(
+                            new Subject(Subject.Kind.GROUP, "students"),
+                            limit,
+                            "limits.@students.idle_stop",
+                            "config.toml:1"));
         }
 
         @Override
@@ -408,7 +415,9 @@ class IdleKeeperTest {
         assertEquals(List.of(both + announcement), log);
         assertEquals(List.of(), stopped);
         pass(Duration.ofMinutes(4));
-        assertEquals(both + ": its GPUs have been idle for 2h", stopped.getFirst());
+        assertEquals(
+                both + ": its GPUs have been idle for 2h (limits.@students.idle_stop)",
+                stopped.getFirst());
         assertEquals(1, log.size(), log::toString);
     }
 

@@ -5,6 +5,7 @@ import jnvdocker.holder.Pace;
 import jnvdocker.holder.PresentGpus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Rule;
 import jnvdocker.registry.HostClock;
 import jnvdocker.use.GpuUses;
 
@@ -37,7 +38,7 @@ public final class IdleTicks {
                         Optional::empty,
                         new IdleKeeper.Stops() {
                             @Override
-                            public Optional<Duration> longest(Owner owner) {
+                            public Optional<Rule<Duration>> longest(Owner owner) {
                                 return parts.supply().longestIdle(owner);
                             }
 

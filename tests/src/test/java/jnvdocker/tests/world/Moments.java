@@ -1,6 +1,6 @@
 package jnvdocker.tests.world;
 
-import jnvdocker.seed.Seeds;
+import jnvdocker.labels.Seeds;
 
 import java.util.List;
 import java.util.Optional;

@@ -1,4 +1,4 @@
-package jnvdocker.seed;
+package jnvdocker.labels;
 
 import net.jqwik.api.lifecycle.AroundPropertyHook;
 import net.jqwik.api.lifecycle.PropagationMode;

@@ -1,4 +1,4 @@
-package jnvdocker.seed;
+package jnvdocker.labels;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
