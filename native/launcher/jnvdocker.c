@@ -1437,7 +1437,7 @@ static void wait_unless_abandoned(int connection)
 
 /* The reason to send the request to the daemon once more. */
 enum reason {
-	NOTHING_RECEIVED, /* so nothing has been done yet */
+	UNANSWERED,       /* nothing received, so nothing has been done yet; or not all by a job, which nobody repeats */
 	WENT_AWAY,        /* during a watch, or while we were queued, where our place is kept */
 	REPEAT,           /* as the daemon ordered */
 };
@@ -1460,19 +1460,19 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		else if (!faithful)
 			wait_for_frame(connection);
 		if (!receive(connection, header, sizeof header)) {
-			if (received && !faithful)
+			if (received && !faithful && !is_job())
 				die_deserted();
-			return faithful ? WENT_AWAY : NOTHING_RECEIVED;
+			return faithful ? WENT_AWAY : UNANSWERED;
 		}
 		uint32_t length = get_number(&payload);
 		if (length > MAX_FRAME)
 			die("the daemon sent a frame of %u bytes; restart jnvdockerd", length);
 		char *bytes = allocate(NULL, (size_t)length + 1);
 		if (!receive(connection, bytes, length)) {
-			if (!faithful)
+			if (!faithful && !is_job())
 				die_deserted();
 			free(bytes);
-			return WENT_AWAY;
+			return faithful ? WENT_AWAY : UNANSWERED;
 		}
 		payload.at = (unsigned char *)bytes;
 		payload.end = payload.at + length;
@@ -1566,7 +1566,7 @@ int main(int argc, char **argv)
 		close(connection);
 		connection = -1;
 		switch (reason) {
-		case NOTHING_RECEIVED:
+		case UNANSWERED:
 			/* A daemon may be stopped just as it receives a request: send it to the next one. */
 			usleep(START_POLL_MS * 1000);
 			continue;

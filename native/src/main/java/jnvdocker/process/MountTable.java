@@ -2,12 +2,16 @@ package jnvdocker.process;
 
 import jnvdocker.posix.ProcessId;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** The mounts of a process: its mountinfo. */
@@ -23,10 +27,20 @@ public record MountTable(List<Mount> mounts) {
         return parse(new String(Files.readAllBytes(OURS), StandardCharsets.UTF_8));
     }
 
-    /** Returns the mounts of a process. */
-    public static MountTable of(ProcessId process) throws IOException {
+    /**
+     * Whether a process has such a mount. A process with the right to mount decides how many mounts
+     * it has; one at a time is kept.
+     */
+    public static boolean has(ProcessId process, Predicate<Mount> wanted) throws IOException {
         Path file = Path.of("/proc", Integer.toString(process.pid()), "mountinfo");
-        return parse(new String(Files.readAllBytes(file), StandardCharsets.UTF_8));
+        try (BufferedReader lines =
+                new BufferedReader(
+                        new InputStreamReader(
+                                Files.newInputStream(file), StandardCharsets.UTF_8))) {
+            return lines.lines().flatMap(line -> Mount.parse(line).stream()).anyMatch(wanted);
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
     }
 
     /** Lines that are not of mountinfo's form are skipped. */

@@ -93,9 +93,13 @@ public final class ClaimUsers {
 
     /**
      * Refuses the container of another user than the claim's, which was made with the settings of
-     * one that is gone.
+     * one that is gone. An engine that starts answers nobody; it starts what ran before, which was
+     * asked for then.
      */
     public void refuseAnothers(Claim claim) throws RefusedException {
+        if (!engine.hasStarted()) {
+            return;
+        }
         List<ContainerEngine.Listed> users;
         try {
             users = engine.using(List.of(ClaimNames.volume(claim.key())), OWNER_LIMIT);

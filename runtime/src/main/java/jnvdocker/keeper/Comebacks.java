@@ -330,7 +330,9 @@ final class Comebacks {
             Lease lease, String root, Optional<String> gone, Quiet now, Duration limit)
             throws IOException {
         Claim.ContainerRef container = lease.claim().container().orElseThrow();
-        Optional<ContainerEngine.Inspected> found = engine.inspect(container.id(), limit);
+        // Docker finds a container by its name, too, which may be another engine's id.
+        Optional<ContainerEngine.Inspected> found =
+                engine.inspect(container.id(), limit).filter(it -> it.id().equals(container.id()));
         if (found.isPresent()) {
             roots.add(root);
         } else if (!roots.contains(root)) {

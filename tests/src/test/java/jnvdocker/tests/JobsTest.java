@@ -329,7 +329,10 @@ class JobsTest {
         }
         ids.forEach(id -> await(id, "state", "ended"));
         String expected = String.join("\n", ids.stream().map(String::valueOf).toList()) + "\n";
-        assertEquals(expected, shell("sort -n /home/carol/once").out());
+        assertEquals(
+                expected,
+                shell("sort -n /home/carol/once").out(),
+                () -> as("carol", JNVDOCKER, "gpu", "jobs", "--all", "--json").run().out());
     }
 
     @Test

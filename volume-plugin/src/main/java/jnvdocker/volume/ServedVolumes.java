@@ -258,9 +258,9 @@ public final class ServedVolumes {
     /** Whether a process sees a sealed volume, as it is now or as it was before a renewal. */
     private boolean seesSealed(ProcessId process) {
         try {
-            return MountTable.of(process).mounts().stream()
-                    .filter(it -> it.type().equals(FILE_SYSTEM))
-                    .anyMatch(it -> it.source().startsWith(source()));
+            return MountTable.has(
+                    process,
+                    it -> it.type().equals(FILE_SYSTEM) && it.source().startsWith(source()));
         } catch (IOException e) {
             return false; // it has ended
         }

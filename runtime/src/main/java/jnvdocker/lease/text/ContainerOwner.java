@@ -121,7 +121,8 @@ public final class ContainerOwner {
     }
 
     private Owner trusted(Trust evidence, Owner owner) {
-        return owner.isUnknown() || !trusted.get().contains(evidence)
+        // A name of no user of this host is a guess, also if the daemon uses that name for itself.
+        return owner.uid() == Owner.UNKNOWN.uid() || !trusted.get().contains(evidence)
                 ? Owner.guessed(owner.name())
                 : owner;
     }

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -24,6 +25,9 @@ class ContainerOwnerTest {
         assertEquals(new Owner(0, "root"), owner("root", ContainerOwner.Trust.LABEL));
         assertEquals(
                 Owner.guessed("nobody-is-it"), owner("nobody-is-it", ContainerOwner.Trust.LABEL));
+        for (Owner own : List.of(Owner.TRIAL, Owner.KUBERNETES, Owner.UNKNOWN)) {
+            assertEquals(Owner.guessed(own.name()), owner(own.name(), ContainerOwner.Trust.LABEL));
+        }
     }
 
     /** The host's user database may take long, and an engine or a table waits. */
