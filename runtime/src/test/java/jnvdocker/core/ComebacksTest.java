@@ -119,6 +119,22 @@ class ComebacksTest extends SimulatedWorldTest {
         return created();
     }
 
+    /** Any user of docker can call a container like one of podman. */
+    @Test
+    void containerOfThatNameIsNoWitness() throws Exception {
+        String id = "f".repeat(64);
+        Lease lease =
+                take(new OciContainers.Container("/run/crun", id), "job", TestingLeases.ALICE);
+        ProcessId init =
+                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/machine/" + id));
+        world.machine.end(lease.holder().process());
+        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.empty()));
+        train.name = id;
+        world.machine.end(init);
+        passAMinute();
+        assertTrue(live().stream().noneMatch(it -> it.claim().isOfContainer(id)));
+    }
+
     private void passAMinute() throws IOException {
         for (int i = 0; i < 12; i++) {
             world.daemon.parts().keeper().sweep();
@@ -131,11 +147,19 @@ class ComebacksTest extends SimulatedWorldTest {
     }
 
     private Lease take(SimulatedContainer container, Owner owner) throws Exception {
+        return take(
+                new OciContainers.Container("/run/docker/runtime-runc/moby", container.id),
+                container.name,
+                owner);
+    }
+
+    private Lease take(OciContainers.Container container, String name, Owner owner)
+            throws Exception {
         return TestingParts.take(
                 world.daemon.parts(),
                 new OciCreation(
-                        new OciContainers.Container("/run/docker/runtime-runc/moby", container.id),
-                        container.name,
+                        container,
+                        name,
                         Optional.of("cuda"),
                         world.machine.spawn(),
                         owner,

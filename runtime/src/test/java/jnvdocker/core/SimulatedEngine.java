@@ -109,8 +109,11 @@ final class SimulatedEngine {
         return serving;
     }
 
-    Optional<SimulatedContainer> container(String id) {
-        return containers.stream().filter(container -> container.id.equals(id)).findFirst();
+    /** By its id or its name, as docker does. */
+    Optional<SimulatedContainer> container(String word) {
+        return containers.stream()
+                .filter(container -> container.id.equals(word) || container.name.equals(word))
+                .findFirst();
     }
 
     List<SimulatedContainer> using(String volume) {
