@@ -340,10 +340,7 @@ final class Comebacks {
                     ? new Stays(Optional.of(SUCCESSOR))
                     : pause(lease, gone, now);
         }
-        if (found.filter(ContainerEngine.Inspected::restarting).isPresent()) {
-            return new Stays();
-        }
-        if (found.filter(it -> it.pid() != 0).isPresent()) {
+        if (found.filter(it -> it.restarting() || it.pid() != 0).isPresent()) {
             return new Stays();
         }
         return now.isLastAnswer() && engine.hasSuccessor(container, limit)
