@@ -257,14 +257,24 @@ class KeeperTest {
         assertTrue(parts.registry().changes().count() > before);
     }
 
-    /** Its word about the last start may come when docker has the claim mounted for the next. */
-    @Test
-    void wordAboutALeaseDoesNotEndWhatTheLeaseHasBecome() throws Exception {
+    /** A lease whose claim docker has mounted. */
+    private Lease mount() throws Exception {
         Claim claim = TestingLeases.claim("111111111111", ALICE, A);
         ProcessId engine = machine.spawn();
         TestingLeases.reserve(parts.registry(), claim, engine);
-        Lease seen = TestingLeases.mount(parts.registry(), claim, "use", engine);
-        Lease mountedAgain = TestingLeases.mount(parts.registry(), claim, "use", engine);
+        return TestingLeases.mount(parts.registry(), claim, "use", engine);
+    }
+
+    /** What that lease has become when docker has mounted its claim once more. */
+    private Lease mountAgain(Lease seen) throws Exception {
+        return TestingLeases.mount(parts.registry(), seen.claim(), "use", seen.holder().process());
+    }
+
+    /** Its word about the last start may come when docker has the claim mounted for the next. */
+    @Test
+    void wordAboutALeaseDoesNotEndWhatTheLeaseHasBecome() throws Exception {
+        Lease seen = mount();
+        Lease mountedAgain = mountAgain(seen);
         assertTrue(!parts.keeper().end(seen, "the engine has no container of it", true));
         assertEquals(List.of(mountedAgain), parts.registry().live());
         assertTrue(parts.keeper().end(mountedAgain, "the engine has no container of it", true));
@@ -273,11 +283,8 @@ class KeeperTest {
 
     @Test
     void olderWordOfTheFirstProcessIsNotWrittenOverANewerMount() throws Exception {
-        Claim claim = TestingLeases.claim("111111111111", ALICE, A);
-        ProcessId engine = machine.spawn();
-        TestingLeases.reserve(parts.registry(), claim, engine);
-        Lease seen = TestingLeases.mount(parts.registry(), claim, "use", engine);
-        Lease mountedAgain = TestingLeases.mount(parts.registry(), claim, "use", engine);
+        Lease seen = mount();
+        Lease mountedAgain = mountAgain(seen);
         Holder old = seen.holder().startedAs(machine.spawn(), Optional.empty());
         assertEquals(Optional.empty(), parts.registry().decide(leases -> leases.hold(seen, old)));
         assertEquals(List.of(mountedAgain), parts.registry().live());

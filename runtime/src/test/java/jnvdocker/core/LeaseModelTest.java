@@ -29,8 +29,8 @@ class LeaseModelTest {
     private static int steps;
 
     /**
-     * The sequences are the same in every run, so that a failure points to the change. More tries
-     * make more sequences.
+     * The sequences of this seed are the same in every run, so that a failure points to the change.
+     * Other seeds (Seeds) and more tries make more sequences.
      */
     @Property(seed = "20261121")
     @PerProperty(Enough.class)

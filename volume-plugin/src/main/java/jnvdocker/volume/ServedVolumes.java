@@ -257,10 +257,10 @@ public final class ServedVolumes {
 
     /** Whether a process sees a sealed volume, as it is now or as it was before a renewal. */
     private boolean seesSealed(ProcessId process) {
+        String source = source();
         try {
             return MountTable.has(
-                    process,
-                    it -> it.type().equals(FILE_SYSTEM) && it.source().startsWith(source()));
+                    process, it -> it.type().equals(FILE_SYSTEM) && it.source().startsWith(source));
         } catch (IOException e) {
             return false; // it has ended
         }
