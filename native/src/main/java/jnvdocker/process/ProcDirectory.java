@@ -310,17 +310,19 @@ final class ProcDirectory implements Processes {
         }
         Optional<String> container = container(cgroup.get());
         int uid = Credentials.parse(status.get()).uid();
+        Optional<OtherContainer> other =
+                OtherContainer.in(cgroup.get()).or(() -> ofAncestors(process.pid()));
         // Other users' processes may have written their login uid themselves. The program that
         // starts containers may itself come from a user's session.
-        OptionalInt login =
-                uid != 0 || container.isPresent() ? OptionalInt.empty() : loginUid(process.pid());
+        boolean isTold = uid == 0 && container.isEmpty() && other.isEmpty();
+        OptionalInt login = isTold ? loginUid(process.pid()) : OptionalInt.empty();
         return Optional.of(
                 new ProcessTraits(
                         name.get().stripTrailing(),
                         program(process),
                         login.orElse(uid),
                         container,
-                        OtherContainer.in(cgroup.get()).or(() -> ofAncestors(process.pid()))));
+                        other));
     }
 
     /** Reads nothing that a process can keep from being answered, as its command line. */

@@ -176,6 +176,12 @@ public interface ContainerEngine {
      */
     boolean hasStarted();
 
+    /**
+     * Whether podman answers in Docker's place: its commands start and stop containers by
+     * themselves, so its answer of a moment says nothing of what a command is about to do.
+     */
+    boolean isPodman(Duration limit) throws IOException;
+
     /** The engine's own id, as far as it is known without a query. */
     Optional<String> knownId();
 

@@ -60,13 +60,17 @@ final class Comebacks {
     private static final Duration SETTLING = Duration.ofSeconds(10);
 
     private static final Duration SETTLED = Duration.ofSeconds(2);
+
+    /**
+     * How long a GPU is kept for a container that compose has created and not started: other
+     * services may have to be healthy first. An interrupted compose starts nothing.
+     */
+    private static final Duration SUCCESSION = Duration.ofMinutes(10);
+
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final String DOES_NOT_RUN = "the engine says that its container does not run";
     private static final String SUCCESSOR = "compose is about to start another in its place";
     private static final String IS_DOWN = "its engine does not answer, and may start it again";
-
-    /** The end of each real runtime's directory for containers of a Docker engine. */
-    private static final String DOCKERS = "/moby";
 
     /** The time to wait for an engine that may be about to start. */
     private static final Duration QUICK = Duration.ofMillis(200);
@@ -79,10 +83,7 @@ final class Comebacks {
     private final Pauses pauses;
     private final Map<String, Quiet> quiet = new ConcurrentHashMap<>();
 
-    /**
-     * The directories in which the real runtimes of the engine that is queried keep its containers.
-     */
-    private final Set<String> roots = ConcurrentHashMap.newKeySet();
+    private final EngineRoots roots;
 
     /** Ends a lease of a container that does not start again. */
     @FunctionalInterface
@@ -107,6 +108,7 @@ final class Comebacks {
         this.pace = pace;
         this.ending = ending;
         this.pauses = new Pauses(evidence, pace);
+        this.roots = new EngineRoots(registry);
     }
 
     /** The pauses of engines that cannot be queried. */
@@ -116,11 +118,8 @@ final class Comebacks {
 
     /** The engine that is queried has these containers. */
     void learn(Set<String> containers) throws IOException {
-        for (Lease lease : registry.live()) {
-            Optional<String> id = lease.claim().container().map(Claim.ContainerRef::id);
-            if (id.filter(containers::contains).isPresent()) {
-                lease.claim().origin().runtimeRoot().ifPresent(roots::add);
-            }
+        if (!engine.isPodman(LIMIT)) {
+            roots.learn(containers);
         }
     }
 
@@ -265,7 +264,7 @@ final class Comebacks {
             return answered(lease, gone, now, started ? LIMIT : QUICK);
         } catch (IOException e) {
             LOG.debug("claim {}: {}", lease.claim().id(), e.getMessage());
-            if (isOfAnotherEngine(lease)) {
+            if (lease.claim().origin().runtimeRoot().filter(it -> !roots.mayBe(it)).isPresent()) {
                 return pause(lease, gone, now);
             }
             // Whether it is down or in the middle of something, it may start the container.
@@ -308,15 +307,6 @@ final class Comebacks {
                 : new Over(gone.get(), false);
     }
 
-    /** Whether another engine than the one that is queried had the container created. */
-    private boolean isOfAnotherEngine(Lease lease) {
-        return lease.claim()
-                .origin()
-                .runtimeRoot()
-                .filter(root -> !roots.contains(root) && !root.endsWith(DOCKERS))
-                .isPresent();
-    }
-
     /** Where no engine can be queried, its next start would have begun after a while. */
     private Outlook pause(Lease lease, Optional<String> gone, Quiet now) {
         if (gone.isEmpty()) {
@@ -329,23 +319,34 @@ final class Comebacks {
     private Outlook created(
             Lease lease, String root, Optional<String> gone, Quiet now, Duration limit)
             throws IOException {
+        if (engine.isPodman(limit)) {
+            // Each podman command decides by itself, whatever podman's service says meanwhile.
+            return pause(lease, gone, now);
+        }
         Claim.ContainerRef container = lease.claim().container().orElseThrow();
         // Docker finds a container by its name, too, which may be another engine's id.
         Optional<ContainerEngine.Inspected> found =
                 engine.inspect(container.id(), limit).filter(it -> it.id().equals(container.id()));
         if (found.isPresent()) {
             roots.add(root);
-        } else if (!roots.contains(root)) {
-            return engine.hasSuccessor(container, limit)
+        } else if (!roots.mayBe(root)) {
+            return pause(lease, gone, now);
+        } else if (!roots.has(root)) {
+            return hasSuccessor(container, now, limit)
                     ? new Stays(Optional.of(SUCCESSOR))
                     : pause(lease, gone, now);
         }
         if (found.filter(it -> it.restarting() || it.pid() != 0).isPresent()) {
             return new Stays();
         }
-        return now.isLastAnswer() && engine.hasSuccessor(container, limit)
+        return now.isLastAnswer() && hasSuccessor(container, now, limit)
                 ? new Stays(Optional.of(SUCCESSOR))
                 : doesNotRun(gone.orElse(DOES_NOT_RUN), now);
+    }
+
+    private boolean hasSuccessor(Claim.ContainerRef container, Quiet now, Duration limit)
+            throws IOException {
+        return now.passed().compareTo(SUCCESSION) < 0 && engine.hasSuccessor(container, limit);
     }
 
     private Outlook word(Lease lease, Optional<String> gone, Quiet now, Duration limit)

@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -30,6 +31,9 @@ final class KubeletKeeper implements AutoCloseable {
     private boolean pods;
     private boolean due;
     private boolean silent;
+
+    /** Why the kubelet's file of claims was not read the last time; empty when it was. */
+    private String claimsUnread = "";
 
     KubeletKeeper(PodReport report, KubeletView kubelet, GpuWatch watch) {
         this.report = report;
@@ -94,7 +98,7 @@ final class KubeletKeeper implements AutoCloseable {
     void check() {
         try {
             PodReport.Sight begun = report.observe();
-            report.know(PreparedClaim.pods(kubelet.claims()));
+            knowClaims();
             DeviceHolders holders = kubelet.query(LIMIT);
             report.update(begun, holders.listed(), holders.remembered());
             if (silent) {
@@ -107,6 +111,26 @@ final class KubeletKeeper implements AutoCloseable {
                 LOG.warn("pods keep their GPUs as they are: {}", FileErrors.describe(e));
             }
         }
+    }
+
+    /**
+     * Learns which pods share a resource claim. That is all that is missing where this file cannot
+     * be read: a claim ends no lease before it was given back, which reads the file, too.
+     */
+    private void knowClaims() throws IOException {
+        Map<String, PreparedClaim> claims;
+        try {
+            claims = kubelet.claims();
+        } catch (IOException e) {
+            String why = FileErrors.describe(e);
+            if (!why.equals(claimsUnread)) {
+                LOG.warn("which pods share a resource claim is not known: {}", why);
+            }
+            claimsUnread = why;
+            return;
+        }
+        claimsUnread = "";
+        report.know(PreparedClaim.pods(claims));
     }
 
     @Override

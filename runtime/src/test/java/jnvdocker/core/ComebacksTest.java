@@ -1,6 +1,7 @@
 package jnvdocker.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,8 +18,11 @@ import jnvdocker.request.GpuRequest;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +32,8 @@ import java.util.Set;
 /** What an engine says of a container that has ended, and what that counts for. */
 class ComebacksTest extends SimulatedWorldTest {
     private static final Duration STEP = Duration.ofMillis(50);
+
+    @TempDir private Path directory;
 
     private SimulatedContainer train;
 
@@ -99,13 +105,19 @@ class ComebacksTest extends SimulatedWorldTest {
         assertEquals(List.of(), live());
     }
 
-    /** A container that the engine has our OCI runtime create, which holds a GPU. */
-    private SimulatedContainer created() throws Exception {
+    /** A container that the engine has our OCI runtime create. */
+    private SimulatedContainer containerOfTheOciRuntime() {
         SimulatedContainer.Settings settings =
                 new SimulatedContainer.Settings(Map.of(), Optional.empty(), List.of(), true, false);
         world.engine().create(settings, Map.of(), false);
         SimulatedContainer container = world.engine().containers.getLast();
         world.engine().start(container, false);
+        return container;
+    }
+
+    /** The same, which holds a GPU. */
+    private SimulatedContainer created() throws Exception {
+        SimulatedContainer container = containerOfTheOciRuntime();
         begin(take(container), container);
         world.daemon.parts().reconciler().started(container.id);
         return container;
@@ -133,6 +145,27 @@ class ComebacksTest extends SimulatedWorldTest {
         world.machine.end(init);
         passAMinute();
         assertTrue(live().stream().noneMatch(it -> it.claim().isOfContainer(id)));
+    }
+
+    /** Podman's service ends when nobody has asked it for a while, and its commands go on. */
+    @Test
+    void podmanInDockersPlaceThatIsGoneKeepsNoGpu() throws Exception {
+        world.engine().isPodman = true;
+        SimulatedContainer job = world.engine().containers.getLast();
+        Lease lease =
+                take(
+                        new OciContainers.Container("/run/crun", job.id),
+                        job.name,
+                        TestingLeases.ALICE);
+        begin(lease, job);
+        world.daemon.parts().reconciler().started(job.id);
+        passAMinute();
+        assertTrue(leaseOf(job).isPresent());
+        endFirst(job);
+        world.engine().finish(false);
+        world.daemon.leave();
+        passAMinute();
+        assertEquals(Optional.empty(), leaseOf(job));
     }
 
     private void passAMinute() throws IOException {
@@ -203,6 +236,34 @@ class ComebacksTest extends SimulatedWorldTest {
         assertEquals(Optional.of(before.id()), leaseOf(web).map(Lease::id));
         assertEquals(before.claim().gpus(), take(web).claim().gpus());
         assertEquals(2, live().size());
+    }
+
+    /** What ends within milliseconds has run all the same, and its policy starts it again. */
+    @Test
+    void restartPolicyKeepsTheGpuOfWhatEndedUnseen() throws Exception {
+        SimulatedContainer web = containerOfTheOciRuntime();
+        Lease lease = take(web);
+        Path pidFile = Files.writeString(directory.resolve("pid"), "7");
+        assertFalse(world.daemon.parts().ociKeeper().check(lease, Optional.of(pidFile)));
+        world.machine.end(lease.holder().process());
+        world.engine().end(web, false, false);
+        world.engine().handleEnd(web);
+        assertEquals(State.RESTARTING, web.state);
+        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.of(pidFile)));
+        passAMinute();
+        assertEquals(lease.claim().gpus(), take(web).claim().gpus());
+        assertEquals(2, live().size());
+    }
+
+    /** Nothing ran of what the real runtime failed to create. */
+    @Test
+    void failedCreationKeepsNoGpuWithTheOciRuntime() throws Exception {
+        SimulatedContainer web = containerOfTheOciRuntime();
+        Lease lease = take(web);
+        world.machine.end(lease.holder().process());
+        Path none = directory.resolve("none");
+        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.of(none)));
+        assertEquals(Optional.empty(), leaseOf(web));
     }
 
     /** Docker answers no question about a container whose runtime takes long to delete it. */
@@ -392,6 +453,39 @@ class ComebacksTest extends SimulatedWorldTest {
         assertTrue(leaseOf(web).isPresent());
         remove(next);
         assertEquals(Optional.empty(), leaseOf(web));
+    }
+
+    /** Compose was interrupted, and nobody removes what it has left. */
+    @Test
+    void successorThatIsNotStartedKeepsTheGpuForTenMinutes() throws Exception {
+        SimulatedContainer web = created();
+        successor(web);
+        stop(web);
+        remove(web);
+        for (int i = 0; i < 8; i++) {
+            passAMinute();
+        }
+        assertTrue(leaseOf(web).isPresent());
+        for (int i = 0; i < 2; i++) {
+            passAMinute();
+        }
+        assertEquals(Optional.empty(), leaseOf(web));
+    }
+
+    /** Any user of docker can label a container like the successor of one of podman's. */
+    @Test
+    void successorInAnotherEngineIsNone() throws Exception {
+        String id = "f".repeat(64);
+        Lease lease =
+                take(new OciContainers.Container("/run/crun", id), "job", TestingLeases.ALICE);
+        ProcessId init =
+                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/machine/" + id));
+        world.machine.end(lease.holder().process());
+        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.empty()));
+        successor(train).name = "job";
+        world.machine.end(init);
+        passAMinute();
+        assertTrue(live().stream().noneMatch(it -> it.claim().isOfContainer(id)));
     }
 
     @Test

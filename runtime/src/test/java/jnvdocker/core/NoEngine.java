@@ -21,6 +21,11 @@ public final class NoEngine implements ContainerEngine {
     }
 
     @Override
+    public boolean isPodman(Duration limit) throws IOException {
+        throw away();
+    }
+
+    @Override
     public Optional<Down> down(String container, Duration limit) throws IOException {
         throw away();
     }

@@ -143,6 +143,26 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals("name-b", live().getFirst().claim().container().orElseThrow().name());
     }
 
+    /** A container that needs more than its predecessor had waits like any other. */
+    @Test
+    void predecessorIsOneWhoseGpusSuffice() throws Exception {
+        world.machine.end(begin(query("a", 1)));
+        for (int gpus : List.of(1, 2)) {
+            OciCreation next =
+                    new OciCreation(
+                            named("b"),
+                            "name-a",
+                            Optional.of("cuda"),
+                            world.machine.spawn(),
+                            Owner.UNKNOWN,
+                            new GpuRequest.Count(gpus),
+                            Set.of(),
+                            Optional.empty(),
+                            Optional.empty());
+            assertEquals(gpus == 1, parts().oci().hasPredecessor(next));
+        }
+    }
+
     @Test
     void twoGetDifferentOnesAndTheNextIsRefusedByName() throws Exception {
         int all = world.gpus().size();

@@ -482,6 +482,11 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
 
         @Override
+        public boolean isPodman(Duration limit) {
+            return world.engine().isPodman;
+        }
+
+        @Override
         public Optional<String> knownId() {
             return id;
         }

@@ -81,6 +81,9 @@ final class SimulatedEngine {
     Optional<ProcessId> process = Optional.empty();
     Mood mood = Mood.WELL;
 
+    /** Whether the API is podman's. */
+    boolean isPodman;
+
     private final SimulatedMachine machine;
     private final Plugin plugin;
     private final Listener listener;

@@ -201,6 +201,24 @@ class KubernetesPluginTest extends OneHostTest {
     }
 
     /** The kubelet requests no unhealthy GPU, so its message names no holder. */
+    /** The pods of the device plugin have no resource claims. */
+    @Test
+    void podIsNamedThoughTheKubeletsFileOfClaimsCannotBeRead() throws Exception {
+        Path claims = directory.resolve("dra_manager_state");
+        Files.writeString(claims, "{\"Data\":7}");
+        try {
+            int gpu = admit(pod("plain", 1)).getFirst();
+            Lab.await(() -> {
+                String why = out("gpu", "why", gpu);
+                return why.contains(" is reserved by pod team-a/plain since ")
+                        ? List.of()
+                        : List.of(why);
+            });
+        } finally {
+            Files.delete(claims);
+        }
+    }
+
     @Test
     void nodeNamesTheHoldersForWhomAPodIsRejected() {
         List<Process> holders = List.of(program(0), program(1), program(2), program(3));

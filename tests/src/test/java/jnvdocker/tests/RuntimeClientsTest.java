@@ -167,7 +167,7 @@ class RuntimeClientsTest extends RuntimeEngineTest {
             Lab.assertMatches(
                     "(?s).*GPU [0-3] .* is held by \\S+ container photos_server since [0-9:]+; give"
                         + " this service the label jnvdocker.gpus: with=photos_server to have the"
-                        + " same, .*",
+                        + " same once an administrator has added 'directory' to trust_owner, .*",
                     refused.err());
             Lab.assertMatches(
                     "(?s).*It was refused at [0-9:]+: .*GPU [0-3] .* is held by .*photos_server.*",

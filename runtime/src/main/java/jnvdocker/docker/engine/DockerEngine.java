@@ -261,6 +261,13 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     @Override
+    public boolean isPodman(Duration limit) throws EngineException {
+        return memory.product(
+                        () -> queryInBackground("report its version", limit, EngineProduct::query))
+                .isPodman();
+    }
+
+    @Override
     public Optional<String> knownId() {
         return memory.knownId();
     }

@@ -57,10 +57,18 @@ public final class PartnerText {
                 ? taken.leases().stream()
                         .map(Lease::claim)
                         .filter(isPartner)
-                        .map(partner ->
-                                "give this service the label jnvdocker.gpus: with=%s to have the same"
-                                        .formatted(Quote.shown(partner.displayName())))
+                        .map(PartnerText::label)
                         .findFirst()
                 : Optional.empty();
+    }
+
+    /** A claim whose owner is not known is shared with nobody. */
+    private static String label(Claim partner) {
+        String label =
+                "give this service the label jnvdocker.gpus: with=%s to have the same"
+                        .formatted(Quote.shown(partner.displayName()));
+        return partner.owner().isUnknown()
+                ? label + " once an administrator has added 'directory' to trust_owner"
+                : label;
     }
 }

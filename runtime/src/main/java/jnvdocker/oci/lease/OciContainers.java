@@ -23,6 +23,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -273,9 +274,12 @@ public final class OciContainers {
                                 lease, Quote.shown(creation.name()) + " is started in its place"));
     }
 
-    /** Whether a container has a predecessor's GPUs as soon as it is created: see above. */
+    /** Whether a container needs no more than its predecessor's GPUs: see above. */
     public boolean hasPredecessor(OciCreation creation) throws IOException {
-        return predecessorOf(creation).isPresent();
+        int wanted = creation.request() instanceof GpuRequest.Count count ? count.gpus() : 0;
+        return predecessorOf(creation)
+                .filter(lease -> lease.claim().gpus().size() >= wanted)
+                .isPresent();
     }
 
     private Optional<Lease> predecessorOf(OciCreation creation) throws IOException {

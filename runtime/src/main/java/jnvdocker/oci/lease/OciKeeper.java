@@ -176,7 +176,8 @@ public final class OciKeeper implements AutoCloseable {
     public boolean check(Lease lease, Optional<Path> pidFile) throws IOException {
         // Read first: once our runtime has exited, a missing pid file will never appear.
         boolean creating = evidence.isAlive(lease.holder().process());
-        Optional<ProcessId> init = pidFile.flatMap(OciKeeper::pid).flatMap(evidence::process);
+        Optional<Integer> pid = pidFile.flatMap(OciKeeper::pid);
+        Optional<ProcessId> init = pid.flatMap(evidence::process);
         if (init.isPresent() && began(lease, init.get())) {
             return true;
         }
@@ -186,6 +187,10 @@ public final class OciKeeper implements AutoCloseable {
         Optional<ProcessId> inside = evidence.inside(lease);
         if (inside.isPresent()) {
             return began(lease, inside.get());
+        }
+        if (pid.isPresent()) {
+            ranBriefly(lease, pid.get());
+            return true;
         }
         keeper.end(List.of(lease), Keeper.Caller.WAITER);
         return true;
@@ -203,6 +208,17 @@ public final class OciKeeper implements AutoCloseable {
         }
         registry.decide(leases -> leases.hold(lease, lease.holder().startedAs(init, cgroup)));
         return true;
+    }
+
+    /**
+     * The first process has ended before it was seen: the engine may start the container again. Its
+     * start time was not seen either: that of its creation is no later process's.
+     */
+    private void ranBriefly(Lease lease, int pid) throws IOException {
+        ProcessId init = new ProcessId(pid, lease.holder().process().startTime());
+        registry.decide(
+                leases -> leases.hold(lease, lease.holder().startedAs(init, Optional.empty())));
+        keeper.recheck(lease.claim().id());
     }
 
     private static Optional<Integer> pid(Path file) {
