@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -200,7 +201,6 @@ class KubernetesPluginTest extends OneHostTest {
         Lab.await(() -> registry.live().stream().map(Object::toString).toList());
     }
 
-    /** The kubelet requests no unhealthy GPU, so its message names no holder. */
     /** The pods of the device plugin have no resource claims. */
     @Test
     void podIsNamedThoughTheKubeletsFileOfClaimsCannotBeRead() throws Exception {
@@ -219,6 +219,7 @@ class KubernetesPluginTest extends OneHostTest {
         }
     }
 
+    /** The kubelet requests no unhealthy GPU, so its message names no holder. */
     @Test
     void nodeNamesTheHoldersForWhomAPodIsRejected() {
         List<Process> holders = List.of(program(0), program(1), program(2), program(3));

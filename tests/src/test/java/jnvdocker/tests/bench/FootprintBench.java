@@ -85,37 +85,23 @@ public final class FootprintBench {
 
     /** The daemon has been started before, so that the driver volume is there. */
     private static Round round(DriverRoot host, Path tree, int programs) throws Exception {
-        try (TestDaemon daemon = new TestDaemon(host)) {
-            Command list =
-                    Command.of(tree.resolve("bin/jnvdocker"), "gpu", "ls")
-                            .with(daemon.environment());
-            launch(daemon, tree);
+        try (TestDaemon daemon = new TestDaemon(host, tree)) {
+            Command list = daemon.jnvdocker("gpu", "ls");
+            daemon.launch(Map.of());
             list.run().ok();
             daemon.stop();
             long before = System.nanoTime();
-            launch(daemon, tree);
+            daemon.launch(Map.of());
             list.run().ok();
             long nanos = System.nanoTime() - before;
             Thread.sleep(IDLE_MILLIS);
             Memory memory = memory(daemon.pid().orElseThrow());
             for (int i = 0; i < programs; i++) {
-                Command.of(tree.resolve("bin/jnvdocker"), "gpu", "run", "--gpus=1", "true")
-                        .with(daemon.environment())
-                        .run()
-                        .ok();
+                daemon.jnvdocker("gpu", "run", "--gpus=1", "true").run().ok();
             }
             Thread.sleep(IDLE_MILLIS);
             return new Round(nanos, memory, memory(daemon.pid().orElseThrow()));
         }
-    }
-
-    private static void launch(TestDaemon daemon, Path tree) throws IOException {
-        Files.createDirectories(daemon.log().getParent());
-        daemon.awaitAnswer(
-                Command.of(tree.resolve("bin/jnvdockerd"))
-                        .with(daemon.environment())
-                        .log(daemon.log())
-                        .start());
     }
 
     private static Memory memory(long pid) throws IOException {

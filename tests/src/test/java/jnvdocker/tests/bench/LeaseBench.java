@@ -1,18 +1,23 @@
 package jnvdocker.tests.bench;
 
 import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 
 /**
  * The duration of a plan with a lease, and of docker's Mount and Unmount of it, on two hosts in
@@ -27,61 +32,81 @@ public final class LeaseBench {
 
     private LeaseBench() {}
 
+    /**
+     * @param arguments how many containers the second host has, and another tree, whose daemon has
+     *     a third host with as few as the first
+     */
     public static void main(String[] arguments) throws Exception {
         int many = arguments.length == 0 ? MANY : Integer.parseInt(arguments[0]);
-        try (World few = new World(FEW);
-                World more = new World(many)) {
-            for (World world : List.of(few, more)) {
+        Map<String, World> worlds = new LinkedHashMap<>();
+        try {
+            worlds.put(FEW + " containers", new World(FEW, Project.tree()));
+            worlds.put(many + " containers", new World(many, Project.tree()));
+            if (arguments.length > 1) {
+                worlds.put("the other tree's", new World(FEW, Path.of(arguments[1])));
+            }
+            for (World world : worlds.values()) {
                 world.round(1, new Times()); // warm up the JVM
                 world.round(CLIENTS, new Times());
             }
             for (int clients : new int[] {1, CLIENTS}) {
-                Times of = new Times();
-                Times ofMany = new Times();
-                Duration before = few.daemon.processorTime();
-                Duration beforeMany = more.daemon.processorTime();
+                Map<String, Times> times = new LinkedHashMap<>();
+                Map<String, Duration> before = new LinkedHashMap<>();
+                for (Map.Entry<String, World> world : worlds.entrySet()) {
+                    times.put(world.getKey(), new Times());
+                    before.put(world.getKey(), world.getValue().daemon.processorTime());
+                }
                 for (int round = 0; round < ROUNDS; round++) {
-                    few.round(clients, of);
-                    more.round(clients, ofMany);
+                    for (Map.Entry<String, World> world : worlds.entrySet()) {
+                        world.getValue().round(clients, times.get(world.getKey()));
+                    }
                 }
                 System.out.println(clients + (clients == 1 ? " client" : " clients at once"));
-                compare("plan", of.plan, ofMany.plan, many);
-                compare("Mount", of.mount, ofMany.mount, many);
-                compare("Unmount", of.unmount, ofMany.unmount, many);
-                System.out.printf(
-                        Locale.ROOT,
-                        "  the daemon has a processor for %.1f ms a lease with %d containers, for"
-                                + " %.1f ms with %d%n",
-                        few.cost(before),
-                        FEW,
-                        more.cost(beforeMany),
-                        many);
+                compare("plan", times, Times::plan);
+                compare("Mount", times, Times::mount);
+                compare("Unmount", times, Times::unmount);
+                worlds.forEach((name, world) ->
+                        System.out.printf(
+                                Locale.ROOT,
+                                "  %-18s the daemon has a processor for %.1f ms a lease%n",
+                                name,
+                                world.cost(before.get(name))));
             }
+        } finally {
+            worlds.values().forEach(World::close);
         }
     }
 
-    private static void compare(String what, Samples few, Samples many, int containers) {
-        System.out.printf(Locale.ROOT, "  %-8s %5d containers  %s%n", what, FEW, few);
-        System.out.printf(Locale.ROOT, "  %-8s %5d containers  %s%n", "", containers, many);
-        System.out.printf(
-                Locale.ROOT, "  %-8s growth of p50: %.2f x%n", "", many.median() / few.median());
+    private static void compare(
+            String what, Map<String, Times> times, Function<Times, Samples> which) {
+        double first = which.apply(times.values().iterator().next()).median();
+        times.forEach((name, each) ->
+                System.out.printf(
+                        Locale.ROOT,
+                        "  %-8s %-18s %s   %.2f x%n",
+                        what,
+                        name,
+                        which.apply(each),
+                        which.apply(each).median() / first));
     }
 
-    private static final class Times {
+    private record Times(Samples plan, Samples mount, Samples unmount) {
         private static final int SIZE = ROUNDS * GPUS;
-        private final Samples plan = new Samples(SIZE);
-        private final Samples mount = new Samples(SIZE);
-        private final Samples unmount = new Samples(SIZE);
+
+        Times() {
+            this(new Samples(SIZE), new Samples(SIZE), new Samples(SIZE));
+        }
     }
 
     /** A host of its own, with an engine, a daemon, and containers that have claims. */
     private static final class World implements AutoCloseable {
         private final TestEngine engine = new TestEngine();
         private final DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, GPUS);
-        private final TestDaemon daemon = new TestDaemon(engine, host);
+        private final TestDaemon daemon;
         private final RawClient client;
 
-        World(int containers) throws Exception {
+        World(int containers, Path tree) throws Exception {
+            daemon = new TestDaemon(engine, host, tree);
             daemon.jnvdocker("gpu", "ls").run().ok();
             engine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
             parallel(

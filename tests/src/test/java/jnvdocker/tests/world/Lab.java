@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -52,9 +53,14 @@ public final class Lab implements AutoCloseable {
 
     /** A lab with that engine on that host, which it closes. */
     public Lab(TestEngine engine, DriverRoot host) {
+        this(engine, host, Project.tree());
+    }
+
+    /** The same with client and daemon of that tree. */
+    public Lab(TestEngine engine, DriverRoot host, Path tree) {
         this.engine = engine;
         this.host = host;
-        daemon = new TestDaemon(engine, host);
+        daemon = new TestDaemon(engine, host, tree);
         registry = new Registry(daemon);
         engine.image("plain", "--small");
         startDaemon();

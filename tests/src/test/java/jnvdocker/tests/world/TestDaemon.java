@@ -16,20 +16,32 @@ import java.util.OptionalLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** An installed jnvdocker with directories of its own: client and daemon of the built tree. */
+/** An installed jnvdocker with directories of its own: client and daemon of a tree. */
 public final class TestDaemon implements AutoCloseable {
+    private final Path tree;
     private final Path directory = Directories.make("daemon");
     private final Map<String, String> environment = new HashMap<>();
 
+    /** The built tree's. */
     public TestDaemon(TestEngine engine, DriverRoot host) {
-        this(host);
+        this(engine, host, Project.tree());
+    }
+
+    public TestDaemon(TestEngine engine, DriverRoot host, Path tree) {
+        this(host, tree);
         environment.put("JNVDOCKER_PLUGIN_DIR", engine.plugins().toString());
         environment.put("JNVDOCKER_DOCKER_SOCKET", engine.socket().toString());
         environment.put("DOCKER_HOST", engine.url());
     }
 
-    /** A daemon without an engine. */
+    /** The built tree's, without an engine. */
     public TestDaemon(DriverRoot host) {
+        this(host, Project.tree());
+    }
+
+    /** A daemon without an engine. */
+    public TestDaemon(DriverRoot host, Path tree) {
+        this.tree = tree;
         environment.put("JNVDOCKER_NAMESPACES", "own");
         environment.put("JNVDOCKER_RUN_DIR", directory.resolve("run").toString());
         environment.put("JNVDOCKER_STATE_DIR", directory.resolve("state").toString());
@@ -89,14 +101,14 @@ public final class TestDaemon implements AutoCloseable {
 
     /** {@code jnvdocker} as root types it, which starts the daemon if none runs. */
     public Command jnvdocker(Object... arguments) {
-        List<Object> words = new ArrayList<>(List.of(Project.tree().resolve("bin/jnvdocker")));
+        List<Object> words = new ArrayList<>(List.of(tree.resolve("bin/jnvdocker")));
         words.addAll(Arrays.asList(arguments));
         return Command.of(words.toArray()).with(environment);
     }
 
     /** {@code jnvdockerd} in the foreground. */
     public Command jnvdockerd(Object... arguments) {
-        List<Object> words = new ArrayList<>(List.of(Project.tree().resolve("bin/jnvdockerd")));
+        List<Object> words = new ArrayList<>(List.of(tree.resolve("bin/jnvdockerd")));
         words.addAll(Arrays.asList(arguments));
         return Command.of(words.toArray()).with(environment);
     }
