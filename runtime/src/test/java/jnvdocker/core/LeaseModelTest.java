@@ -25,6 +25,9 @@ import java.util.List;
 class LeaseModelTest {
     private static final Duration LIMIT = Duration.ofMinutes(5);
 
+    /** Of the steps that need several others first, some seeds have none that takes effect. */
+    private static final int MOST_INEFFECTIVE = 3;
+
     private static int sequences;
     private static int steps;
 
@@ -34,7 +37,7 @@ class LeaseModelTest {
      */
     @Property(seed = "20261121")
     @PerProperty(Enough.class)
-    void everyGpuHasOneHolder(@ForAll("sequences") List<Step> sequence) throws IOException {
+    void everyGpuHasOneHolder(@ForAll("sequences") List<Draw> sequence) throws IOException {
         sequences++;
         Path state = Files.createTempDirectory("model");
         try (SimulatedWorld world = new SimulatedWorld(state)) {
@@ -46,13 +49,13 @@ class LeaseModelTest {
     }
 
     @Provide
-    Arbitrary<List<Step>> sequences() {
+    Arbitrary<List<Draw>> sequences() {
         return Steps.sequence();
     }
 
-    private static void make(List<Step> sequence, SimulatedWorld world) {
+    private static void make(List<Draw> sequence, SimulatedWorld world) {
         try {
-            for (Step step : sequence) {
+            for (Draw step : sequence) {
                 if (step.in(world)) {
                     steps++;
                     world.check();
@@ -74,9 +77,13 @@ class LeaseModelTest {
                     "LeaseModelTest made %d steps, gave the GPUs of another %d times, and a share"
                             + " beside another %d times%n",
                     steps, GrantCheck.besides, GrantCheck.shared);
+            System.out.print(Step.report());
             assertTrue(
-                    steps >= 28 * sequences,
+                    steps >= 45 * sequences,
                     () -> "only " + steps + " steps in " + sequences + " sequences");
+            assertTrue(
+                    Step.ineffective().size() <= MOST_INEFFECTIVE,
+                    () -> "none of these steps took effect: " + Step.ineffective());
         }
     }
 }

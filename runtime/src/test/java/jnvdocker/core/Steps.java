@@ -38,48 +38,61 @@ final class Steps {
 
     private Steps() {}
 
-    /** Half of the sequences mix everything; the others are about one kind of holder above all. */
-    static Arbitrary<List<Step>> sequence() {
+    /** Two of five sequences mix everything; the others are about one kind of holder above all. */
+    static Arbitrary<List<Draw>> sequence() {
         return Arbitraries.frequencyOf(
                 Tuple.of(2, sequence(any())),
+                Tuple.of(1, sequence(aboveAll(docker()))),
                 Tuple.of(1, sequence(aboveAll(runtime()))),
                 Tuple.of(1, sequence(aboveAll(pods()))));
     }
 
     /** Every other sequence begins with limits: what they count takes its time. */
-    private static Arbitrary<List<Step>> sequence(Arbitrary<Step> step) {
+    private static Arbitrary<List<Draw>> sequence(Arbitrary<Draw> step) {
         return Combinators.combine(
-                        limit().optional(0.5),
+                        drawn(List.of(limit())).optional(0.5),
                         step.list()
                                 .ofMaxSize(LENGTH)
                                 .withSizeDistribution(RandomDistribution.uniform()))
                 .as((first, others) -> Stream.concat(first.stream(), others.stream()).toList());
     }
 
-    private static Arbitrary<Step> aboveAll(Arbitrary<Step> some) {
+    private static Arbitrary<Draw> aboveAll(Arbitrary<Step> some) {
+        Arbitrary<Step> seldom =
+                Arbitraries.frequencyOf(
+                        Tuple.of(5, wait(150, 300, 6_000)),
+                        Tuple.of(20, again()),
+                        Tuple.of(3, one("kill the daemon", world -> world.daemonSteps.kill())),
+                        Tuple.of(
+                                1,
+                                one(
+                                        "lose the registry",
+                                        world -> world.daemonSteps.loseRegistry(false))));
         return Arbitraries.frequencyOf(
-                Tuple.of(70, some),
-                Tuple.of(5, wait(150, 300, 6_000)),
-                Tuple.of(20, again()),
-                Tuple.of(3, one("kill the daemon", world -> world.daemonSteps.kill())),
-                Tuple.of(
-                        1,
-                        one("lose the registry", world -> world.daemonSteps.loseRegistry(false))),
+                Tuple.of(70, drawn(List.of(some, some, some))),
+                Tuple.of(29, drawn(List.of(seldom))),
                 Tuple.of(10, any()));
     }
 
-    private static Arbitrary<Step> any() {
-        return Arbitraries.frequencyOf(
-                Tuple.of(50, small()),
-                Tuple.of(8, large()),
-                Tuple.of(20, again()),
-                Tuple.of(22, twoAtOnce()));
+    private static Arbitrary<Draw> any() {
+        Arbitrary<Step> first =
+                Arbitraries.frequencyOf(
+                        Tuple.of(50, small()),
+                        Tuple.of(8, large()),
+                        Tuple.of(20, again()),
+                        Tuple.of(22, twoAtOnce()));
+        return drawn(List.of(first, follows(), follows(), follows()));
+    }
+
+    private static Arbitrary<Draw> drawn(List<Arbitrary<Step>> steps) {
+        return Combinators.combine(steps).as(Draw::new);
     }
 
     /** One thing happens during another, or the daemon is killed in the middle of it. */
     private static Arbitrary<Step> twoAtOnce() {
         Arbitrary<Step> kill =
-                Arbitraries.just(new Step("kill the daemon", world -> world.daemonSteps.kill()));
+                Arbitraries.just(
+                        new Step("kill the daemon", "", world -> world.daemonSteps.kill()));
         return Combinators.combine(
                         small(),
                         Arbitraries.integers().between(0, 12),
@@ -87,19 +100,27 @@ final class Steps {
                 .as(Step::with);
     }
 
+    /** Mostly what goes on with that which is there. */
+    private static Arbitrary<Step> follows() {
+        return Arbitraries.frequencyOf(
+                Tuple.of(10, again()),
+                Tuple.of(60, docker()),
+                Tuple.of(6, waiterGoesOn()),
+                Tuple.of(15, runtime()),
+                Tuple.of(10, pods()));
+    }
+
     /** Steps that happen all the time. */
     private static Arbitrary<Step> small() {
         return Arbitraries.frequencyOf(
                 Tuple.of(24, runtime()),
                 Tuple.of(16, pods()),
-                Tuple.of(8, run("", (world, options) -> world.clients.claim(options))),
-                Tuple.of(12, run(", at once", (world, options) -> world.clients.run(options))),
-                Tuple.of(14, clientGoesOn()),
+                Tuple.of(100, docker()),
                 Tuple.of(6, waitForGpus()),
                 Tuple.of(9, waiterGoesOn()),
                 Tuple.of(4, one("check the queue", world -> world.waiters.checkTheQueue())),
                 Tuple.of(1, which("unplug", (world, i) -> world.host.unplug(i))),
-                Tuple.of(1, which("waiter dies", (world, i) -> world.waiters.die(i))),
+                Tuple.of(3, which("waiter dies", (world, i) -> world.waiters.die(i))),
                 Tuple.of(2, which("waiter retries", (world, i) -> world.waiters.retry(i))),
                 Tuple.of(1, which("plain container", (world, i) -> world.uses.startPlain(i))),
                 Tuple.of(1, which("process of the host", (world, i) -> world.uses.openOnHost(i))),
@@ -119,8 +140,29 @@ final class Steps {
                 Tuple.of(4, which("unmanaged use ends", (world, i) -> world.uses.end(i))),
                 Tuple.of(1, which("cordon", (world, i) -> world.lab.cordon(i))),
                 Tuple.of(1, which("uncordon", (world, i) -> world.lab.uncordon(i))),
-                Tuple.of(1, book()),
-                Tuple.of(1, which("unbook", (world, i) -> world.lab.unbook(i))),
+                Tuple.of(2, book()),
+                Tuple.of(3, which("unbook", (world, i) -> world.lab.unbook(i))),
+                Tuple.of(4, one("sweep", world -> world.daemonSteps.sweep())),
+                Tuple.of(3, one("start refused", world -> world.daemonSteps.startRefused())),
+                Tuple.of(1, one("reconcile twice", world -> world.daemonSteps.reconcileTwice())),
+                Tuple.of(
+                        4,
+                        maybe(
+                                "release, by force",
+                                SELDOM,
+                                (world, i, so) -> world.daemonSteps.release(i, so))),
+                Tuple.of(
+                        1,
+                        which("release one's own", (world, i) -> world.daemonSteps.releaseOwn(i))),
+                Tuple.of(8, wait(50, 100, 300, 1_000, 12_000)));
+    }
+
+    /** What clients and an engine do with containers that have volumes of claims. */
+    private static Arbitrary<Step> docker() {
+        return Arbitraries.frequencyOf(
+                Tuple.of(10, run("", (world, options) -> world.clients.claim(options))),
+                Tuple.of(14, run(", at once", (world, options) -> world.clients.run(options))),
+                Tuple.of(12, clientGoesOn()),
                 Tuple.of(2, which("client dies", (world, i) -> world.clients.die(i))),
                 Tuple.of(1, which("client hangs up", (world, i) -> world.clients.hangUp(i))),
                 Tuple.of(
@@ -128,10 +170,10 @@ final class Steps {
                 Tuple.of(3, finishStart()),
                 Tuple.of(6, maybe("end", SELDOM, (world, i, so) -> world.containers.end(i, so))),
                 Tuple.of(
-                        6,
+                        8,
                         which("docker sees an end", (world, i) -> world.containers.handleEnd(i))),
                 Tuple.of(
-                        4,
+                        8,
                         which("docker starts again", (world, i) -> world.containers.startAgain(i))),
                 Tuple.of(4, stop()),
                 Tuple.of(3, which("hung process ends", (world, i) -> world.containers.unhang(i))),
@@ -145,8 +187,8 @@ final class Steps {
                         4,
                         which("restart goes on", (world, i) -> world.containers.finishRestart(i))),
                 Tuple.of(
-                        4, maybe("rm -f", MAYBE, (world, i, so) -> world.containers.remove(i, so))),
-                Tuple.of(3, which("cp", (world, i) -> world.containers.copyFiles(i))),
+                        3, maybe("rm -f", MAYBE, (world, i, so) -> world.containers.remove(i, so))),
+                Tuple.of(2, which("cp", (world, i) -> world.containers.copyFiles(i))),
                 Tuple.of(1, which("pause", (world, i) -> world.containers.pause(i))),
                 Tuple.of(1, which("rename", (world, i) -> world.containers.rename(i))),
                 Tuple.of(
@@ -157,24 +199,11 @@ final class Steps {
                                 (world, i, so) -> world.containers.share(i, so))),
                 Tuple.of(1, which("commit", (world, i) -> world.containers.commit(i))),
                 Tuple.of(1, one("volume prune", world -> world.containers.pruneVolumes())),
-                Tuple.of(12, handleEvent()),
+                Tuple.of(10, handleEvent()),
                 Tuple.of(8, which("later", (world, i) -> world.daemon.handleLater(i))),
-                Tuple.of(4, one("sweep", world -> world.daemonSteps.sweep())),
-                Tuple.of(3, one("start refused", world -> world.daemonSteps.startRefused())),
                 Tuple.of(
                         1,
-                        maybe("update", MAYBE, (world, i, so) -> world.containers.update(i, so))),
-                Tuple.of(1, one("reconcile twice", world -> world.daemonSteps.reconcileTwice())),
-                Tuple.of(
-                        2,
-                        maybe(
-                                "release, by force",
-                                SELDOM,
-                                (world, i, so) -> world.daemonSteps.release(i, so))),
-                Tuple.of(
-                        1,
-                        which("release one's own", (world, i) -> world.daemonSteps.releaseOwn(i))),
-                Tuple.of(8, wait(50, 100, 300, 1_000, 12_000)));
+                        maybe("update", MAYBE, (world, i, so) -> world.containers.update(i, so))));
     }
 
     /** Steps that happen now and then. */
@@ -187,7 +216,7 @@ final class Steps {
                                 "lose the registry, damaged",
                                 (world, so) -> world.daemonSteps.loseRegistry(so))),
                 Tuple.of(3, one("back up", world -> world.daemonSteps.backUp())),
-                Tuple.of(2, one("restore the backup", world -> world.daemonSteps.restoreBackup())),
+                Tuple.of(4, one("restore the backup", world -> world.daemonSteps.restoreBackup())),
                 Tuple.of(
                         1, one("lose the state directory", world -> world.daemonSteps.loseState())),
                 Tuple.of(2, one("write to disk", world -> world.host.writeToDisk())),
@@ -230,11 +259,13 @@ final class Steps {
                         Tuple.of(1, share(1, 25)),
                         Tuple.of(1, share(2, 15)),
                         Tuple.of(3, SimulatedWorld.OWN));
-        return Combinators.combine(request, SELDOM, MAYBE, SELDOM, SELDOM, TIME)
+        return Combinators.combine(request, SELDOM, MAYBE, MAYBE, SELDOM, TIME)
                 .as((wanted, createOnly, detached, always, remove, time) ->
                         new RunOptions(wanted, createOnly, detached, always, remove && !always)
                                 .lasting(time))
-                .map(options -> new Step(options + how, world -> what.in(world, options)));
+                .map(options ->
+                        new Step(
+                                "request" + how, ": " + options, world -> what.in(world, options)));
     }
 
     /** What an engine does with our OCI runtime, and its containers do. */
@@ -294,7 +325,8 @@ final class Steps {
         return Combinators.combine(WHICH, request)
                 .as((i, wanted) ->
                         new Step(
-                                "create runtime container " + i + " " + wanted,
+                                "create runtime container",
+                                " " + i + " " + wanted,
                                 world -> world.runtime.create(i, wanted)));
     }
 
@@ -312,7 +344,8 @@ final class Steps {
                         Arbitraries.of(2, 8, 60))
                 .as((user, count, ahead, time) ->
                         new Step(
-                                "book %d for user %d in %d s for %d s"
+                                "book",
+                                " %d for user %d in %d s for %d s"
                                         .formatted(count, user, ahead, time),
                                 world ->
                                         world.lab.book(
@@ -341,7 +374,8 @@ final class Steps {
                     RunOptions options =
                             new RunOptions(wanted, false, detached, false, false).lasting(time);
                     return new Step(
-                            options + " --gpu-wait" + until.map(it -> "=" + it).orElse(""),
+                            "wait for GPUs",
+                            ": " + options + " --gpu-wait" + until.map(it -> "=" + it).orElse(""),
                             world -> world.waiters.enter(options, until));
                 });
     }
@@ -350,7 +384,8 @@ final class Steps {
         return Combinators.combine(WHICH, Arbitraries.of(1, 4, 21))
                 .as((i, moments) ->
                         new Step(
-                                "waiter goes on " + i + ", " + moments + " moments",
+                                "waiter goes on",
+                                " " + i + ", " + moments + " moments",
                                 world -> world.waiters.goOn(i, moments)));
     }
 
@@ -365,7 +400,7 @@ final class Steps {
                         SELDOM,
                         MAYBE)
                 .as(SimulatedLab.Wish::new)
-                .map(wish -> new Step("configure " + wish, world -> world.lab.configure(wish)));
+                .map(wish -> new Step("configure", " " + wish, world -> world.lab.configure(wish)));
     }
 
     private static Arbitrary<Step> limit() {
@@ -375,7 +410,7 @@ final class Steps {
                         Arbitraries.of(0, 0, 6, 25),
                         Arbitraries.of(0, 0, 1, 3, 5, 6))
                 .as(SimulatedLimits.Wish::new)
-                .map(wish -> new Step("limit " + wish, world -> world.lab.limit(wish)));
+                .map(wish -> new Step("limit", " " + wish, world -> world.lab.limit(wish)));
     }
 
     private static Arbitrary<Step> clientGoesOn() {
@@ -383,10 +418,8 @@ final class Steps {
                 .as((i, fails, slowly) -> {
                     boolean both = fails.get1() && fails.get2();
                     return new Step(
-                            "client goes on "
-                                    + i
-                                    + (both ? ", fails" : "")
-                                    + (slowly ? ", slowly" : ""),
+                            "client goes on",
+                            " " + i + (both ? ", fails" : "") + (slowly ? ", slowly" : ""),
                             world -> world.clients.goOn(i, both, slowly));
                 });
     }
@@ -394,7 +427,8 @@ final class Steps {
     private static Arbitrary<Step> finishStart() {
         return SELDOM.map(fails ->
                 new Step(
-                        "finish start, fails " + fails,
+                        "finish start",
+                        ", fails " + fails,
                         world -> world.containers.finishStart(fails)));
     }
 
@@ -402,7 +436,8 @@ final class Steps {
         return Combinators.combine(WHICH, SELDOM, MAYBE)
                 .as((i, hangs, shown) ->
                         new Step(
-                                "stop " + i + ", hangs " + hangs + ", shown " + shown,
+                                "stop",
+                                " " + i + ", hangs " + hangs + ", shown " + shown,
                                 world -> world.containers.stop(i, hangs, shown)));
     }
 
@@ -410,7 +445,8 @@ final class Steps {
         return Combinators.combine(WHICH, SELDOM)
                 .as((i, again) ->
                         new Step(
-                                "event " + i + ", comes again " + again,
+                                "event",
+                                " " + i + ", comes again " + again,
                                 world ->
                                         world.daemon.isUp() && world.daemon.handleEvent(i, again)));
     }
@@ -419,7 +455,8 @@ final class Steps {
         return Combinators.combine(MAYBE, SELDOM, MAYBE)
                 .as((powerLoss, recabled, daemonFirst) ->
                         new Step(
-                                "reboot, power loss "
+                                "reboot",
+                                ", power loss "
                                         + powerLoss
                                         + ", recabled "
                                         + recabled
@@ -432,33 +469,35 @@ final class Steps {
         return Combinators.combine(SELDOM, MAYBE)
                 .as((another, liveRestore) ->
                         new Step(
-                                "start the engine, another "
-                                        + another
-                                        + ", live-restore "
-                                        + liveRestore,
+                                "start the engine",
+                                ", another " + another + ", live-restore " + liveRestore,
                                 world -> world.host.startEngine(another, liveRestore)));
     }
 
     private static Arbitrary<Step> mood() {
         return Arbitraries.of(Mood.FAILING, Mood.SLOW)
-                .map(mood -> new Step("engine is " + mood, world -> world.host.changeMood(mood)));
+                .map(mood ->
+                        new Step("engine is " + mood, "", world -> world.host.changeMood(mood)));
     }
 
     private static Arbitrary<Step> wait(Integer... millis) {
         return Arbitraries.of(millis)
-                .map(it -> new Step("wait " + it, world -> world.host.wait(Duration.ofMillis(it))));
+                .map(it ->
+                        new Step(
+                                "wait", " " + it, world -> world.host.wait(Duration.ofMillis(it))));
     }
 
     private static Arbitrary<Step> setClock() {
         return Arbitraries.of(-1, 1)
                 .map(days ->
                         new Step(
-                                "set the clock by days " + days,
+                                "set the clock",
+                                " by days " + days,
                                 world -> world.host.setClock(Duration.ofDays(days))));
     }
 
     private static Arbitrary<Step> one(String name, Course.Interlude what) {
-        return Arbitraries.just(new Step(name, what));
+        return Arbitraries.just(new Step(name, "", what));
     }
 
     private interface Which {
@@ -466,7 +505,7 @@ final class Steps {
     }
 
     private static Arbitrary<Step> which(String name, Which what) {
-        return WHICH.map(i -> new Step(name + " " + i, world -> what.in(world, i)));
+        return WHICH.map(i -> new Step(name, " " + i, world -> what.in(world, i)));
     }
 
     private interface Maybe {
@@ -475,7 +514,7 @@ final class Steps {
 
     private static Arbitrary<Step> maybe(String name, Arbitrary<Boolean> flag, Maybe what) {
         return Combinators.combine(WHICH, flag)
-                .as((i, so) -> new Step(name + " " + i + " " + so, world -> what.in(world, i, so)));
+                .as((i, so) -> new Step(name, " " + i + " " + so, world -> what.in(world, i, so)));
     }
 
     private interface Flag {
@@ -483,7 +522,7 @@ final class Steps {
     }
 
     private static Arbitrary<Step> flag(String name, Flag what) {
-        return MAYBE.map(so -> new Step(name + " " + so, world -> what.in(world, so)));
+        return MAYBE.map(so -> new Step(name, " " + so, world -> what.in(world, so)));
     }
 
     private interface Flags {
@@ -494,7 +533,8 @@ final class Steps {
         return Combinators.combine(MAYBE, MAYBE)
                 .as((one, other) ->
                         new Step(
-                                name + " " + one + " " + other,
+                                name,
+                                " " + one + " " + other,
                                 world -> what.in(world, one, other)));
     }
 }
