@@ -61,7 +61,8 @@ public final class ClaimUsers {
      *     of the volume
      */
     public boolean isGuestOfStopped(Claim claim) throws RefusedException {
-        if (claim.container().isEmpty()) {
+        if (claim.container().isEmpty() || !engine.hasStarted()) {
+            // An engine that starts answers nobody.
             return false;
         }
         List<ContainerEngine.Listed> users = of(claim);
@@ -128,10 +129,14 @@ public final class ClaimUsers {
                         + " 'jnvdocker run --gpus'");
     }
 
+    /**
+     * Whether a container has ended, and is not being started: an engine answers nothing about a
+     * container that it starts. One that waits for its policy's next start is stopped meanwhile.
+     */
     private boolean isStopped(ContainerEngine.Listed container) {
         try {
             return engine.inspect(container.id(), LIST_LIMIT)
-                    .filter(it -> it.pid() == 0 && !it.restarting())
+                    .filter(it -> it.pid() == 0)
                     .isPresent();
         } catch (IOException e) {
             return false;

@@ -79,6 +79,26 @@ class ComebacksTest extends SimulatedWorldTest {
         assertEquals(List.of(), live());
     }
 
+    /** A container that has the volumes of one that waits for its next start is its guest. */
+    @Test
+    void guestOfARestartingContainerTakesNoLease() throws IOException {
+        Lease before = live().getFirst();
+        world.daemon.parts().reconciler().reconcile();
+        end();
+        assertTrue(world.containers.share(0, false));
+        SimulatedContainer guest = world.engine().containers.getLast();
+        assertEquals(Optional.empty(), world.engine().start(guest, false));
+        assertTrue(guest.guest);
+        assertEquals(List.of(before.id()), live().stream().map(Lease::id).toList());
+        assertEquals(Optional.empty(), world.engine().startAgain(train));
+        assertFalse(train.guest);
+        assertEquals(before.claim().gpus(), live().getFirst().claim().gpus());
+        world.engine().stop(guest, false, false);
+        world.daemon.parts().keeper().sweep();
+        pass(Duration.ofSeconds(1));
+        assertEquals(1, live().size());
+    }
+
     @Test
     void emptyListThatIsRepeatedEndsTheLease() throws IOException {
         end();

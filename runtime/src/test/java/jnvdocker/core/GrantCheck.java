@@ -67,6 +67,7 @@ final class GrantCheck {
      * @param reserved numbers of leases of clients
      * @param aside why GPUs that nobody holds are kept, by UUID
      * @param clockSet how often the clock had been set
+     * @param steady for how long it had not been set
      */
     record Before(
             List<Ticket> queue,
@@ -79,7 +80,8 @@ final class GrantCheck {
             Set<Long> held,
             Set<Long> reserved,
             Map<String, Kept> aside,
-            int clockSet) {}
+            int clockSet,
+            Duration steady) {}
 
     Before before() throws IOException {
         return before(world.uses.seen());
@@ -106,7 +108,8 @@ final class GrantCheck {
                 held,
                 reserved,
                 aside,
-                world.machine.clockSet());
+                world.machine.clockSet(),
+                world.machine.sinceClockSet());
     }
 
     /** When docker mounts, the engine is not queried. */
@@ -188,6 +191,7 @@ final class GrantCheck {
         Instant at = before.at();
         assertTrue(
                 world.machine.clockSet() != before.clockSet()
+                        || before.steady().compareTo(SimulatedLimits.KNOWN) < 0
                         || !world.lab.limits.wasSpent(claim.owner(), at),
                 () -> claim + " was given though the GPU-hours were used up");
     }

@@ -111,6 +111,16 @@ final class HostSteps {
         return true;
     }
 
+    /** The engine's next answer about containers is a lie. */
+    boolean lie() {
+        if (!world.engine().serves() || world.engine().lies) {
+            return false;
+        }
+        world.engine().lies = true;
+        trouble();
+        return true;
+    }
+
     boolean changeMood(SimulatedEngine.Mood mood) {
         if (!world.engine().serves() || world.engine().mood == mood) {
             return false;

@@ -636,10 +636,40 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             if (engine.mood == Mood.SLOW) {
                 throw silent(limit);
             }
-            T answer = question.get();
+            T answer = lie(engine, question.get());
             // The answer may be old by the time it is read.
             world.moment();
             return answer;
+        }
+
+        /** Engines have been seen to answer so in the middle of something. */
+        @SuppressWarnings("unchecked")
+        private <T> T lie(SimulatedEngine engine, T truth) {
+            Object lie = truth;
+            if (engine.lies && !engine.lied) {
+                if (truth instanceof List<?> list && !list.isEmpty()) {
+                    lie = list.subList(0, list.size() / 2);
+                } else if (truth instanceof Optional<?> found
+                        && found.isPresent()
+                        && found.get() instanceof Inspected it) {
+                    lie =
+                            Optional.of(
+                                    new Inspected(
+                                            it.id(),
+                                            it.name(),
+                                            it.image(),
+                                            0,
+                                            false,
+                                            it.labels(),
+                                            it.volumes()));
+                }
+            }
+            engine.lied = lie != truth;
+            if (engine.lied) {
+                engine.lies = false;
+                world.say("the engine lies: " + lie);
+            }
+            return (T) lie;
         }
 
         private IOException silent(Duration limit) {

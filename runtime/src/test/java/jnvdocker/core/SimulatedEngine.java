@@ -81,6 +81,12 @@ final class SimulatedEngine {
     Optional<ProcessId> process = Optional.empty();
     Mood mood = Mood.WELL;
 
+    /** Whether its next answer about containers lies: half a list, or that one does not run. */
+    boolean lies;
+
+    /** Whether its last answer was a lie: no two are, one after the other. */
+    boolean lied;
+
     /** Whether the API is podman's. */
     boolean isPodman;
 

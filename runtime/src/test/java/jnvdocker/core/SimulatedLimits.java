@@ -30,7 +30,7 @@ import java.util.stream.Stream;
  */
 final class SimulatedLimits {
     /** The daemon may add up what is used as seldom as this. */
-    private static final Duration KNOWN = Duration.ofMillis(2_100);
+    static final Duration KNOWN = Duration.ofMillis(2_100);
 
     private final SimulatedWorld world;
     private Wish wish = Wish.NONE;

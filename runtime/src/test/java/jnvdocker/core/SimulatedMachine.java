@@ -74,6 +74,7 @@ final class SimulatedMachine implements Processes, HostClock {
     private long nanos;
     private long booted;
     private int clockSet;
+    private long clockSetAt = -Duration.ofDays(1).toNanos();
     private final int pids;
     private Instant wall;
 
@@ -206,11 +207,17 @@ final class SimulatedMachine implements Processes, HostClock {
     void setClock(Duration forth) {
         wall = wall.plus(forth);
         clockSet++;
+        clockSetAt = nanos;
     }
 
     /** How often the clock has been set. */
     int clockSet() {
         return clockSet;
+    }
+
+    /** For how long it has not been set. */
+    Duration sinceClockSet() {
+        return Duration.ofNanos(nanos - clockSetAt);
     }
 
     long nanos() {

@@ -228,6 +228,7 @@ final class Steps {
                                 "stop the engine, kindly, live-restore",
                                 (world, one, other) -> world.host.stopEngine(one, other))),
                 Tuple.of(3, mood()),
+                Tuple.of(6, one("the engine lies once", world -> world.host.lie())),
                 Tuple.of(2, setClock()),
                 Tuple.of(4, configure()),
                 Tuple.of(3, limit()));
