@@ -4,15 +4,25 @@ import jnvdocker.grant.Waiting;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.InvalidValueException;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
+import picocli.CommandLine.IParameterPreprocessor;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.Stack;
 
 /** Whether and for how long a user waits: {@code --gpu-wait[=DURATION]}, {@code NV_GPU_WAIT}. */
 public final class GpuWait {
+    private static final String OPTION = "--gpu-wait";
     private static final Set<String> FOREVER = Set.of("true", "1", "yes", "forever");
     private static final Set<String> NOT = Set.of("", "false", "0", "no");
 
@@ -20,13 +30,51 @@ public final class GpuWait {
 
     private GpuWait() {}
 
+    /** The option of our own commands, which read it as {@code jnvdocker run} does. */
+    public static final class Typed {
+        @Option(
+                names = OPTION,
+                paramLabel = "DURATION",
+                arity = "0..1",
+                preprocessor = Attached.class,
+                description =
+                        "Wait for GPUs that are held by others, for DURATION (90s, 30m, 1d12h)"
+                                + " behind the equals sign, or without limit.")
+        private String value;
+
+        /** The value; {@code true} for the option alone, and empty without the option. */
+        public Optional<String> value() {
+            return Optional.ofNullable(value);
+        }
+    }
+
+    /** A duration needs an equals sign before it: the next word may be a program. */
+    static final class Attached implements IParameterPreprocessor {
+        @Override
+        public boolean preprocess(
+                Stack<String> arguments,
+                CommandSpec command,
+                ArgSpec option,
+                Map<String, Object> info) {
+            if (!"=".equals(info.get("separator"))) {
+                if (!arguments.isEmpty() && isDuration(arguments.peek())) {
+                    throw new ParameterException(
+                            command.commandLine(),
+                            following(arguments.peek(), "no part of it").message());
+                }
+                arguments.push("true");
+            }
+            return false;
+        }
+    }
+
     /**
      * @param option as typed; takes precedence over the variable
      */
     public static Optional<Waiting> of(
             Optional<String> option, ClientRequest request, ClientConnection client)
             throws RefusedException {
-        String source = option.isPresent() ? "--gpu-wait" : "NV_GPU_WAIT";
+        String source = option.isPresent() ? OPTION : "NV_GPU_WAIT";
         String text = option.orElse(request.variable("NV_GPU_WAIT"));
         return of(source, text, Caller.isRoot(request), client);
     }
@@ -52,18 +100,27 @@ public final class GpuWait {
     /**
      * Refuses {@code --gpu-wait 5m IMAGE}, in which docker would take {@code 5m} for the image.
      *
-     * @param word the word after the option
-     * @param what the word's meaning: {@code image} or {@code program}
+     * @param image the word after the option
      */
-    public static void refuseDuration(String word, String what) throws RefusedException {
+    public static void refuseDuration(String image) throws RefusedException {
+        if (isDuration(image)) {
+            throw new RefusedException(following(image, "the image"));
+        }
+    }
+
+    private static boolean isDuration(String word) {
         try {
             Span.parse(word, LIMITS);
+            return true;
         } catch (InvalidValueException _) {
-            return;
+            return false;
         }
-        throw new RefusedException(
-                "'" + word + "' after --gpu-wait would be the " + what,
-                "type --gpu-wait=" + word + " to wait that long");
+    }
+
+    private static Refusal following(String word, String what) {
+        return new Refusal(
+                "'%s' after %s would be %s".formatted(word, OPTION, what),
+                "type %s=%s to wait that long".formatted(OPTION, word));
     }
 
     /**

@@ -161,7 +161,7 @@ public final class GpuCommand {
             this.departure =
                     new GpuUninstall(
                             upkeep.uninstall(), upkeep.installation(), jobs::inTheWay, request);
-            this.run = new GpuRun(arguments, gpuHost.inventory(), leases, request, client);
+            this.run = new GpuRun(gpuHost.inventory(), leases, request, client);
             this.remake = new GpuRemake(startContainer, leases, request, client);
             this.page = new GpuPage(settings, request, client);
         }

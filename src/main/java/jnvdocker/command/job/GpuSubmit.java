@@ -18,7 +18,7 @@ import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
@@ -26,7 +26,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -34,13 +33,14 @@ import java.util.stream.Stream;
         name = "submit",
         synopsisHeading = "Usage: ",
         customSynopsis = {
-            "jnvdocker gpu submit [--gpu-wait DURATION] [--] run …",
-            "       jnvdocker gpu submit [--gpu-wait DURATION] [--] gpu run …"
+            "jnvdocker gpu submit [--gpu-wait=DURATION] [--] run …",
+            "       jnvdocker gpu submit [--gpu-wait=DURATION] [--] gpu run …"
         },
         description = {
             "Run a command of jnvdocker when its GPUs are free, and print the number of its job.",
             "It waits in the queue without a terminal, also while the host reboots, and runs as"
-                    + " you, by systemd. Its output is in the journal."
+                    + " you, by systemd. Its output is in the journal.",
+            "It waits without limit, or for --gpu-wait=DURATION from its last start on."
         })
 final class GpuSubmit extends OwnCommand {
     /** The variable with the number of the job; the C client has it too. */
@@ -53,13 +53,7 @@ final class GpuSubmit extends OwnCommand {
     private final ClientRequest request;
     private final ClientConnection client;
 
-    @Option(
-            names = "--gpu-wait",
-            paramLabel = "DURATION",
-            description =
-                    "How long it waits for GPUs (90s, 30m, 1d12h), from its last start on; without"
-                            + " limit by default.")
-    private String gpuWait;
+    @Mixin private final GpuWait.Typed gpuWait = new GpuWait.Typed();
 
     @Parameters(
             paramLabel = "COMMAND",
@@ -159,9 +153,9 @@ final class GpuSubmit extends OwnCommand {
                 variables.put(variable.substring(0, equals), variable.substring(equals + 1));
             }
         }
-        boolean waits = GpuWait.of(Optional.ofNullable(gpuWait), request, client).isPresent();
-        if (gpuWait != null) {
-            variables.put(WAIT, gpuWait);
+        boolean waits = GpuWait.of(gpuWait.value(), request, client).isPresent();
+        if (gpuWait.value().isPresent()) {
+            variables.put(WAIT, gpuWait.value().get());
         } else if (!waits) {
             variables.put(WAIT, "forever");
         }

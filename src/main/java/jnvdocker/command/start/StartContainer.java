@@ -181,7 +181,7 @@ public final class StartContainer {
             throws IOException, RefusedException {
         refuseCdi(run);
         if (run.hasImageBehindWait()) {
-            GpuWait.refuseDuration(run.image(), "image");
+            GpuWait.refuseDuration(run.image());
         }
         UserEngine where = UserEngine.of(run, request, client, engine);
         if (where instanceof UserEngine.Unknown(int exitCode)) {

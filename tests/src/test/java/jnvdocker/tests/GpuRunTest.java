@@ -300,10 +300,10 @@ class GpuRunTest extends OneEngineTest {
     @Test
     void durationInPlaceOfTheProgramIsNamed() {
         Command.Result result = gpuRun("--gpu-wait", "5m", "true").run();
-        assertEquals(125, result.exitCode());
+        assertEquals(2, result.exitCode());
         assertEquals(
-                "jnvdocker: '5m' after --gpu-wait would be the program; type --gpu-wait=5m to wait"
-                        + " that long\n",
+                "jnvdocker: '5m' after --gpu-wait would be no part of it; type --gpu-wait=5m to"
+                        + " wait that long; see 'jnvdocker gpu run --help'\n",
                 result.err());
         assertEquals(127, gpuRun("--gpu-wait", "--", "5m").run().exitCode());
         assertEquals(0, gpuRun("--gpu-wait=5m", "true").run().exitCode());

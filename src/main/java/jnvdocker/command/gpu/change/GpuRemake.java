@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.core.Leases;
@@ -24,6 +25,7 @@ import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -66,13 +68,7 @@ public final class GpuRemake implements Callable<Integer>, Successor {
             description = "As for docker run; default: as many free GPUs as it had.")
     private String gpus;
 
-    @Option(
-            names = "--gpu-wait",
-            paramLabel = "DURATION",
-            arity = "0..1",
-            preprocessor = GpuRun.Attached.class,
-            description = "Wait for GPUs that are held by others, for DURATION or without limit.")
-    private String gpuWait;
+    @Mixin private final GpuWait.Typed gpuWait = new GpuWait.Typed();
 
     public GpuRemake(
             StartContainer startContainer,
@@ -128,9 +124,7 @@ public final class GpuRemake implements Callable<Integer>, Successor {
         create.add("--gpus=" + (gpus == null ? asBefore(claim, name) : gpus));
         Optional<Duration> time = claim.isPresent() ? leases.time(claim.get()) : Optional.empty();
         time.ifPresent(it -> create.add("--gpu-time=" + Span.spelled(it)));
-        if (gpuWait != null) {
-            create.add("--gpu-wait=" + gpuWait);
-        }
+        gpuWait.value().ifPresent(value -> create.add("--gpu-wait=" + value));
         create.addAll(ContainerOptions.of(old));
         variables(old).forEach((key, value) -> create.add("--env=" + key + "=" + value));
         create.add(image(old));

@@ -21,19 +21,15 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.IParameterPreprocessor;
-import picocli.CommandLine.Model.ArgSpec;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.Stack;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
@@ -47,13 +43,13 @@ import java.util.stream.Collectors;
         description = {
             "Run a program on the host, in no container, with GPUs of its own.",
             "Nobody else gets them until the program and everything that it started have ended.",
-            "CUDA_VISIBLE_DEVICES names them by UUID."
+            "CUDA_VISIBLE_DEVICES names them by UUID.",
+            "A client that waits and ends, or whose terminal hangs up, loses its place in the"
+                    + " queue: keep it in tmux or under nohup."
         })
 public final class GpuRun implements Callable<Integer>, Successor {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
-    private static final String WAIT = "--gpu-wait";
 
-    private final List<String> typed;
     private final GpuInventory inventory;
     private final Leases leases;
     private final ClientRequest request;
@@ -73,16 +69,7 @@ public final class GpuRun implements Callable<Integer>, Successor {
                             + " NV_GPU, else 1.")
     private String gpus;
 
-    @Option(
-            names = WAIT,
-            paramLabel = "DURATION",
-            arity = "0..1",
-            preprocessor = Attached.class,
-            description =
-                    "Wait for GPUs that are held by others, for DURATION (90s, 30m, 1d12h), or"
-                        + " without limit. A client that ends, or whose terminal hangs up, loses"
-                        + " its place in the queue: keep it in tmux or under nohup.")
-    private String gpuWait;
+    @Mixin private final GpuWait.Typed gpuWait = new GpuWait.Typed();
 
     @Option(
             names = "--gpu-time",
@@ -96,53 +83,20 @@ public final class GpuRun implements Callable<Integer>, Successor {
             description = "The program and its arguments.")
     private List<String> command;
 
-    /**
-     * @param typed the words after {@code gpu}; picocli has them, too, but its model of the
-     *     commands would stay in memory as long as the client waits
-     */
     public GpuRun(
-            List<String> typed,
-            GpuInventory inventory,
-            Leases leases,
-            ClientRequest request,
-            ClientConnection client) {
-        this.typed = List.copyOf(typed);
+            GpuInventory inventory, Leases leases, ClientRequest request, ClientConnection client) {
         this.inventory = inventory;
         this.leases = leases;
         this.request = request;
         this.client = client;
     }
 
-    /** A duration needs an equals sign before it: the next word may be the program. */
-    static final class Attached implements IParameterPreprocessor {
-        @Override
-        public boolean preprocess(
-                Stack<String> arguments,
-                CommandSpec commandSpec,
-                ArgSpec option,
-                Map<String, Object> info) {
-            if (!"=".equals(info.get("separator"))) {
-                arguments.push("true");
-            }
-            return false;
-        }
-    }
-
     @Override
     public Integer call() throws IOException, RefusedException {
-        if (isBehindWait()) {
-            GpuWait.refuseDuration(command.getFirst(), "program");
-        }
-        waiting = GpuWait.of(Optional.ofNullable(gpuWait), request, client);
+        waiting = GpuWait.of(gpuWait.value(), request, client);
         time = HoldTime.of(Optional.ofNullable(gpuTime));
         wanted = Optional.of(wanted());
         return ExitCode.OK.code();
-    }
-
-    /** Whether the command follows {@code --gpu-wait} directly. */
-    private boolean isBehindWait() {
-        int before = typed.size() - command.size() - 1;
-        return before >= 0 && typed.get(before).equals(WAIT);
     }
 
     private GpuRequest wanted() throws IOException, RefusedException {
