@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
+import picocli.CommandLine.Model.ArgSpec;
+
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -29,6 +32,26 @@ class HelpTextsTest {
                         .forEach(line -> assertTrue(line.length() <= HelpTexts.COLUMNS, line));
             }
         });
+    }
+
+    /** Picocli would break lines at the colon of {@code 18:00}. */
+    @Test
+    void noWordIsOnTwoLines() {
+        ManPages.groups()
+                .forEach((group, commands) ->
+                        commands.getSubcommands()
+                                .forEach((name, command) -> {
+                                    String text = TEXTS.get(group + "-" + name);
+                                    Set<String> words = Set.copyOf(List.of(text.split("\\s+")));
+                                    for (ArgSpec argument : command.getCommandSpec().args()) {
+                                        for (String line : argument.description()) {
+                                            for (String word : line.strip().split("\\s+")) {
+                                                assertTrue(
+                                                        words.contains(word), word + " in " + text);
+                                            }
+                                        }
+                                    }
+                                }));
     }
 
     /** The client searches the texts for them, to know what another program's words are. */

@@ -24,7 +24,9 @@ import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -49,8 +51,16 @@ public final class CommandGroup {
                     Map.entry("users", "ls, or history"),
                     Map.entry("wait", WAIT));
 
+    /** How picocli begins: {@code Invalid value for option '--limit': 'x' is not an int}. */
+    private static final Pattern INVALID =
+            Pattern.compile(
+                    "^Invalid value for (?:option '([^']+)'(?: \\([^)]*\\))?|positional parameter"
+                            + " at index \\S+ \\(([^)]+)\\)): ");
+
     /** Picocli's words, which are Java's. */
-    private static final Pattern NO_NUMBER = Pattern.compile(" is not an? (int|long|double)$");
+    private static final Pattern NO_NUMBER = Pattern.compile(" is not an? (?:int|long|double)$");
+
+    private static final Pattern TOO_LARGE = Pattern.compile("('[+-]?[0-9]+')" + NO_NUMBER);
 
     /** A command that only the group of GPUs has. */
     private static final String SHOWING = "ls";
@@ -104,6 +114,7 @@ public final class CommandGroup {
         // Otherwise any user of the socket could read any file of root's.
         return group.setExpandAtFiles(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
+                .setHelpFactory(WholeWords::new)
                 .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
                 .setParameterExceptionHandler(CommandGroup::usage)
                 .setExecutionExceptionHandler(CommandGroup::refuse);
@@ -150,8 +161,20 @@ public final class CommandGroup {
             case MissingParameterException missing
                     when missing.getMissing().getFirst().isPositional() ->
                     "missing argument: " + missing.getMissing().getFirst().paramLabel();
-            default -> NO_NUMBER.matcher(e.getMessage()).replaceFirst(" is not a number");
+            default -> plain(e.getMessage());
         };
+    }
+
+    /** {@code --limit: 'x' is not a whole number}. */
+    static String plain(String message) {
+        Matcher invalid = INVALID.matcher(message);
+        if (!invalid.find()) {
+            return message;
+        }
+        String argument = Objects.requireNonNullElse(invalid.group(1), invalid.group(2));
+        String why = message.substring(invalid.end());
+        why = TOO_LARGE.matcher(why).replaceFirst("$1 is too large a number");
+        return argument + ": " + NO_NUMBER.matcher(why).replaceFirst(" is not a whole number");
     }
 
     /** Returns {@code no such command: sl (did you mean ls?)}. */

@@ -186,7 +186,8 @@ class HistoryTest extends OneEngineTest {
         "-n 5, --limit is about the leases of one GPU; add --gpu",
         "--groups a, --groups are for --by group; see 'jnvdocker gpu history --help'",
         "--gpu 0 -n -1, --limit -1 is not between 0 and 100000",
-        "--gpu 0 -n many, Invalid value for option '--limit': 'many' is not a number; see",
+        "--gpu 0 -n many, --limit: 'many' is not a whole number; see",
+        "--gpu 0 -n 99999999999, --limit: '99999999999' is too large a number; see",
         "alice, unexpected argument: alice; see 'jnvdocker gpu history --help'",
         "--sinc 7d, unknown option: --sinc (did you mean --since?); see"
     })
