@@ -144,7 +144,8 @@ class GpuCommandsTest {
     void bookingAtAnImpossibleTimeIsRefusedInOneLine() {
         for (String from : List.of("25:00", "foo", "2020-01-01 09:00")) {
             Command.Result booked = jnvdocker("gpu", "book", "1", "--from", from, "--for", "1h");
-            assertEquals(125, booked.exitCode(), booked::toString);
+            assertEquals(2, booked.exitCode(), booked::toString);
+            assertTrue(booked.err().startsWith("jnvdocker: --from: '"), booked::toString);
             assertEquals(1, booked.err().strip().lines().count(), booked::toString);
             assertFalse(booked.err().contains("\tat "), booked::toString);
         }

@@ -259,6 +259,12 @@ class HoldTimeTest extends OneEngineTest {
                     + " time, or fewer GPUs; 'jnvdocker gpu book' lists the bookings",
                 lab.as(BOB, "gpu", "book", "device=2", "--from", "tomorrow 23:58", "--for", "2m")
                         .run());
+        Command.Result until =
+                lab.as(BOB, "gpu", "book", "device=2", "--from=tomorrow 23:00", "--until=23:59")
+                        .run()
+                        .ok();
+        Lab.assertMatches("booking \\d+: GPU 2 for .* 23:00 until .* 23:59\n", until.out());
+        lab.jnvdocker("gpu", "book", "--cancel", number(until.out())).ok();
         String list = lab.jnvdocker("gpu", "book").ok().out();
         Lab.assertMatches(
                 "NUMBER +USER +GPUS +FROM +UNTIL\n" + number + " +uid 61001 +1,2 .*\n", list);

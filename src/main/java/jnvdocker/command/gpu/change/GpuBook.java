@@ -6,6 +6,7 @@ import jnvdocker.command.caller.ShowCommand;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.HolderJson;
 import jnvdocker.command.gpu.view.Holding;
+import jnvdocker.command.gpu.view.Moment;
 import jnvdocker.command.gpu.view.UserOption;
 import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
@@ -20,6 +21,7 @@ import jnvdocker.screen.Listing;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.Shown;
 import jnvdocker.supply.Bookings;
+import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -59,12 +61,18 @@ public final class GpuBook extends ShowCommand {
             names = "--from",
             paramLabel = "TIME",
             description =
-                    "The beginning: now, 18:00, \"fri 18:00\", \"tomorrow 9:00\" or"
-                            + " \"2026-12-04 18:00\" (now).")
+                    "The beginning: now, 18:00, \"fri 18:00\", \"tomorrow 9:00\","
+                            + " \"2026-12-04 18:00\", or how long from now, 2h (now).")
     private String from;
 
     @Option(names = "--for", paramLabel = "DURATION", description = "For how long (2h, 1d12h).")
     private String duration;
+
+    @Option(
+            names = "--until",
+            paramLabel = "TIME",
+            description = "The end, written like --from, in place of --for.")
+    private String until;
 
     @Option(
             names = "--for-user",
@@ -87,7 +95,7 @@ public final class GpuBook extends ShowCommand {
 
     @Override
     protected Shown show() throws IOException, RefusedException {
-        if (gpus == null && Stream.of(from, duration, user).anyMatch(it -> it != null)) {
+        if (gpus == null && Stream.of(from, duration, until, user).anyMatch(it -> it != null)) {
             throw usage("say which GPUs to book, as in 'gpu book 2 --for 8h'");
         }
         if ((gpus != null || cancelled != null) && isJson() || gpus != null && cancelled != null) {
@@ -100,13 +108,21 @@ public final class GpuBook extends ShowCommand {
     }
 
     private List<String> book() throws IOException, RefusedException {
-        if (duration == null) {
-            throw usage("a booking needs its duration, as in --for 8h");
+        if ((duration == null) == (until == null)) {
+            throw usage(
+                    "a booking needs its duration, as in --for 8h, or its end, as in --until"
+                            + " 18:00");
         }
-        Duration time = HoldTime.of("--for", Optional.of(duration)).orElseThrow();
         GpuRequest wanted = GpuRequest.parseOption(gpus);
         Instant now = leases.now();
-        Instant begin = from == null ? now : ComingMoment.parse(from, now, request.variable("TZ"));
+        Instant begin = from == null ? now : moment("--from", from, now);
+        Duration time =
+                until == null
+                        ? HoldTime.of("--for", Optional.of(duration)).orElseThrow()
+                        : Duration.between(begin, moment("--until", until, begin));
+        if (!time.isPositive()) {
+            throw usage("the booking would end as it begins: write a later --until");
+        }
         if (user != null) {
             Caller.refuseUnlessRoot(request, "book GPUs for another user");
         }
@@ -126,6 +142,14 @@ public final class GpuBook extends ShowCommand {
                                 LeaseText.time(booking.until())));
         made.late().forEach(late -> lines.add(late(late)));
         return lines;
+    }
+
+    private Instant moment(String option, String text, Instant earliest) {
+        try {
+            return Moment.coming(text, earliest, request.variable("TZ"));
+        } catch (InvalidValueException e) {
+            throw usage(option + ": " + e.getMessage());
+        }
     }
 
     private static String late(Lease lease) {

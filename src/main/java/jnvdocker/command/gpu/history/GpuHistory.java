@@ -68,8 +68,8 @@ public final class GpuHistory extends OwnCommand {
             paramLabel = "WHEN",
             defaultValue = "30d",
             description =
-                    "How long ago (30m, 1d12h, 2w), a date (2026-11-01, 2026-11-01T09:00), or a"
-                            + " day (yesterday, mon); ${DEFAULT-VALUE}.")
+                    "How long ago (30m, 1d12h, 2w), a date (2026-11-01, 2026-11-01T09:00), a day"
+                            + " (yesterday, mon) or a time (9:00); ${DEFAULT-VALUE}.")
     private String since;
 
     @Option(
@@ -316,7 +316,7 @@ public final class GpuHistory extends OwnCommand {
 
     private Instant moment(String option, String text) {
         try {
-            return Moment.parse(text, Instant.now(), timeZone);
+            return Moment.past(text, Instant.now(), timeZone);
         } catch (IllegalArgumentException e) {
             throw usage(option + ": " + e.getMessage());
         }

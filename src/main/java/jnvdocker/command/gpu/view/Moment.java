@@ -2,6 +2,7 @@ package jnvdocker.command.gpu.view;
 
 import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.Span;
 
 import java.time.DateTimeException;
@@ -11,29 +12,30 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalTime;
 import java.time.OffsetDateTime;
-import java.time.Period;
 import java.time.YearMonth;
 import java.time.ZoneId;
+import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.time.temporal.ChronoField;
-import java.time.temporal.TemporalAdjuster;
-import java.time.temporal.TemporalAdjusters;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A moment of the past as people write it: its age, {@code 7d}, a date, {@code 2026-11-01}, or a
- * day, {@code yesterday}, {@code mon}; the last two with or without a time of day, in the writer's
- * time zone unless it names another.
+ * A moment as people write it: {@code now}; a time span, {@code 7d}; a time of day, {@code 18:00};
+ * or a day, by its date, {@code 2026-11-01}, or a word, {@code yesterday}, {@code mon}, with or
+ * without a time of day. It is in the writer's time zone unless it names another.
  */
 public final class Moment {
     private static final String DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
-    private static final String TIME = "T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)?";
+    private static final String TIME = "[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)?";
     private static final Pattern DAY = Pattern.compile(DATE);
-    private static final Pattern WITH_OFFSET = Pattern.compile(DATE + TIME + "(Z|[+-]..:..)");
+    private static final Pattern WITH_OFFSET =
+            Pattern.compile(DATE + TIME + "([Zz]|[+-][0-9]{2}:[0-9]{2})");
+    private static final Pattern BEFORE_TIME = Pattern.compile("(?: +|[Tt])(?=[0-9]{1,2}:)");
+    private static final Pattern TIME_ALONE = Pattern.compile("[0-9]{1,2}:.*");
 
     /** One digit of the hour may be enough. */
     private static final DateTimeFormatter TIME_OF_DAY =
@@ -45,66 +47,162 @@ public final class Moment {
     /** The least letters of a day of the week. */
     private static final int PREFIX = 3;
 
-    private static final Span.Limits AGO = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
+    private static final int WEEK = 7;
+    private static final Span.Limits SPAN = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
+
+    /** The side of now on which a moment is: a word for a day is the nearest one there. */
+    private enum Side {
+        PAST(
+                -1,
+                "is no date",
+                "write one as in 2026-11-01, 2026-11-01T09:00 or yesterday, or how long ago, as in"
+                        + " 7d",
+                new Refusal("is not in the past", "take an earlier one")),
+        COMING(
+                1,
+                "is no time",
+                "write one as in now, 18:00, 'fri 18:00' or '2026-12-04 18:00', or how long from"
+                        + " now, as in 2h",
+                new Refusal("is in the past", "take a later one"));
+
+        private final int sign;
+        private final Refusal unread;
+        private final Refusal wrong;
+
+        Side(int sign, String unread, String forms, Refusal wrong) {
+            this.sign = sign;
+            this.unread = new Refusal(unread, forms);
+            this.wrong = wrong;
+        }
+
+        boolean has(Instant moment, Instant now) {
+            return moment.compareTo(now) * sign >= 0;
+        }
+    }
+
+    /**
+     * A day.
+     *
+     * @param period in days, with which it comes again; 0 for one that does not
+     */
+    private record Day(LocalDate date, int period) {}
 
     private Moment() {}
 
     /**
+     * Reads one that is not to come. A time span ends now; a time of day or a day of the week is
+     * the last one.
+     *
      * @param timeZone the name of the writer's, as the variable TZ has it; empty for this host's
-     * @throws IllegalArgumentException quoting the text and naming the valid forms
+     * @throws InvalidValueException quoting the text and naming the valid forms
      */
-    public static Instant parse(String text, Instant now, String timeZone) {
-        String[] words = text.split("(?: +|T)(?=[0-9]{1,2}:)", 2);
+    public static Instant past(String text, Instant now, String timeZone) {
+        return read(text, Side.PAST, now, timeZone);
+    }
+
+    /**
+     * Reads one that is not in the past. A time span begins now; a time of day or a day of the week
+     * is the next one.
+     *
+     * @param timeZone the name of the writer's, as the variable TZ has it; empty for this host's
+     * @throws InvalidValueException quoting the text and naming the valid forms
+     */
+    public static Instant coming(String text, Instant now, String timeZone) {
+        return read(text, Side.COMING, now, timeZone);
+    }
+
+    private static Instant read(String text, Side side, Instant now, String timeZone) {
         Instant moment;
         try {
-            Optional<LocalDate> day = day(words[0], now, timeZone);
-            if (day.isEmpty() && !text.contains("-")) {
-                return now.minus(span(text));
-            }
             moment =
-                    day.isPresent() && !WITH_OFFSET.matcher(text).matches()
-                            ? at(day.get(), words, timeZone)
-                            : OffsetDateTime.parse(text).toInstant();
+                    text.equalsIgnoreCase("now")
+                            ? now
+                            : WITH_OFFSET.matcher(text).matches()
+                                    ? OffsetDateTime.parse(text).toInstant()
+                                    : local(text, side, now, timeZone);
         } catch (DateTimeException e) {
-            throw new IllegalArgumentException(
-                    Quote.quoted(text)
-                            + " is no date; write one as in 2026-11-01, 2026-11-01T09:00 or"
-                            + " yesterday, or how long ago, as in 7d",
-                    e);
+            throw invalid(text, side.unread);
         }
-        if (moment.isAfter(now)) {
-            throw new IllegalArgumentException(
-                    Quote.quoted(text) + " is not in the past; take an earlier one");
+        if (!side.has(moment, now)) {
+            throw invalid(text, side.wrong);
         }
         return moment;
     }
 
-    private static Instant at(LocalDate day, String[] words, String timeZone) {
-        LocalTime time =
-                words.length == 1 ? LocalTime.MIDNIGHT : LocalTime.parse(words[1], TIME_OF_DAY);
-        return day.atTime(time).atZone(zone(timeZone)).toInstant();
+    private static InvalidValueException invalid(String text, Refusal why) {
+        return new InvalidValueException(why.precededBy(Quote.quoted(text) + " "));
     }
 
-    /** A day by its date, or by a word: the last of that name, which may be today. */
-    private static Optional<LocalDate> day(String text, Instant now, String timeZone) {
-        if (DAY.matcher(text).matches()) {
-            return Optional.of(LocalDate.parse(text));
+    private static Instant local(String text, Side side, Instant now, String timeZone) {
+        boolean isTimeAlone = TIME_ALONE.matcher(text).matches();
+        String[] words = BEFORE_TIME.split(text, 2);
+        if (words.length == 1 && !isTimeAlone && day(text, side, LocalDate.EPOCH).isEmpty()) {
+            return now.plus(span(text, side).multipliedBy(side.sign));
         }
-        Optional<TemporalAdjuster> fromToday =
-                switch (text.toLowerCase(Locale.ROOT)) {
-                    case "today" -> Optional.of(today -> today);
-                    case "yesterday" -> Optional.of(today -> today.minus(Period.ofDays(1)));
-                    default -> dayOfWeek(text).map(TemporalAdjusters::previousOrSame);
-                };
-        return fromToday.map(it -> now.atZone(zone(timeZone)).toLocalDate().with(it));
+        ZonedDateTime here = now.atZone(zone(timeZone));
+        LocalDate today = here.toLocalDate();
+        Day day =
+                isTimeAlone
+                        ? new Day(today, 1)
+                        : day(words[0], side, today)
+                                .orElseThrow(() -> new DateTimeException("no day"));
+        LocalTime time =
+                isTimeAlone || words.length > 1
+                        ? LocalTime.parse(words[words.length - 1], TIME_OF_DAY)
+                        : LocalTime.MIDNIGHT;
+        Instant first = at(day.date(), time, side, here);
+        return side.has(first, now)
+                ? first
+                : at(day.date().plusDays((long) side.sign * day.period()), time, side, here);
+    }
+
+    /** Of the two in the hour that is repeated, the first that is on that side. */
+    private static Instant at(LocalDate day, LocalTime time, Side side, ZonedDateTime here) {
+        ZonedDateTime at = day.atTime(time).atZone(here.getZone());
+        return side.has(at.toInstant(), here.toInstant())
+                ? at.toInstant()
+                : at.withLaterOffsetAtOverlap().toInstant();
+    }
+
+    /** A day by its date or by a word; empty for any other text. */
+    private static Optional<Day> day(String text, Side side, LocalDate today) {
+        return switch (text.toLowerCase(Locale.ROOT)) {
+            case "today" -> Optional.of(new Day(today, 0));
+            case "yesterday" -> Optional.of(new Day(today.minusDays(1), 0));
+            case "tomorrow" -> Optional.of(new Day(today.plusDays(1), 0));
+            default ->
+                    DAY.matcher(text).matches()
+                            ? Optional.of(new Day(LocalDate.parse(text), 0))
+                            : dayOfWeek(text).map(it -> new Day(nearest(it, side, today), WEEK));
+        };
+    }
+
+    private static LocalDate nearest(DayOfWeek day, Side side, LocalDate today) {
+        int ahead = (day.getValue() - today.getDayOfWeek().getValue()) * side.sign;
+        return today.plusDays((long) side.sign * Math.floorMod(ahead, WEEK));
     }
 
     /** A day of the week by its name or the first three letters or more of it, in English. */
-    public static Optional<DayOfWeek> dayOfWeek(String text) {
+    private static Optional<DayOfWeek> dayOfWeek(String text) {
         String name = text.toUpperCase(Locale.ROOT);
         return Stream.of(DayOfWeek.values())
                 .filter(day -> name.length() >= PREFIX && day.name().startsWith(name))
                 .findFirst();
+    }
+
+    /** What has hyphens or blanks is meant as a date. */
+    private static Duration span(String text, Side side) {
+        if (text.contains("-") || text.isBlank()) {
+            throw new DateTimeException("no span");
+        }
+        try {
+            return Span.parse(text, SPAN);
+        } catch (InvalidValueException e) {
+            throw side == Side.PAST
+                    ? new InvalidValueException(
+                            e.refusal().followedBy(", or a date, as in 2026-11-01"))
+                    : new DateTimeException("no span", e);
+        }
     }
 
     /**
@@ -112,8 +210,8 @@ public final class Moment {
      *
      * @param text {@code 2026-11}, {@code this} or {@code last}
      * @param later that many months later
-     * @throws IllegalArgumentException quoting the text and naming the valid form, also when the
-     *     month itself has not begun
+     * @throws InvalidValueException quoting the text and naming the valid form, also when the month
+     *     itself has not begun
      */
     public static Instant month(String text, int later, Instant now, String timeZone) {
         YearMonth present = YearMonth.from(now.atZone(zone(timeZone)));
@@ -126,12 +224,11 @@ public final class Moment {
                         default -> YearMonth.parse(text);
                     };
         } catch (DateTimeException e) {
-            throw new IllegalArgumentException(
-                    Quote.quoted(text) + " is no month; write one as in 2026-11, this or last", e);
+            throw invalid(
+                    text, new Refusal("is no month", "write one as in 2026-11, this or last"));
         }
         if (start(month, timeZone).isAfter(now)) {
-            throw new IllegalArgumentException(
-                    Quote.quoted(text) + " has not begun; take an earlier month");
+            throw invalid(text, new Refusal("has not begun", "take an earlier month"));
         }
         return start(month.plusMonths(later), timeZone);
     }
@@ -140,30 +237,18 @@ public final class Moment {
         return month.atDay(1).atStartOfDay(zone(timeZone)).toInstant();
     }
 
-    private static Duration span(String text) {
-        try {
-            return Span.parse(text, AGO);
-        } catch (InvalidValueException e) {
-            throw new InvalidValueException(
-                    e.refusal().followedBy(", or a date, as in 2026-11-01"));
-        }
-    }
-
     /**
      * @param name as the variable TZ has it; empty for this host's
-     * @throws IllegalArgumentException when it is not known
+     * @throws InvalidValueException when it is not known
      */
     public static ZoneId zone(String name) {
         String plain = name.startsWith(":") ? name.substring(1) : name;
         try {
             return plain.isEmpty() ? ZoneId.systemDefault() : ZoneId.of(plain);
         } catch (DateTimeException e) {
-            throw new IllegalArgumentException(
-                    "the time zone "
-                            + Quote.quoted(name)
-                            + " (TZ) is unknown here; write the date with its offset, as in"
-                            + " 2026-11-01T09:00+01:00",
-                    e);
+            throw new InvalidValueException(
+                    "the time zone " + Quote.quoted(name) + " (TZ) is unknown here",
+                    "write the date with its offset, as in 2026-11-01T09:00+01:00");
         }
     }
 }

@@ -16,6 +16,9 @@ class MomentTest {
     private static final Instant NOW = Instant.parse("2026-11-21T18:30:00Z");
     private static final String BERLIN = "Europe/Berlin";
 
+    /** It is Friday, 2026-11-27, a quarter past ten in Berlin. */
+    private static final Instant FRIDAY = Instant.parse("2026-11-27T09:15:00Z");
+
     @ParameterizedTest
     @CsvSource({
         "90m, 2026-11-21T17:00:00Z",
@@ -36,10 +39,14 @@ class MomentTest {
         "Yesterday 9:30, 2026-11-20T08:30:00Z",
         "mon, 2026-11-15T23:00:00Z",
         "saturday 7:00, 2026-11-21T06:00:00Z",
-        "SAT 7:00, 2026-11-21T06:00:00Z"
+        "SAT 7:00, 2026-11-21T06:00:00Z",
+        "now, 2026-11-21T18:30:00Z",
+        "9:00, 2026-11-21T08:00:00Z",
+        "23:00, 2026-11-20T22:00:00Z",
+        "sat 23:00, 2026-11-14T22:00:00Z"
     })
     void aMomentIsHowLongAgoOrADate(String text, Instant moment) {
-        assertEquals(moment, Moment.parse(text, NOW, BERLIN));
+        assertEquals(moment, Moment.past(text, NOW, BERLIN));
     }
 
     @Test
@@ -63,7 +70,7 @@ class MomentTest {
     void aTimeThatWasNotIsTheOneAfterIt() {
         assertEquals(
                 Instant.parse("2026-03-29T01:30:00Z"),
-                Moment.parse("2026-03-29T02:30", NOW, BERLIN));
+                Moment.past("2026-03-29T02:30", NOW, BERLIN));
     }
 
     /** As the variable TZ may have it; one that Java does not know is not taken for another. */
@@ -73,15 +80,14 @@ class MomentTest {
         for (String zone : List.of("Etc/GMT+5", ":America/New_York", "-05:00")) {
             String day = zone.startsWith(":") ? "2026-11-02" : "2026-11-01";
             Instant expected = zone.startsWith(":") ? midnight.plusSeconds(86_400) : midnight;
-            assertEquals(expected, Moment.parse(day, NOW, zone), zone);
+            assertEquals(expected, Moment.past(day, NOW, zone), zone);
         }
         assertEquals(
-                midnight,
-                Moment.parse("2026-11-01T06:00+01:00", NOW, "CET-1CEST,M3.5.0,M10.5.0/3"));
+                midnight, Moment.past("2026-11-01T06:00+01:00", NOW, "CET-1CEST,M3.5.0,M10.5.0/3"));
         String refusal =
                 assertThrows(
                                 IllegalArgumentException.class,
-                                () -> Moment.parse("2026-11-01", NOW, "Mars/Olympus"))
+                                () -> Moment.past("2026-11-01", NOW, "Mars/Olympus"))
                         .getMessage();
         assertTrue(refusal.contains("'Mars/Olympus' (TZ) is unknown here; "), refusal);
     }
@@ -89,6 +95,8 @@ class MomentTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
+                "",
+                "9:00 mon",
                 "2026-13-01",
                 "2026-02-29",
                 "2026-11-31",
@@ -114,7 +122,7 @@ class MomentTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "7", "tomorrow", "0d", "59s", "99999d", "7d 12h"})
+    @ValueSource(strings = {"7", "0d", "59s", "99999d", "7d 12h"})
     void whatIsNoLengthOfTimeIsRefused(String text) {
         assertTrue(
                 refusal(text).contains("; write one as in 90s, 30m or 1d12h")
@@ -124,13 +132,97 @@ class MomentTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"2026-11-22", "2026-11-21T18:31:00Z", "9999-12-31T23:59:59.999Z"})
+    @ValueSource(
+            strings = {
+                "tomorrow",
+                "2026-11-22",
+                "2026-11-21T18:31:00Z",
+                "9999-12-31T23:59:59.999Z"
+            })
     void theFutureIsRefused(String text) {
         assertEquals("'" + text + "' is not in the past; take an earlier one", refusal(text));
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "now, 2026-11-27T09:15:00Z",
+        "2h, 2026-11-27T11:15:00Z",
+        "18:00, 2026-11-27T17:00:00Z",
+        "9:00, 2026-11-28T08:00:00Z",
+        "fri, 2026-12-03T23:00:00Z",
+        "fri 18:00, 2026-11-27T17:00:00Z",
+        "fri 9:00, 2026-12-04T08:00:00Z",
+        "Monday 08:30, 2026-11-30T07:30:00Z",
+        "thu 10:00, 2026-12-03T09:00:00Z",
+        "tomorrow, 2026-11-27T23:00:00Z",
+        "tomorrow 9:00, 2026-11-28T08:00:00Z",
+        "today 23:59, 2026-11-27T22:59:00Z",
+        "2026-12-04, 2026-12-03T23:00:00Z",
+        "2026-12-04 18:00, 2026-12-04T17:00:00Z",
+        "2026-12-04T18:00, 2026-12-04T17:00:00Z",
+        "2026-12-04T18:00Z, 2026-12-04T18:00:00Z",
+        "2027-07-01 00:00, 2027-06-30T22:00:00Z"
+    })
+    void comingOneIsTheNextOfThatName(String text, Instant moment) {
+        assertEquals(moment, Moment.coming(text, FRIDAY, BERLIN));
+    }
+
+    /** Clocks are set on from 2:00 to 3:00 in March, and back from 3:00 to 2:00 in October. */
+    @ParameterizedTest
+    @CsvSource({
+        "2027-03-28T08:00:00Z, 2:30, 2027-03-29T00:30:00Z",
+        "2027-03-28T08:00:00Z, sun 2:30, 2027-04-04T00:30:00Z",
+        "2027-03-27T08:00:00Z, 2:30, 2027-03-28T01:30:00Z",
+        "2026-10-25T00:15:00Z, 2:30, 2026-10-25T00:30:00Z",
+        "2026-10-25T00:45:00Z, 2:30, 2026-10-25T01:30:00Z",
+        "2026-10-25T00:45:00Z, today 2:30, 2026-10-25T01:30:00Z",
+        "2026-10-25T01:45:00Z, 2:30, 2026-10-26T01:30:00Z",
+        "2026-10-25T01:45:00Z, sun 2:30, 2026-11-01T01:30:00Z"
+    })
+    void comingOneIsTheNextOnDaysOnWhichClocksAreSet(Instant now, String text, Instant moment) {
+        assertEquals(moment, Moment.coming(text, now, BERLIN));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "18",
+                "25:00",
+                "fr 18:00",
+                "2026-13-01 18:00",
+                "+10000-01-01 18:00",
+                "+999999999-12-31 18:00",
+                "in 2h",
+                "18:00 fri"
+            })
+    void comingOneIsRefusedWithTheForms(String text) {
+        String message =
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> Moment.coming(text, FRIDAY, BERLIN))
+                        .getMessage();
+        assertEquals(
+                "'"
+                        + text
+                        + "' is no time; write one as in now, 18:00, 'fri 18:00' or '2026-12-04"
+                        + " 18:00', or how long from now, as in 2h",
+                message);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"2026-11-27 10:14", "today 9:00", "yesterday", "2025-01-01 00:00"})
+    void thePastIsRefusedForAComingOne(String text) {
+        assertEquals(
+                "'" + text + "' is in the past; take a later one",
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> Moment.coming(text, FRIDAY, BERLIN))
+                        .getMessage());
+    }
+
     private static String refusal(String text) {
-        return assertThrows(IllegalArgumentException.class, () -> Moment.parse(text, NOW, BERLIN))
+        return assertThrows(IllegalArgumentException.class, () -> Moment.past(text, NOW, BERLIN))
                 .getMessage();
     }
 }
