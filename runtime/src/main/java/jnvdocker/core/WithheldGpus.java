@@ -1,5 +1,6 @@
 package jnvdocker.core;
 
+import jnvdocker.lease.HolderName;
 import jnvdocker.words.Refusal;
 
 import java.nio.file.Files;
@@ -40,15 +41,15 @@ public final class WithheldGpus {
     }
 
     /**
-     * The first with that name, or with an id that begins so.
+     * The first that a word means.
      *
-     * @param container at least four characters of an id
+     * @param container a name or an id, as {@link HolderName} has it
      */
     public Optional<Withheld> of(String container) {
         return running().stream()
                 .filter(each ->
-                        each.name().equals(container)
-                                || container.length() >= 4 && each.id().startsWith(container))
+                        HolderName.isName(container, each.name())
+                                || HolderName.isId(container, each.id()))
                 .findFirst();
     }
 }

@@ -83,16 +83,6 @@ public record Claim(
         return container.filter(own -> own.id().equals(containerId)).isPresent();
     }
 
-    /** Whether a user may mean it by a word: the name or id of its container, or its own id. */
-    boolean isNamed(String word) {
-        return id().equals(word)
-                || container
-                        .filter(its ->
-                                its.name().equals(ForeignText.name(word))
-                                        || word.length() >= SHORT_ID && its.id().startsWith(word))
-                        .isPresent();
-    }
-
     /** The amount of memory that is claimed of each GPU; empty for whole ones. */
     public Optional<MemorySize> share() {
         return gpus.getFirst().share().map(Share::amount);

@@ -582,10 +582,13 @@ public final class GpuChoice {
 
     /** The GPUs that the user holds already: they count for no limit once more. */
     private Outcome with(String name, Owner owner) {
-        List<Lease> named =
-                holdings.leases().stream().filter(lease -> lease.claim().isNamed(name)).toList();
+        List<Lease> named = HolderName.meant(name, holdings.leases());
         List<Lease> own =
-                named.stream().filter(lease -> lease.claim().owner().isSameAs(owner)).toList();
+                HolderName.meant(
+                        name,
+                        holdings.leases().stream()
+                                .filter(lease -> lease.claim().owner().isSameAs(owner))
+                                .toList());
         if (owner.isUnknown() || own.size() != 1) {
             return new NotBeside(name, owner, named, own.size() > 1);
         }

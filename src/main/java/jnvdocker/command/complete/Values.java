@@ -3,6 +3,7 @@ package jnvdocker.command.complete;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.words.Indices;
@@ -25,6 +26,7 @@ final class Values {
             Set.of(
                     "DURATION",
                     "GROUP",
+                    "JOB",
                     "MONTH",
                     "N",
                     "NAME",
@@ -61,7 +63,7 @@ final class Values {
             }
             case "CONTAINER" -> answer.way(Answer.DOCKER + " container inspect");
             case GPUS -> requests(typed, before, answer);
-            case "CLAIM" -> claims(before, answer);
+            case "CONTAINER|CLAIM" -> claims(before, answer);
             case "USER" -> visible.users().forEach(user -> answer.add(before + user, ""));
             case "ENGINE" -> {
                 for (EngineKind kind : EngineKind.values()) {
@@ -133,11 +135,12 @@ final class Values {
      */
     private void containers(String before, Set<String> ids, Answer answer) throws IOException {
         for (Lease lease : visible.leases()) {
-            lease.claim()
-                    .container()
-                    .map(Claim.ContainerRef::name)
-                    .filter(name -> ids.stream().noneMatch(id -> id.startsWith(name)))
-                    .ifPresent(name -> answer.add(before + name, described(lease)));
+            String name = HolderName.typed(lease.claim());
+            boolean isNamed =
+                    lease.claim().container().isPresent() || !lease.claim().origin().isMounted();
+            if (isNamed && ids.stream().noneMatch(id -> id.startsWith(name))) {
+                answer.add(before + name, described(lease));
+            }
         }
     }
 

@@ -22,8 +22,12 @@ final class GpuCancel extends OwnCommand {
     private final Jobs jobs;
     private final ClientRequest request;
 
-    @Parameters(index = "0", paramLabel = "NUMBER", description = "The job, as 'gpu jobs' has it.")
-    private long number;
+    @Parameters(
+            paramLabel = "JOB",
+            description =
+                    "The number, as 'gpu jobs' shows it; or of a job that holds GPUs, the container"
+                            + " or program, as 'gpu leases' shows it.")
+    private String job;
 
     GpuCancel(Jobs jobs, ClientRequest request) {
         this.jobs = jobs;
@@ -32,13 +36,14 @@ final class GpuCancel extends OwnCommand {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Job job = JobCommands.find(jobs, number, request);
-        if (job.state() == State.ENDED) {
+        Job meant = JobCommands.find(jobs, job, request);
+        long number = meant.id();
+        if (meant.state() == State.ENDED) {
             throw new RefusedException(
-                    "job " + number + " has ended: " + job.ending().orElseThrow(),
+                    "job " + number + " has ended: " + meant.ending().orElseThrow(),
                     "'jnvdocker gpu jobs' shows those that have not");
         }
-        boolean isGone = jobs.cancel(job);
+        boolean isGone = jobs.cancel(meant);
         print(isGone ? "cancelled job " + number : "job " + number + " is being stopped");
         return ExitCode.OK.code();
     }

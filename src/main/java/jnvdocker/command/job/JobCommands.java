@@ -1,6 +1,7 @@
 package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.lease.HolderName;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ClientConnection;
@@ -18,14 +19,19 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** {@code gpu submit}, {@code jobs} and {@code cancel}, and what a job's own process requests. */
 public final class JobCommands {
     /** The word with which a unit's process requests its command: {@code gpu __job 17}. */
     static final String LAUNCH = "__job";
+
+    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,18}");
 
     /** How many jobs a message names. */
     private static final int NAMED = 10;
@@ -68,15 +74,48 @@ public final class JobCommands {
                                 "wait for that, or cancel with 'jnvdocker gpu cancel NUMBER'"));
     }
 
-    /** Finds a job of the caller's, or of anybody's for root. */
-    static Job find(Jobs jobs, long id, ClientRequest request) throws RefusedException {
-        return visible(jobs, request).stream()
-                .filter(job -> job.id() == id)
-                .findFirst()
-                .orElseThrow(() ->
-                        new RefusedException(
-                                "you have no job " + id,
-                                "'jnvdocker gpu jobs --all' shows your jobs"));
+    /**
+     * Finds a job of the caller's, or of anybody's for root.
+     *
+     * @param word its number, or a word for the holder of its GPUs
+     */
+    static Job find(Jobs jobs, String word, ClientRequest request)
+            throws IOException, RefusedException {
+        boolean isNumber = NUMBER.matcher(word).matches();
+        Set<Long> meant = isNumber ? Set.of(Long.valueOf(word)) : holding(jobs, word);
+        List<Job> found =
+                visible(jobs, request).stream().filter(job -> meant.contains(job.id())).toList();
+        if (found.size() == 1) {
+            return found.getFirst();
+        }
+        String list = "'jnvdocker gpu jobs --all' shows your jobs";
+        if (isNumber) {
+            throw new RefusedException("you have no job " + word, list);
+        }
+        throw found.isEmpty()
+                ? new RefusedException(
+                        "you have no job whose GPUs are held by " + Quote.quoted(word),
+                        "'docker stop' stops a container, and " + list)
+                : new RefusedException(
+                        Quote.quoted(word)
+                                + " means jobs "
+                                + found.stream()
+                                        .map(job -> Long.toString(job.id()))
+                                        .collect(Collectors.joining(", ")),
+                        "type the number of one");
+    }
+
+    /** The numbers of the jobs whose GPUs are held by what a word means. */
+    private static Set<Long> holding(Jobs jobs, String word) throws IOException {
+        Set<String> claims =
+                HolderName.meant(word, jobs.leases()).stream()
+                        .map(lease -> lease.claim().id())
+                        .collect(Collectors.toSet());
+        return jobs.all().stream()
+                .filter(job -> job.state() == Job.State.RUNNING)
+                .filter(job -> claims.contains(Objects.toString(job.start().claim())))
+                .map(Job::id)
+                .collect(Collectors.toSet());
     }
 
     /** The jobs of the caller, or all for root: a command is nobody else's business. */
@@ -97,7 +136,7 @@ public final class JobCommands {
             throws IOException, RefusedException {
         if (words.size() != 3
                 || !words.subList(0, 2).equals(List.of("gpu", LAUNCH))
-                || !words.get(2).matches("[0-9]{1,18}")) {
+                || !NUMBER.matcher(words.get(2)).matches()) {
             return false;
         }
         ProcessId process = Caller.process(request);

@@ -239,6 +239,11 @@ public final class Jobs implements AutoCloseable {
                 .findFirst();
     }
 
+    /** The leases among which those of running jobs are. */
+    List<Lease> leases() throws IOException {
+        return parts.leases().live();
+    }
+
     /** Records that a request of a job's process was refused. */
     void refused(Job job, String why) throws IOException {
         update(job.id(), its -> its.refusedAs(why));

@@ -126,7 +126,21 @@ class GpuRunTest extends OneEngineTest {
         assertTrue(gpus().path(1).path("image").isNull());
         String ls = lab.jnvdocker("gpu", "ls").ok().out();
         assertTrue(ls.contains("   sleep (pid " + process.pid() + ")   "), ls);
-        assertTrue(lab.jnvdocker("gpu", "why", "sleep").ok().out().startsWith("GPU 1 "));
+        String shown = "sleep (pid " + process.pid() + ")";
+        for (String name : List.of("sleep", shown)) {
+            assertTrue(lab.jnvdocker("gpu", "why", name).ok().out().startsWith("GPU 1 "));
+            Command.Result extended = lab.jnvdocker("gpu", "extend", name, "1h");
+            assertTrue(extended.err().contains("may hold its GPUs as long as"), extended::err);
+            Command.Result released = lab.jnvdocker("gpu", "release", name);
+            assertTrue(released.err().contains(" is not released: "), released::err);
+        }
+        process.destroyForcibly();
+        awaitStates("ffff");
+        assertTrue(
+                lab.jnvdocker("gpu", "why", "sleep")
+                        .ok()
+                        .out()
+                        .startsWith(shown + " has no GPU now: it has ended.\n"));
     }
 
     @Test

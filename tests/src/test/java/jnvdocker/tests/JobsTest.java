@@ -262,7 +262,12 @@ class JobsTest {
                 machine.jnvdocker("gpu", "ls").run().out().contains("victim")
                         ? List.of()
                         : List.of("it does not run"));
-        machine.jnvdocker("gpu", "cancel", runs).run().ok();
+        Command.Result none = as("carol", JNVDOCKER, "gpu", "cancel", "other").run();
+        assertTrue(
+                none.err().contains("you have no job whose GPUs are held by 'other'"),
+                none::toString);
+        assertEquals(125, as("dave", JNVDOCKER, "gpu", "cancel", "victim").run().exitCode());
+        as("carol", JNVDOCKER, "gpu", "cancel", "victim").run().ok();
         await(runs, "outcome", "cancelled");
         Lab.await(() ->
                 shell("docker ps -aq").out().isEmpty()

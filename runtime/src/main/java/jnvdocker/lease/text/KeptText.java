@@ -2,6 +2,7 @@ package jnvdocker.lease.text;
 
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Booking;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
@@ -67,8 +68,8 @@ public final class KeptText {
         return switch (origin) {
             case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                     Optional.empty();
-            case Origin.MesosTask(String name) -> Optional.of(LeaseText.task(name));
-            case Origin.Pod pod -> Optional.of(LeaseText.pod(pod));
+            case Origin.MesosTask(String name) -> Optional.of(HolderName.task(name));
+            case Origin.Pod pod -> Optional.of(HolderName.pod(pod));
         };
     }
 }

@@ -5,6 +5,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -70,17 +71,11 @@ public final class LeaseText {
     private static String holder(Claim claim, ProcessId process) {
         return switch (claim.origin()) {
             case Origin.DockerContainer _, Origin.OciContainer _ -> container(claim);
-            case Origin.HostProcess(String program) -> "process " + process(program, process);
-            case Origin.MesosTask(String name) -> task(name);
-            case Origin.Pod pod -> pod(pod);
+            case Origin.HostProcess(String program) ->
+                    "process " + HolderName.process(program, process);
+            case Origin.MesosTask(String name) -> HolderName.task(name);
+            case Origin.Pod pod -> HolderName.pod(pod);
         };
-    }
-
-    /** {@code pod team-a/train-7}. */
-    public static String pod(Origin.Pod pod) {
-        return pod.equals(Origin.Pod.UNKNOWN)
-                ? "a pod of Kubernetes"
-                : "pod " + Quote.shown(pod.title());
     }
 
     /** {@code container train-7}. */
@@ -97,16 +92,11 @@ public final class LeaseText {
         return switch (claim.origin()) {
             case Origin.DockerContainer _ -> "docker run" + pid;
             case Origin.HostProcess _ -> "gpu run" + pid;
-            case Origin.MesosTask(String name) -> task(name);
-            case Origin.Pod pod -> pod(pod);
+            case Origin.MesosTask(String name) -> HolderName.task(name);
+            case Origin.Pod pod -> HolderName.pod(pod);
             case Origin.OciContainer _ ->
                     claim.container().isPresent() ? container(claim) : "docker run" + pid;
         };
-    }
-
-    /** {@code Mesos task train}. */
-    public static String task(String name) {
-        return "Mesos task " + Quote.shown(name);
     }
 
     /**
@@ -121,8 +111,8 @@ public final class LeaseText {
         return switch (origin) {
             case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                     Quote.shown(origin.title());
-            case Origin.MesosTask(String name) -> task(name);
-            case Origin.Pod pod -> pod(pod);
+            case Origin.MesosTask(String name) -> HolderName.task(name);
+            case Origin.Pod pod -> HolderName.pod(pod);
         };
     }
 
@@ -134,11 +124,6 @@ public final class LeaseText {
             case Origin.MesosTask _ -> "stop the task through its framework";
             case Origin.Pod _ -> "delete the pod";
         };
-    }
-
-    /** {@code python3 (pid 4711)}. */
-    public static String process(String program, ProcessId process) {
-        return Quote.shown(program) + " (pid " + process.pid() + ")";
     }
 
     /** {@code 09:12}, with the day when it was not today. */

@@ -33,8 +33,10 @@ public final class GpuExtend extends OwnCommand {
 
     @Parameters(
             index = "0",
-            paramLabel = "CLAIM",
-            description = "A claim's id or the beginning of it, or its container's name or id.")
+            paramLabel = "CONTAINER|CLAIM",
+            description =
+                    "A container, program, task or pod as 'gpu leases' shows it, a container's id,"
+                            + " a claim's id, or the beginning of an id.")
     private String claim;
 
     @Parameters(

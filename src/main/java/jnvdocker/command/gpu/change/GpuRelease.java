@@ -40,8 +40,10 @@ public final class GpuRelease extends OwnCommand {
     private final ClientRequest request;
 
     @Parameters(
-            paramLabel = "CLAIM",
-            description = "A claim's id or the beginning of it, or its container's name or id.")
+            paramLabel = "CONTAINER|CLAIM",
+            description =
+                    "A container, program, task or pod as 'gpu leases' shows it, a container's id,"
+                            + " a claim's id, or the beginning of an id.")
     private String claim;
 
     @Option(

@@ -118,6 +118,11 @@ public final class GpuRun implements Callable<Integer>, Successor {
         return variable.orElseGet(() -> new GpuRequest.Count(1));
     }
 
+    /** How a refusal names the request of a program. */
+    public static String purpose(String program) {
+        return "gpu run of " + program;
+    }
+
     private static String name(String word) {
         return Quote.shown(word.substring(word.lastIndexOf('/') + 1));
     }
@@ -132,7 +137,7 @@ public final class GpuRun implements Callable<Integer>, Successor {
         try {
             become();
         } catch (RefusedException e) {
-            leases.refused(Caller.owner(request), "gpu run of " + name(command.getFirst()), e);
+            leases.refused(Caller.owner(request), purpose(name(command.getFirst())), e);
             throw e;
         }
     }

@@ -10,6 +10,7 @@ import jnvdocker.command.gpu.view.WatchedCommand;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.idle.IdleText;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Listing;
@@ -68,7 +69,7 @@ public final class GpuIdle extends WatchedCommand {
                         Column.of("GPU", it -> it.gpu().number()),
                         Column.of("USER", it -> Holding.user(it.lease())),
                         new Column<>(
-                                "CONTAINER", Column.Cut.LAST, it -> Holding.container(it.lease())),
+                                "CONTAINER", Column.Cut.LAST, it -> HolderName.shown(it.lease())),
                         Column.of("IDLE", it -> Span.text(it.time(now))),
                         Column.of("SINCE", it -> LeaseText.time(it.since())),
                         Column.of("MEM", it -> memory(it.memory())),

@@ -11,6 +11,7 @@ import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.Leases;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
@@ -152,7 +153,7 @@ public final class GpuLs extends WatchedCommand {
 
     static String container(GpuStatus status) {
         return status.lease()
-                .map(Holding::container)
+                .map(HolderName::shown)
                 .or(() -> status.user().map(LeaseText::name))
                 .orElse("-");
     }

@@ -14,6 +14,7 @@ import jnvdocker.core.Leases;
 import jnvdocker.core.Leases.GpuProcess;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
@@ -181,7 +182,7 @@ public final class GpuTop extends WatchedCommand implements Watch.Repeated {
                                 Column.Cut.LAST,
                                 it ->
                                         it.lease()
-                                                .map(Holding::container)
+                                                .map(HolderName::shown)
                                                 .orElseGet(() -> container(it.use()))),
                         new Column<>(
                                 "COMMAND", Column.Cut.NEXT, it -> Quote.shown(user(it).name())),

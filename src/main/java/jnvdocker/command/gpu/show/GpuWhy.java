@@ -3,6 +3,7 @@ package jnvdocker.command.gpu.show;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.command.caller.ShowCommand;
+import jnvdocker.command.gpu.change.GpuRun;
 import jnvdocker.command.gpu.view.GpuJson;
 import jnvdocker.command.gpu.view.GpuNotes;
 import jnvdocker.command.gpu.view.GpuView;
@@ -17,6 +18,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -66,7 +68,8 @@ public final class GpuWhy extends ShowCommand {
             description = {
                 "A GPU: its index, UUID or the beginning of that, or PCI address; also several, as"
                         + " 2,4-7.",
-                "Or a container: its name, or its id or the beginning of that."
+                "Or a container: its name, or its id or the beginning of that; or a program, task"
+                        + " or pod, or a claim's id, as 'gpu leases' shows it."
             })
     private String id;
 
@@ -186,7 +189,7 @@ public final class GpuWhy extends ShowCommand {
     /** A container's GPUs have one explanation, which names all of them. */
     private Shown explainContainer(List<GpuStatus> all) throws IOException, RefusedException {
         List<Lease> live = leases.live();
-        if (!LiveClaim.meant(id, live).isEmpty()) {
+        if (!HolderName.meant(id, live).isEmpty()) {
             Lease lease = LiveClaim.find(id, live);
             return explain(
                     all.stream()
@@ -207,15 +210,17 @@ public final class GpuWhy extends ShowCommand {
         List<Lease> past = new ArrayList<>();
         new PastLeases(leases.history()::past, SEARCHED)
                 .each(lease -> {
-                    if (past.size() < PAST && LiveClaim.isItsContainer(id, lease.claim())) {
+                    if (past.size() < PAST && HolderName.isOf(id, lease)) {
                         past.add(lease);
                     }
                 });
         Optional<Claim> claim =
                 leases.claims().withVolume().stream()
-                        .filter(it -> LiveClaim.isItsContainer(id, it))
+                        .filter(it -> HolderName.isOf(id, it))
                         .findFirst();
-        Optional<RecentRefusals.Refused> refused = lastRefusal(past.stream().findFirst());
+        Optional<Lease> last = past.stream().findFirst();
+        Optional<Claim> known = claim.or(() -> last.map(Lease::claim));
+        Optional<RecentRefusals.Refused> refused = lastRefusal(known, last);
         if (isJson() || past.isEmpty() && claim.isEmpty() && refused.isEmpty()) {
             throw new RefusedException(
                     "no GPU, and no container that has %s, is called %s"
@@ -224,12 +229,14 @@ public final class GpuWhy extends ShowCommand {
                             + " ('jnvdocker gpu ls' shows the GPUs)");
         }
         List<String> lines = new ArrayList<>();
-        String name = claim.map(Claim::displayName).orElse(id);
         lines.add(
-                "Container %s has no GPU now%s."
-                        .formatted(
-                                Quote.shown(name),
-                                past.isEmpty() && claim.isEmpty() ? "" : ": it does not run"));
+                known.isEmpty()
+                        ? "Container %s has no GPU now.".formatted(Quote.shown(id))
+                        : claim.isPresent() || known.get().origin().isMounted()
+                                ? "Container %s has no GPU now: it does not run."
+                                        .formatted(Quote.shown(known.get().displayName()))
+                                : "%s has no GPU now: it has ended."
+                                        .formatted(HolderName.shown(last.orElseThrow())));
         refused.ifPresent(it ->
                 lines.add(
                         "It was refused at %s: %s"
@@ -241,10 +248,16 @@ public final class GpuWhy extends ShowCommand {
         return Shown.sentences(lines);
     }
 
-    /** The refusal of the container since its last lease, if the reader may know of it. */
-    private Optional<RecentRefusals.Refused> lastRefusal(Optional<Lease> past) {
+    /**
+     * The refusal of the container or program since its last lease, if the reader may know of it.
+     */
+    private Optional<RecentRefusals.Refused> lastRefusal(
+            Optional<Claim> known, Optional<Lease> past) {
+        String name = Quote.shown(known.map(HolderName::typed).orElse(id));
         return leases.refusals().stream()
-                .filter(it -> it.purpose().equals("container " + Quote.shown(id)))
+                .filter(it ->
+                        it.purpose().equals("container " + name)
+                                || it.purpose().equals(GpuRun.purpose(name)))
                 .filter(it -> past.filter(last -> last.since().isAfter(it.at())).isEmpty())
                 .filter(it -> it.owner().isUnknown() || mayEnd.test(it.owner()))
                 .findFirst();

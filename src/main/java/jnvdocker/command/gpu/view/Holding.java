@@ -30,21 +30,6 @@ public final class Holding {
         return Quote.shown(lease.claim().owner().name());
     }
 
-    /**
-     * Returns the container's name, or its image in brackets as long as it has no name; or a
-     * process of the host; a Mesos task; or a pod.
-     */
-    public static String container(Lease lease) {
-        return switch (lease.claim().origin()) {
-            case Origin.DockerContainer _, Origin.OciContainer _ ->
-                    Quote.shown(lease.claim().displayName());
-            case Origin.HostProcess(String program) ->
-                    LeaseText.process(program, lease.holder().process());
-            case Origin.MesosTask(String name) -> LeaseText.task(name);
-            case Origin.Pod pod -> LeaseText.pod(pod);
-        };
-    }
-
     /** Returns {@code alice?} if a container's labels are the only evidence. */
     public static Optional<String> guess(GpuUse use) {
         return use.container()

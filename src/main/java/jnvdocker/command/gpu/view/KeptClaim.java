@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu.view;
 
 import jnvdocker.lease.AfterStop;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -19,7 +20,7 @@ public final class KeptClaim {
      * Returns the claims of one stopped container; none when a claim that holds GPUs is meant, or
      * no claim is.
      *
-     * @param text a claim's id or the beginning of one, or a container's name
+     * @param text as {@link HolderName} has it
      * @throws RefusedException when it matches more than one container
      */
     public static List<AfterStop> find(String text, List<Lease> live, Collection<AfterStop> all)
@@ -31,9 +32,13 @@ public final class KeptClaim {
         if (!exact.isEmpty()) {
             return exact;
         }
-        List<Lease> held = LiveClaim.meant(text, live);
+        List<Lease> held = HolderName.meant(text, live);
         List<AfterStop> kept =
-                matching(all, it -> it.name().equals(text) || it.claim().startsWith(text));
+                matching(
+                        all,
+                        it ->
+                                HolderName.isName(text, it.name())
+                                        || HolderName.isId(text, it.claim()));
         boolean isOne =
                 Stream.concat(
                                         held.stream().map(KeptClaim::container),

@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu.view;
 
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
@@ -69,8 +70,7 @@ public record LeaseRow(Lease lease, Optional<GpuStatus.State> state, Optional<Te
         columns.add(Column.of("LEASE", it -> it.lease().id()));
         columns.add(Column.of("CLAIM", it -> it.lease().claim().id()));
         columns.add(Column.of("USER", it -> Holding.user(it.lease())));
-        columns.add(
-                new Column<>("CONTAINER", Column.Cut.LAST, it -> Holding.container(it.lease())));
+        columns.add(new Column<>("CONTAINER", Column.Cut.LAST, it -> HolderName.shown(it.lease())));
         columns.add(Column.of("GPUS", it -> Holding.indices(it.lease())));
         columns.add(Column.state(it -> it.state().map(GpuStatus.State::toString).orElse("ENDED")));
         columns.add(Column.of("SINCE", it -> LeaseText.time(it.lease().since())));

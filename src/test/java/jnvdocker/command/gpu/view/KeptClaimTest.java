@@ -17,9 +17,9 @@ class KeptClaimTest {
     private static final Owner ALICE = new Owner(1000, "alice");
     private static final Owner BOB = new Owner(1001, "bob");
 
-    private static final AfterStop TRAIN = kept("0a1000000000", ALICE, "train");
+    private static final AfterStop TRAIN = kept("0a00a1000000", ALICE, "train");
     private static final AfterStop TRAIN_BEFORE = kept("0b2000000000", ALICE, "train");
-    private static final AfterStop EVAL = kept("0a3000000000", ALICE, "eval");
+    private static final AfterStop EVAL = kept("0a00a3000000", ALICE, "eval");
     private static final AfterStop BOBS = kept("0c4000000000", BOB, "twin");
     private static final List<AfterStop> KEPT = List.of(TRAIN, TRAIN, TRAIN_BEFORE, EVAL, BOBS);
 
@@ -30,32 +30,32 @@ class KeptClaimTest {
     @Test
     void containerIsMeantByItsNameAndAClaimByItsId() throws RefusedException {
         assertEquals(List.of(TRAIN, TRAIN_BEFORE), find("train"));
-        assertEquals(List.of(TRAIN), find("0a1000000000"));
-        assertEquals(List.of(TRAIN), find("0a1"));
-        assertEquals(List.of(EVAL), find("0a3"));
-        assertEquals(List.of(), find("0d"));
+        assertEquals(List.of(TRAIN), find("0a00a1000000"));
+        assertEquals(List.of(TRAIN), find("0a00a1"));
+        assertEquals(List.of(EVAL), find("0a00a3"));
+        assertEquals(List.of(), find("0d00"));
+        assertEquals(List.of(), find("0a3"));
         assertEquals(List.of(), find(""));
     }
 
     @Test
     void beginningOfSeveralIdsIsRefused() {
         assertEquals(
-                "'0a' matches more than one claim: 0a1000000000 train, 0a3000000000 eval; type more"
-                        + " of its claim's id",
-                refusal("0a"));
-        assertThrows(RefusedException.class, () -> find("0"));
+                "'0a00' matches more than one claim: 0a00a1000000 train, 0a00a3000000 eval; type"
+                        + " more of its claim's id",
+                refusal("0a00"));
     }
 
     /** Users choose names freely. */
     @Test
     void nameThatIsTheBeginningOfAnothersIdIsRefused() {
-        AfterStop named = kept("0d5000000000", ALICE, "0c4");
+        AfterStop named = kept("0d5000000000", ALICE, "0c40");
         assertEquals(
-                "'0c4' matches more than one claim: 0c4000000000 twin, 0d5000000000 0c4; type more"
-                        + " of its claim's id",
+                "'0c40' matches more than one claim: 0c4000000000 twin, 0d5000000000 0c40; type"
+                        + " more of its claim's id",
                 assertThrows(
                                 RefusedException.class,
-                                () -> KeptClaim.find("0c4", List.of(), List.of(BOBS, named)))
+                                () -> KeptClaim.find("0c40", List.of(), List.of(BOBS, named)))
                         .getMessage());
     }
 
@@ -63,7 +63,7 @@ class KeptClaimTest {
     void claimThatHoldsGpusCountsToo() throws RefusedException {
         Lease itself = Samples.held(0x7000, "train", 0);
         assertEquals(List.of(), KeptClaim.find("train", List.of(itself), KEPT));
-        assertEquals(List.of(TRAIN), KeptClaim.find("0a1000000000", List.of(itself), KEPT));
+        assertEquals(List.of(TRAIN), KeptClaim.find("0a00a1000000", List.of(itself), KEPT));
         Lease anothers = Samples.held(0x7000, "twin", 0);
         assertThrows(RefusedException.class, () -> KeptClaim.find("twin", List.of(anothers), KEPT));
     }

@@ -1,0 +1,116 @@
+package jnvdocker.lease;
+
+import jnvdocker.posix.ProcessId;
+import jnvdocker.words.ForeignText;
+import jnvdocker.words.Quote;
+
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/**
+ * The name of a holder of GPUs: how lists show it, and which words mean it. A word is the name of a
+ * container, a program, a Mesos task or a pod, as {@code gpu leases} shows it in the column
+ * CONTAINER, with or without the process's number; or the id of a container or claim, or at least
+ * four characters of its beginning.
+ */
+public final class HolderName {
+    /** The least beginning of an id: short names, such as {@code db}, are hexadecimal digits. */
+    private static final int LEAST = 4;
+
+    private static final String MORE = "…";
+
+    private HolderName() {}
+
+    /**
+     * Returns the container's name, or its image in brackets as long as it has no name; or a
+     * process of the host; a Mesos task; or a pod.
+     */
+    public static String shown(Lease lease) {
+        Claim claim = lease.claim();
+        return switch (claim.origin()) {
+            case Origin.DockerContainer _, Origin.OciContainer _ ->
+                    Quote.shown(claim.displayName());
+            case Origin.HostProcess(String program) -> process(program, lease.holder().process());
+            case Origin.MesosTask(String name) -> task(name);
+            case Origin.Pod pod -> pod(pod);
+        };
+    }
+
+    /** {@code python3 (pid 4711)}. */
+    public static String process(String program, ProcessId process) {
+        return Quote.shown(program) + " (pid " + process.pid() + ")";
+    }
+
+    /** {@code Mesos task train}. */
+    public static String task(String name) {
+        return "Mesos task " + Quote.shown(name);
+    }
+
+    /** {@code pod team-a/train-7}. */
+    public static String pod(Origin.Pod pod) {
+        return pod.equals(Origin.Pod.UNKNOWN)
+                ? "a pod of Kubernetes"
+                : "pod " + Quote.shown(pod.title());
+    }
+
+    /** The shortest name that means the holder of a claim: a container's, or a program's. */
+    public static String typed(Claim claim) {
+        return claim.origin().isMounted() ? claim.displayName() : claim.origin().title();
+    }
+
+    /**
+     * Returns the leases whose holders a word means. Users choose names freely, so a name does not
+     * take precedence over the beginning of another claim's id, but a claim's whole id does.
+     */
+    public static List<Lease> meant(String word, List<Lease> leases) {
+        List<Lease> exact = matching(leases, lease -> lease.claim().id().equals(word));
+        return exact.isEmpty() ? matching(leases, lease -> isOf(word, lease)) : exact;
+    }
+
+    private static List<Lease> matching(List<Lease> leases, Predicate<Lease> condition) {
+        return leases.stream().filter(condition).toList();
+    }
+
+    /** Whether a word means the holder of a lease. */
+    public static boolean isOf(String word, Lease lease) {
+        return isName(word, shown(lease)) || isOf(word, lease.claim());
+    }
+
+    /** Whether a word means the container, program, task or pod of a claim, or the claim itself. */
+    public static boolean isOf(String word, Claim claim) {
+        return isId(word, claim.id())
+                || claim.container().filter(its -> isId(word, its.id())).isPresent()
+                || names(claim).anyMatch(name -> isName(word, name));
+    }
+
+    private static Stream<String> names(Claim claim) {
+        Stream<String> titles =
+                switch (claim.origin()) {
+                    case Origin.DockerContainer _, Origin.OciContainer _ -> Stream.of();
+                    case Origin.HostProcess(String program) -> Stream.of(program);
+                    case Origin.MesosTask(String name) -> Stream.of(name);
+                    case Origin.Pod pod -> Stream.of(pod.title(), pod.name());
+                };
+        return Stream.concat(Stream.of(claim.displayName()), titles);
+    }
+
+    /** Whether a word is an id, or enough of its beginning. */
+    public static boolean isId(String word, String id) {
+        return word.equals(id) || word.length() >= LEAST && id.startsWith(word);
+    }
+
+    /** Whether a word is a name, as it is or as lists show it, where a long one ends with …. */
+    public static boolean isName(String word, String name) {
+        if (word.isEmpty()) {
+            return false;
+        }
+        String shown = Quote.shown(name);
+        return word.equals(name)
+                || word.equals(shown)
+                || ForeignText.name(word).equals(name)
+                || word.endsWith(MORE)
+                        && word.length() > LEAST
+                        && shown.startsWith(word.substring(0, word.length() - MORE.length()));
+    }
+}
