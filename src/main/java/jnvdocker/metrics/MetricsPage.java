@@ -141,12 +141,20 @@ public final class MetricsPage implements WebPages {
         for (GpuStatus gpu : gpus) {
             GpuSamples its = new GpuSamples(samples, gpu);
             its.addStatus(gpu);
-            gpu.others().forEach(other -> new GpuSamples(samples, other).addLease(other));
-            holders.stream().filter(it -> isOf(it, gpu)).forEach(its::addIdle);
+            addIdle(its, gpu, holders);
+            for (GpuStatus other : gpu.others()) {
+                GpuSamples ofOther = new GpuSamples(samples, other);
+                ofOther.addLease(other);
+                addIdle(ofOther, other, holders);
+            }
             Optional.ofNullable(read.get(gpu.gpu().pciAddress()))
                     .map(reading -> reading.of(gpu.gpu()))
                     .ifPresent(its::addReading);
         }
+    }
+
+    private static void addIdle(GpuSamples its, GpuStatus gpu, List<IdleHolder> holders) {
+        holders.stream().filter(it -> isOf(it, gpu)).forEach(its::addIdle);
     }
 
     private static boolean isOf(IdleHolder holder, GpuStatus gpu) {

@@ -290,6 +290,7 @@ class MetricsPageTest {
         return new IdleHolder(
                 HostDriver.read(host).gpus().getFirst(),
                 parts.leases().lease(claim.id()),
+                false,
                 IdleSource.NODES,
                 Instant.ofEpochSecond(1_800_000_000),
                 false,
@@ -312,10 +313,11 @@ class MetricsPageTest {
     @Test
     void everyMetricOfTheListIsReported() throws Exception {
         idle.add(idle(claim("share=10G")));
-        claim("share=1G");
+        idle.add(idle(claim("share=1G")));
         parts.leases().cancel(claim("device=1"));
         readings.put("0000:00:00.0", full());
         List<String> lines = lines(true);
+        assertEquals(2, samples(lines, Metric.IDLE_SINCE.fullName()).stream().distinct().count());
         assertEquals(
                 List.of("1.0E10", "1.0E9"),
                 samples(lines, Metric.SHARE.fullName()).stream()

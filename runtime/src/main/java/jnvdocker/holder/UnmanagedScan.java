@@ -180,13 +180,15 @@ public final class UnmanagedScan {
     }
 
     private Optional<Lease> lease(GpuUse use, Collection<Lease> live) {
-        return live.stream()
-                .filter(lease -> isOn(lease, use))
-                .filter(lease ->
-                        isOfContainer(use, lease)
-                                || isOfFirst(use, lease)
-                                || use.process().filter(it -> isOf(it, lease)).isPresent())
-                .findFirst();
+        return live.stream().filter(lease -> isOf(use, lease)).findFirst();
+    }
+
+    /** Whether a use is that of a lease's holder. */
+    public boolean isOf(GpuUse use, Lease lease) {
+        return isOn(lease, use)
+                && (isOfContainer(use, lease)
+                        || isOfFirst(use, lease)
+                        || use.process().filter(it -> isOf(it, lease)).isPresent());
     }
 
     /** A process that has ended may have had a lease that has ended since the scan. */

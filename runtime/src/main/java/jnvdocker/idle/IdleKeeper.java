@@ -4,6 +4,7 @@ import jnvdocker.core.LeaseParts;
 import jnvdocker.holder.Pace;
 import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
@@ -13,7 +14,6 @@ import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.IdleStore;
 import jnvdocker.registry.LeaseRegistry;
-import jnvdocker.words.Span;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,9 +51,6 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
      */
     private static final Duration LONGEST = Stretch.GAP.dividedBy(2);
 
-    /** How long before a holder is stopped that is announced, if its limit is not shorter still. */
-    private static final Duration NOTICE = Duration.ofMinutes(5);
-
     private static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -63,6 +60,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private final Supplier<Optional<Duration>> warn;
     private final Stops stops;
     private final IdleWarning warning;
+    private final IdleStops idleStops;
     private final HostClock clock;
     private final Pace pace;
     private final Thread thread;
@@ -70,9 +68,6 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     private final Map<Key, HeldGpu> held = new HashMap<>();
     private final Set<Key> warned = new HashSet<>();
-
-    /** When the stop of a holder was announced, in milliseconds since boot, by its lease. */
-    private final Map<Long, Long> announced = new HashMap<>();
 
     private final IdleTime time = new IdleTime();
     private Optional<Long> sampled = Optional.empty();
@@ -82,8 +77,12 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** A GPU under a lease, by its UUID and the lease's number. */
     record Key(long lease, String gpu) {}
 
-    /** A GPU as others may see it. */
-    private record Watched(Gpu gpu, Lease lease, HeldGpu held) {}
+    /**
+     * A GPU as others may see it.
+     *
+     * @param isShared whether others hold it, too, who are not of the lease's party
+     */
+    private record Watched(Gpu gpu, Lease lease, boolean isShared, HeldGpu held) {}
 
     /** The policy for holders that leave their GPUs idle for long. */
     interface Stops {
@@ -114,6 +113,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         this.warn = warn;
         this.stops = stops;
         this.warning = new IdleWarning(log);
+        this.idleStops = new IdleStops(stops, warning);
         this.clock = clock;
         this.pace = pace;
         this.thread = PermanentThread.platform("idle", this::keep);
@@ -146,7 +146,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 new IdleKeeper(
                         parts.registry(),
                         world.inventory(),
-                        new IdleSampler(world.uses(), readings),
+                        new IdleSampler(world.uses(), readings, parts.unmanagedScan()::isOf),
                         warn,
                         stops,
                         world.log()::idle,
@@ -178,6 +178,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                     return new IdleHolder(
                             gpu.gpu(),
                             gpu.lease(),
+                            gpu.isShared(),
                             source,
                             time.minusMillis(now - stretch.since()),
                             stretch.atLeast(),
@@ -232,17 +233,22 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
 
     /** Takes one sample of the held GPUs. */
     void tick() throws IOException {
-        Map<String, Lease> leases = startedLeases();
-        held.keySet().removeIf(key -> !isUnder(leases.get(key.gpu()), key));
+        Map<String, List<Lease>> leases =
+                Holdings.byGpu(registry.live().stream().filter(IdleKeeper::hasStarted).toList());
+        held.keySet().removeIf(key -> !isUnder(leases.getOrDefault(key.gpu(), List.of()), key));
         long now = now();
         List<Watched> seen = new ArrayList<>();
         if (!leases.isEmpty()) {
-            List<Gpu> gpus = inventory.gpus();
-            gpus = gpus.stream().filter(gpu -> leases.containsKey(gpu.uuid())).toList();
-            for (Map.Entry<Gpu, GpuSample> each : sampler.sample(gpus, PERIOD).entrySet()) {
-                Lease lease = leases.get(each.getKey().uuid());
-                seen.add(watch(each.getKey(), lease, each.getValue(), now));
+            Map<Gpu, List<Lease>> present = new HashMap<>();
+            for (Gpu gpu : inventory.gpus()) {
+                Optional.ofNullable(leases.get(gpu.uuid())).ifPresent(it -> present.put(gpu, it));
             }
+            sampler.sample(present, PERIOD)
+                    .forEach((gpu, samples) -> {
+                        for (Lease lease : present.get(gpu)) {
+                            seen.add(watch(gpu, lease, present.get(gpu), samples.get(lease), now));
+                        }
+                    });
         }
         sampled = Optional.of(now);
         watched = List.copyOf(seen);
@@ -253,41 +259,36 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         }
     }
 
-    /**
-     * Returns the live leases of containers and programs that have started, by the UUIDs of their
-     * GPUs; of a party, the oldest one, which counts for all.
-     */
-    private Map<String, Lease> startedLeases() throws IOException {
-        Map<String, Lease> leases = new HashMap<>();
-        for (Lease lease : registry.live()) {
-            if (hasStarted(lease)) {
-                lease.claim().gpus().forEach(gpu -> leases.putIfAbsent(gpu.uuid(), lease));
-            }
-        }
-        return leases;
-    }
-
     private static boolean hasStarted(Lease lease) {
         return !lease.isReservation()
                 && (!lease.isOfContainer() || lease.holder().init().isPresent());
     }
 
-    private static boolean isUnder(Lease lease, Key key) {
-        return lease != null && lease.id() == key.lease();
+    private static boolean isUnder(List<Lease> leases, Key key) {
+        return leases.stream().anyMatch(lease -> lease.id() == key.lease());
     }
 
-    private Watched watch(Gpu gpu, Lease lease, GpuSample figures, long now) {
+    /**
+     * @param all the leases of the GPU, the oldest first
+     */
+    private Watched watch(Gpu gpu, Lease lease, List<Lease> all, GpuSample figures, long now) {
         Key key = new Key(lease.id(), gpu.uuid());
         long begin = now - Duration.between(lease.since(), registry.now()).toMillis();
         HeldGpu next = held.computeIfAbsent(key, _ -> begun(begin, now)).after(figures, now);
         Optional<Stretch> idle = next.longest(now).filter(IdleKeeper::isLong);
         if (idle.isPresent()) {
             long from = Math.max(idle.get().since(), next.counted());
-            time.add(key, begin, from, idle.get().last());
+            List<Lease> party =
+                    all.stream().filter(it -> it.claim().isBeside(lease.claim())).toList();
+            // The GPU-hours of a party are those of the oldest of its leases, too.
+            if (party.getFirst().id() == lease.id()) {
+                time.add(key, begin, from, idle.get().last());
+            }
             next = next.countedUntil(idle.get().last());
         }
         held.put(key, next);
-        return new Watched(gpu, lease, next);
+        boolean isShared = all.stream().anyMatch(it -> !it.claim().isBeside(lease.claim()));
+        return new Watched(gpu, lease, isShared, next);
     }
 
     /**
@@ -321,42 +322,15 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         late.values().forEach(gpus -> warning.log(gpus, time, ""));
     }
 
-    /**
-     * Stops holders when all their GPUs have been idle for as long as they may, after a warning.
-     */
     private void stopIdle(List<Watched> seen, long now) {
         Instant time = registry.now();
         Map<Lease, List<IdleHolder>> idle = new HashMap<>();
         for (Watched each : seen) {
             holder(each, now, time)
-                    .filter(it -> it.longest().isPresent())
                     .ifPresent(it ->
                             idle.computeIfAbsent(each.lease(), _ -> new ArrayList<>()).add(it));
         }
-        Set<Long> near = new HashSet<>();
-        idle.forEach((lease, gpus) -> {
-            Rule<Duration> rule = gpus.getFirst().longest().orElseThrow();
-            Duration longest = rule.limit();
-            Duration least =
-                    gpus.stream().map(it -> it.time(time)).min(Duration::compareTo).orElseThrow();
-            Duration notice = min(NOTICE, longest.dividedBy(2));
-            if (gpus.size() < lease.claim().gpus().size()
-                    || least.compareTo(longest.minus(notice)) < 0) {
-                return;
-            }
-            near.add(lease.id());
-            Long since = announced.putIfAbsent(lease.id(), now);
-            if (since == null) {
-                Duration end = max(longest, least.plus(notice));
-                warning.log(gpus, time, "; it is stopped after " + Span.text(end));
-            } else if (least.compareTo(longest) >= 0 && now - since >= notice.toMillis()) {
-                String its = gpus.size() == 1 ? "its GPU has" : "its GPUs have";
-                stops.stop(
-                        lease,
-                        its + " been idle for " + Span.text(least) + " (" + rule.key() + ")");
-            }
-        });
-        announced.keySet().retainAll(near);
+        idleStops.apply(idle, time, now);
     }
 
     private void write(long now) throws IOException {

@@ -12,6 +12,19 @@ public final class IdleText {
     private IdleText() {}
 
     /**
+     * Returns {@code no process}; of a shared GPU, which others may have open, {@code no process of
+     * this holder}.
+     */
+    public static String noProcess(IdleHolder idle) {
+        return idle.isShared() ? "no process of this holder" : "no process";
+    }
+
+    /** Returns {@code utilization 0}; of a shared GPU {@code utilization 0 by this holder}. */
+    public static String noUse(IdleHolder idle) {
+        return idle.isShared() ? "utilization 0 by this holder" : "utilization 0";
+    }
+
+    /**
      * Returns {@code no process has had it open for 3h}, or {@code idle for 3h of at most 4h, 12.0
      * GiB held}.
      */
@@ -24,7 +37,7 @@ public final class IdleText {
                                 .map(it -> " of at most " + Span.text(it.limit()))
                                 .orElse("");
         return switch (idle.source()) {
-            case NODES -> "no process has had it open " + time;
+            case NODES -> noProcess(idle) + " has had it open " + time;
             case NVML -> "idle " + time + held(idle);
         };
     }

@@ -51,10 +51,11 @@ final class IdleWarning {
 
     private static String reason(IdleSource source, List<IdleHolder> idle) {
         return switch (source) {
-            case NODES -> "no process has had its node open";
+            case NODES -> IdleText.noProcess(idle.getFirst()) + " has had its node open";
             case NVML -> {
                 long memory = idle.stream().mapToLong(it -> it.memory().orElse(0)).sum();
-                yield "utilization 0" + (memory == 0 ? "" : ", " + IdleText.gib(memory) + " held");
+                yield IdleText.noUse(idle.getFirst())
+                        + (memory == 0 ? "" : ", " + IdleText.gib(memory) + " held");
             }
         };
     }

@@ -255,9 +255,7 @@ final class LabDayCheck {
             Optional<Duration> idle = limit(day.policy.limits().idle(), owner);
             int unused = minute - session.began() - session.planned().active();
             assertTrue(
-                    idle.isEmpty()
-                            || session.claim().share().isPresent()
-                            || unused <= idle.get().toMinutes() + 6,
+                    idle.isEmpty() || unused <= idle.get().toMinutes() + 6,
                     () -> session + " is idle for longer than " + idle.get());
         }
     }

@@ -3,6 +3,7 @@ package jnvdocker.idle;
 import static jnvdocker.lease.TestingLeases.A;
 import static jnvdocker.lease.TestingLeases.ALICE;
 import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
 import static jnvdocker.lease.TestingLeases.CLIENT;
 import static jnvdocker.lease.TestingLeases.DOCKERD;
 
@@ -18,6 +19,7 @@ import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
+import jnvdocker.lease.Share;
 import jnvdocker.lease.Subject;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.nvml.GpuFigures;
@@ -25,6 +27,7 @@ import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.MemorySize;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.words.Span;
@@ -43,12 +46,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /** Since when held GPUs are idle, by a clock and scans that the test controls. */
 class IdleKeeperTest {
     private static final long GIB = 1L << 30;
     private static final ProcessId INIT = new ProcessId(900, 7);
+    private static final ProcessId OTHER = new ProcessId(901, 8);
 
     @TempDir Path directory;
     private final List<GpuUse> open = new ArrayList<>();
@@ -105,7 +110,7 @@ class IdleKeeperTest {
                 new IdleKeeper(
                         registry,
                         () -> List.of(A, B),
-                        new IdleSampler(new Seen(), () -> readings),
+                        new IdleSampler(new Seen(), () -> readings, this::isOf),
                         () -> warn,
                         new Stops(),
                         this::log,
@@ -168,19 +173,58 @@ class IdleKeeperTest {
         return lease;
     }
 
+    /** A container with that first process holds a share of a GPU, of that party. */
+    private Lease share(Owner owner, ProcessId init, Optional<String> party) throws IOException {
+        Claim whole = TestingLeases.claim("%012x".formatted(++claims), owner, A);
+        Share share = new Share(new MemorySize(10, "G"), 40L << 30);
+        Claim claim =
+                new Claim(
+                        whole.key(),
+                        whole.origin(),
+                        owner,
+                        List.of(
+                                ClaimedGpu.of(
+                                        A,
+                                        party.isEmpty() ? Optional.of(share) : Optional.empty())),
+                        whole.created(),
+                        whole.container(),
+                        party.orElse(whole.id()));
+        TestingLeases.reserve(registry, claim, CLIENT);
+        TestingLeases.mount(registry, claim, "use", DOCKERD);
+        TestingLeases.start(registry, claim, init, Optional.empty());
+        return registry.liveOf(claim.id()).orElseThrow();
+    }
+
+    private boolean isOf(GpuUse use, Lease lease) {
+        return lease.holder().init().equals(use.process().map(GpuUse.User::id));
+    }
+
     private void opens(Gpu gpu) {
-        GpuUse.User user = new GpuUse.User(INIT, "python3", 0, Optional.empty());
+        opens(gpu, INIT);
+    }
+
+    private void opens(Gpu gpu, ProcessId process) {
+        GpuUse.User user = new GpuUse.User(process, "python3", 0, Optional.empty());
         open.add(new GpuUse(gpu, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
     }
 
     private void reports(Gpu gpu, int utilization, long memory) {
-        readings.put(
-                gpu.pciAddress(),
-                new Reading(
-                        now,
-                        Optional.empty(),
-                        Optional.of(TestingFigures.working(utilization, memory)),
-                        Optional.empty()));
+        readings.put(gpu.pciAddress(), reading(TestingFigures.working(utilization, memory)));
+    }
+
+    /** NVML reports the utilization of a GPU and of its processes. */
+    private void reportsEach(int utilization, GpuFigures.GpuProcess... processes) {
+        readings.put(A.pciAddress(), reading(TestingFigures.working(utilization, processes)));
+    }
+
+    private static GpuFigures.GpuProcess process(ProcessId process, int utilization) {
+        return TestingFigures.process(
+                process.pid(), OptionalLong.of(3 * GIB), OptionalInt.of(utilization));
+    }
+
+    /** A process whose utilization the driver does not report. */
+    private static GpuFigures.GpuProcess silent(ProcessId process) {
+        return TestingFigures.process(process.pid(), OptionalLong.of(3 * GIB), OptionalInt.empty());
     }
 
     private String idle() {
@@ -494,5 +538,143 @@ class IdleKeeperTest {
         GpuTime.Use use =
                 registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users().getFirst();
         assertEquals(90 + 72, use.idle().toMinutes(), 2);
+    }
+
+    @Test
+    void shareIsIdleWhileTheOtherOneIsUsed() throws Exception {
+        warn = Optional.of(Duration.ofMinutes(30));
+        longest = Optional.of(Duration.ofHours(2));
+        tick();
+        share(ALICE, INIT, Optional.empty());
+        Lease bobs = share(BOB, OTHER, Optional.empty());
+        opens(A);
+        pass(Duration.ofHours(3));
+        assertEquals("0 no process of this holder has had it open for 2h59m of at most 2h", idle());
+        assertEquals(List.of(bobs), keeper.idle().stream().map(IdleHolder::lease).toList());
+        assertEquals(
+                List.of(
+                        bobs.id() + ": [0] 30m no process of this holder has had its node open",
+                        bobs.id()
+                                + ": [0] 1h55m no process of this holder has had its node open;"
+                                + " it is stopped after 2h"),
+                log);
+        assertEquals(
+                bobs.id() + ": its GPU has been idle for 2h (limits.@students.idle_stop)",
+                stopped.getFirst());
+        assertTrue(stopped.stream().allMatch(it -> it.startsWith(bobs.id() + ":")));
+        restart(Duration.ofSeconds(20));
+        tick();
+        assertEquals(List.of(bobs), keeper.idle().stream().map(IdleHolder::lease).toList());
+    }
+
+    @Test
+    void ofTwoSharesThatAreOpenTheOneThatComputesIsUsed() throws Exception {
+        tick();
+        share(ALICE, INIT, Optional.empty());
+        Lease bobs = share(BOB, OTHER, Optional.empty());
+        opens(A);
+        opens(A, OTHER);
+        reportsEach(70, process(INIT, 70), process(OTHER, 0));
+        pass(Duration.ofHours(1));
+        assertEquals("0 idle for 59m, 3.0 GiB held", idle());
+        assertEquals(List.of(bobs), keeper.idle().stream().map(IdleHolder::lease).toList());
+        reportsEach(70, process(INIT, 30), process(OTHER, 40));
+        pass(Duration.ofSeconds(20));
+        assertEquals("", idle());
+        reportsEach(0, process(INIT, 0), process(OTHER, 0));
+        pass(Duration.ofMinutes(10));
+        assertEquals("0 idle for 9m, 3.0 GiB held; 0 idle for 9m, 3.0 GiB held", idle());
+    }
+
+    /** Nobody can say then which of the processes works. */
+    @Test
+    void openShareIsUsedWhereTheDriverReportsNoProcessesWork() throws Exception {
+        tick();
+        share(ALICE, INIT, Optional.empty());
+        share(BOB, OTHER, Optional.empty());
+        Lease third = share(BOB, new ProcessId(902, 9), Optional.empty());
+        opens(A);
+        opens(A, OTHER);
+        reportsEach(70, silent(INIT), silent(OTHER));
+        pass(Duration.ofHours(1));
+        assertEquals(List.of(third), keeper.idle().stream().map(IdleHolder::lease).toList());
+        open.clear();
+        reportsEach(70);
+        pass(Duration.ofSeconds(40));
+        assertEquals("", idle());
+    }
+
+    @Test
+    void processOfNobodyCountsForEveryShare() throws Exception {
+        tick();
+        share(ALICE, INIT, Optional.empty());
+        share(BOB, OTHER, Optional.empty());
+        opens(A, new ProcessId(1234, 5));
+        pass(Duration.ofHours(1));
+        assertEquals("", idle());
+        open.clear();
+        opens(A);
+        opens(A, OTHER);
+        reportsEach(5, process(INIT, 0), process(OTHER, 0), process(new ProcessId(77, 1), 5));
+        pass(Duration.ofHours(1));
+        assertEquals("", idle());
+    }
+
+    /** NVML's figures are older than the scan. */
+    @Test
+    void processThatHasEndedSinceItWasReportedIsStillItsHolders() throws Exception {
+        tick();
+        share(ALICE, INIT, Optional.empty());
+        Lease bobs = share(BOB, OTHER, Optional.empty());
+        opens(A);
+        reportsEach(60, process(INIT, 60));
+        pass(Duration.ofMinutes(10));
+        open.clear();
+        reportsEach(60, process(INIT, 60));
+        pass(Duration.ofSeconds(20));
+        assertEquals(List.of(bobs), keeper.idle().stream().map(IdleHolder::lease).toList());
+    }
+
+    @Test
+    void containersOnTheSameGpusAreIdleTogetherAndStoppedTogether() throws Exception {
+        longest = Optional.of(Duration.ofHours(2));
+        tick();
+        Lease first = share(ALICE, INIT, Optional.of("party"));
+        Lease second = share(ALICE, OTHER, Optional.of("party"));
+        opens(A, OTHER);
+        pass(Duration.ofHours(1));
+        assertEquals("", idle());
+        open.clear();
+        pass(Duration.ofMinutes(121));
+        assertEquals(
+                List.of(
+                        first.id() + ": its GPU has been idle for 2h (limits.@students.idle_stop)",
+                        second.id()
+                                + ": its GPU has been idle for 2h (limits.@students.idle_stop)"),
+                stopped.stream().distinct().sorted().limit(2).toList());
+        restart(Duration.ofSeconds(30));
+        GpuTime.Use use =
+                registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users().getFirst();
+        assertEquals(120, use.idle().toMinutes(), 2);
+        assertEquals(181, use.time().toMinutes(), 2);
+    }
+
+    /** A tenth of a GPU that is idle for two hours is a fifth of an hour. */
+    @Test
+    void idleHoursOfSharesAreTheirPartsOfAGpu() throws Exception {
+        tick();
+        share(ALICE, INIT, Optional.empty());
+        share(BOB, OTHER, Optional.empty());
+        opens(A);
+        pass(Duration.ofMinutes(120));
+        restart(Duration.ofSeconds(30));
+        Map<String, Long> idle = new HashMap<>();
+        for (GpuTime.Use use :
+                registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users()) {
+            idle.put(use.owner().name(), use.idle().toMinutes());
+        }
+        double part = 10e9 / (40L << 30);
+        assertEquals(0, idle.get("alice"));
+        assertEquals(120 * part, idle.get("bob"), 2);
     }
 }

@@ -34,7 +34,7 @@ public final class IdleTicks {
                 new IdleKeeper(
                         parts.registry(),
                         gpus,
-                        new IdleSampler(uses, Map::of),
+                        new IdleSampler(uses, Map::of, parts.unmanagedScan()::isOf),
                         Optional::empty,
                         new IdleKeeper.Stops() {
                             @Override

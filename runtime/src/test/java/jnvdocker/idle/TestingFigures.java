@@ -2,6 +2,7 @@ package jnvdocker.idle;
 
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuFigures.GpuProcess;
 
 import java.util.List;
 import java.util.Optional;
@@ -21,22 +22,39 @@ public final class TestingFigures {
      * @param memory bytes of the process
      */
     public static GpuFigures working(int utilization, long memory) {
-        return of(OptionalInt.of(utilization), OptionalLong.of(memory), Optional.empty());
+        return of(
+                utilization,
+                List.of(process(PID, OptionalLong.of(memory), OptionalInt.empty())),
+                Optional.empty());
+    }
+
+    /** A GPU with several processes. */
+    static GpuFigures working(int utilization, GpuProcess... processes) {
+        return of(utilization, List.of(processes), Optional.empty());
+    }
+
+    /**
+     * A process of a GPU.
+     *
+     * @param utilization percent; empty where the driver does not report it
+     */
+    static GpuProcess process(int pid, OptionalLong memory, OptionalInt utilization) {
+        return new GpuProcess(pid, memory, utilization, false);
     }
 
     /** A GPU that is divided by MIG. */
     public static GpuFigures parted() {
         return of(
-                OptionalInt.of(0),
-                OptionalLong.of(1),
+                0,
+                List.of(process(PID, OptionalLong.of(1), OptionalInt.empty())),
                 Optional.of(new GpuFigures.Mig(true, List.of())));
     }
 
     private static GpuFigures of(
-            OptionalInt utilization, OptionalLong memory, Optional<GpuFigures.Mig> mig) {
+            int utilization, List<GpuProcess> processes, Optional<GpuFigures.Mig> mig) {
         OptionalInt none = OptionalInt.empty();
         return new GpuFigures(
-                new GpuFigures.Utilization(utilization, none, none, none),
+                new GpuFigures.Utilization(OptionalInt.of(utilization), none, none, none),
                 Optional.empty(),
                 Optional.empty(),
                 none,
@@ -56,7 +74,7 @@ public final class TestingFigures {
                         false,
                         new GpuFigures.Places(
                                 OptionalLong.empty(), OptionalLong.empty(), OptionalLong.empty())),
-                List.of(new GpuFigures.GpuProcess(PID, memory, none, false)),
+                processes,
                 Optional.empty(),
                 Optional.empty(),
                 mig);

@@ -459,6 +459,7 @@ class JsonDocumentsTest {
                             new IdleHolder(
                                     gpus().getFirst(),
                                     lease,
+                                    false,
                                     IdleSource.NVML,
                                     idleSince,
                                     false,

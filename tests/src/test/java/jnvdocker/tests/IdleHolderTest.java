@@ -54,8 +54,11 @@ class IdleHolderTest {
     }
 
     private Process run(int gpu, Object... program) {
-        List<Object> words =
-                new ArrayList<>(List.of("gpu", "run", "--gpus", "device=" + gpu, "--"));
+        return run("device=" + gpu, program);
+    }
+
+    private Process run(String gpus, Object... program) {
+        List<Object> words = new ArrayList<>(List.of("gpu", "run", "--gpus", gpus, "--"));
         words.addAll(List.of(program));
         Process process = daemon.jnvdocker(words.toArray()).start();
         programs.add(process);
@@ -80,6 +83,44 @@ class IdleHolderTest {
 
     private static Predicate<String> line(String pattern) {
         return text -> text.lines().anyMatch(line -> line.matches(pattern));
+    }
+
+    /**
+     * Three users' programs share a GPU: one computes, one keeps it open and does nothing, one has
+     * not even opened it.
+     */
+    @Test
+    void sharesOfAGpuThatOneOfThemUsesAreIdle() {
+        daemon.config("shareable = ['1']\n");
+        Path holdopen = host.directory().resolve("holdopen");
+        CProgram.put("holdopen", holdopen);
+        Path node = host.directory().resolve("dev/nvidia1");
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        await(_ -> daemon.jnvdocker("gpu", "ls").run().ok().out().contains(" GiB "));
+        long worker = run("share=10G", holdopen, node).pid();
+        long sleeper = run("share=10G", holdopen, node).pid();
+        run("share=10G", "sleep", "1000");
+        nvml.change(text ->
+                text.replaceFirst(
+                        "(?s)(gpu 0000:0f.*?)process \\d+ \\d+",
+                        "$1process %d 1073741824\nprocess %d 2147483648\nsamples\nsample %d 97"
+                                .formatted(worker, sleeper, worker)));
+        await(
+                line("1 +root +holdopen \\(pid "
+                                + sleeper
+                                + "\\) .* 2.0 GiB .* utilization 0 by"
+                                + " this holder")
+                        .and(
+                                line(
+                                        "1 +root +sleep \\(pid \\d+\\) .* no process of this holder"
+                                                + " has it open"))
+                        .and(text -> !text.contains("pid " + worker)));
+        assertEquals(2, json().size());
+        programs.getFirst().destroyForcibly();
+        nvml.change(text -> text.replace("\nsample " + worker + " 97", ""));
+        nvml.change(text ->
+                text.replaceFirst("(?s)(gpu 0000:0f.*?)process " + worker + " \\d+\n", "$1"));
+        await(text -> !text.contains("pid " + sleeper));
     }
 
     private JsonNode json() {

@@ -30,8 +30,8 @@ import java.util.OptionalLong;
         description = {
             "List the GPUs that are held and not used, the longest idle first.",
             "A GPU is idle while no process has it open, or while the driver says that its"
-                    + " utilization is 0. MEM is the memory that processes hold meanwhile, HELD"
-                    + " the age of the lease."
+                + " utilization is 0; of a shared GPU, each holder by its own processes. MEM is the"
+                + " memory that processes hold meanwhile, HELD the age of the lease."
         })
 public final class GpuIdle extends WatchedCommand {
     private static final Span.Limits LIMITS = new Span.Limits(Duration.ofSeconds(1), Span.LONGEST);
@@ -86,8 +86,8 @@ public final class GpuIdle extends WatchedCommand {
     private static String note(IdleHolder holder) {
         String source =
                 switch (holder.source()) {
-                    case NODES -> "no process has it open";
-                    case NVML -> "utilization 0";
+                    case NODES -> IdleText.noProcess(holder) + " has it open";
+                    case NVML -> IdleText.noUse(holder);
                 };
         return source + (holder.atLeast() ? ", not watched before" : "");
     }

@@ -325,18 +325,22 @@ public final class GpuWhy extends ShowCommand {
         for (Lease other : leases.beside(lease)) {
             sentences.add("It " + LeaseText.held(other) + ", too.");
         }
-        status.share().ifPresent(_ -> sentences.addAll(shared(status)));
+        status.share().ifPresent(_ -> sentences.addAll(shared(status, notes)));
         return sentences;
     }
 
     /** Names the other holders of a shared GPU, and what a share is worth. */
-    private static List<String> shared(GpuStatus status) {
+    private static List<String> shared(GpuStatus status, GpuNotes notes) {
         List<Share> shares = status.each().stream().flatMap(each -> each.share().stream()).toList();
         long limit = Share.limit(shares.getFirst().memory());
         long left = Math.max(0, limit - Share.sum(shares));
         List<String> sentences = new ArrayList<>();
         for (GpuStatus other : status.others()) {
-            sentences.add("It " + LeaseText.held(other.lease().orElseThrow()) + ", too.");
+            sentences.add(
+                    "It "
+                            + LeaseText.held(other.lease().orElseThrow())
+                            + ", too"
+                            + notes.idle(other).map(note -> " (" + note + ").").orElse("."));
         }
         sentences.add(
                 "It is shared, and "

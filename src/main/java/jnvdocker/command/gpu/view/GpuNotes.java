@@ -58,12 +58,21 @@ public record GpuNotes(List<IdleHolder> holders, Map<String, Reading> readings, 
     }
 
     private GpuStatus on(GpuStatus gpu) {
-        GpuStatus noted = of(gpu).map(idle -> gpu.noting(IdleText.note(idle, now))).orElse(gpu);
+        GpuStatus noted = noteIdle(gpu).beside(gpu.others().stream().map(this::noteIdle).toList());
         return silence(gpu)
                 .map(it -> "its driver " + it)
                 .or(() -> memoryInUse(gpu).map(it -> "has " + it))
                 .map(noted::noting)
                 .orElse(noted);
+    }
+
+    private GpuStatus noteIdle(GpuStatus gpu) {
+        return idle(gpu).map(gpu::noting).orElse(gpu);
+    }
+
+    /** Returns {@code no process has had it open for 3h}. */
+    public Optional<String> idle(GpuStatus gpu) {
+        return of(gpu).map(idle -> IdleText.note(idle, now));
     }
 
     /** Returns {@code has not answered since 09:12}. */
@@ -116,7 +125,12 @@ public record GpuNotes(List<IdleHolder> holders, Map<String, Reading> readings, 
             String note = IdleText.note(idle, now);
             return switch (idle.source()) {
                 case NODES -> "No" + note.substring("no".length()) + ".";
-                case NVML -> "It has been " + note + ": its utilization is 0.";
+                case NVML ->
+                        "It has been "
+                                + note
+                                + ": its utilization"
+                                + (idle.isShared() ? " by this holder" : "")
+                                + " is 0.";
             };
         });
     }

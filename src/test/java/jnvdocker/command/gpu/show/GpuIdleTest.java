@@ -34,6 +34,7 @@ class GpuIdleTest {
         return new IdleHolder(
                 Samples.gpu(gpu),
                 lease,
+                false,
                 source,
                 Samples.AT_NINE,
                 atLeast,

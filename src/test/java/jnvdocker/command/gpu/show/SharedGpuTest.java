@@ -8,9 +8,11 @@ import jnvdocker.command.gpu.view.GpuJson;
 import jnvdocker.command.gpu.view.GpuNotes;
 import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.core.Leases.GpuProcess;
+import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Share;
@@ -23,6 +25,7 @@ import jnvdocker.use.GpuUse;
 
 import org.junit.jupiter.api.Test;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -100,6 +103,43 @@ class SharedGpuTest {
                         "2     GPU-5c1a2002   A100-SXM4-40GB   FREE    -       -           -    "
                                 + " -"),
                 lines.stream().map(String::stripTrailing).toList());
+    }
+
+    private static IdleHolder idle(Lease lease, IdleSource source, OptionalLong memory) {
+        return new IdleHolder(
+                Samples.gpu(1),
+                lease,
+                true,
+                source,
+                Samples.AT_NINE,
+                false,
+                Optional.empty(),
+                memory);
+    }
+
+    @Test
+    void eachShareHasItsOwnIdleTime() {
+        IdleHolder bobs = idle(BOBS, IdleSource.NODES, OptionalLong.empty());
+        IdleHolder alices = idle(ALICES, IdleSource.NVML, OptionalLong.of(12L << 30));
+        GpuNotes notes = new GpuNotes(List.of(alices, bobs), Map.of(), Samples.NOW);
+        GpuStatus noted = notes.on(List.of(SHARED)).getFirst();
+        assertEquals("idle for 3h, 12.0 GiB held", noted.note());
+        assertEquals(
+                "no process of this holder has had it open for 3h",
+                noted.others().getFirst().note());
+        assertEquals(
+                Optional.of(
+                        "It has been idle for 3h, 12.0 GiB held: its utilization by this holder is"
+                                + " 0."),
+                notes.sentence(SHARED));
+        List<String> lines =
+                GpuIdle.listing(List.of(alices, bobs), Duration.ofMinutes(5), Samples.NOW)
+                        .lines(Screen.NONE);
+        assertTrue(
+                lines.get(1).matches("1 +alice .* utilization 0 by this holder"), lines::toString);
+        assertTrue(
+                lines.get(2).matches("1 +bob .* no process of this holder has it open"),
+                lines::toString);
     }
 
     @Test
