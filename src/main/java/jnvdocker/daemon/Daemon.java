@@ -110,6 +110,7 @@ final class Daemon implements AutoCloseable {
                         config::notifyDirectories,
                         world.log(),
                         inventory,
+                        world.troubles(),
                         parts.leases(),
                         directories.run()));
         started.push(parts.overdue().start(config::stopOverdue));

@@ -11,6 +11,8 @@ import java.util.Optional;
  * @param event what has happened: {@code granted}
  * @param message for people
  * @param gpus UUIDs
+ * @param pid of the process whose end frees the GPUs, or that uses them without a lease
+ * @param program of that process, where it is in no container of a lease
  */
 record Event(
         String event,
@@ -24,6 +26,8 @@ record Event(
         String purpose,
         String container,
         String containerId,
+        Long pid,
+        String program,
         Long seconds,
         String reason) {
     private static final String PREFIX = "JNVDOCKER_";
@@ -48,6 +52,8 @@ record Event(
                 fields.get(PREFIX + "PURPOSE"),
                 fields.get(PREFIX + "CONTAINER"),
                 fields.get(PREFIX + "CONTAINER_ID"),
+                number(fields.get(PREFIX + "PID")),
+                fields.get(PREFIX + "PROGRAM"),
                 number(fields.get(PREFIX + "SECONDS")),
                 fields.get(PREFIX + "REASON"));
     }

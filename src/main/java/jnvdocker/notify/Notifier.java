@@ -4,8 +4,8 @@ import jnvdocker.core.Leases;
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
-import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.text.LeaseText;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.PrivateFile;
@@ -22,10 +22,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -36,8 +34,8 @@ import java.util.function.Supplier;
 /**
  * Runs the programs of some directories for each event, one after the other, with the event in JSON
  * on standard input. Decisions only put theirs into a queue: a thread of its own runs the programs,
- * and scans the GPUs every half minute for those that are sick or used without a lease. When the
- * queue is full, events are dropped, those of the user with the most first.
+ * and scans the GPUs for {@link Troubles} every half minute, and whenever the driver reports a
+ * fault. When the queue is full, events are dropped, those of the user with the most first.
  */
 public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Notifier.class);
@@ -54,13 +52,15 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private final AtomicLong dropped = new AtomicLong();
     private final Thread thread = PermanentThread.platform("notify", this::repeat);
 
-    /** The GPUs that were sick or used without a lease at the last scan, by UUID. */
-    private Map<String, GpuStatus.State> before = Map.of();
+    private final Troubles troubles = new Troubles();
 
     /** Warnings that were logged: each is logged once. */
     private final Set<String> warned = new HashSet<>();
 
     private long scanned = System.nanoTime() - BETWEEN_SCANS.toNanos();
+
+    /** Whether a GPU has a fault, or has it no more, since the last scan. */
+    private volatile boolean faultsChanged;
 
     private Notifier(
             Supplier<List<Path>> directories, GpuInventory inventory, Leases leases, Path run) {
@@ -74,16 +74,19 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
      * Notifies from now on.
      *
      * @param directories of the programs, as the configuration has them at each moment
+     * @param faults of GPUs
      * @param run the daemon's directory in /run
      */
     public static Notifier start(
             Supplier<List<Path>> directories,
             DecisionLog log,
             GpuInventory inventory,
+            GpuTroubles faults,
             Leases leases,
             Path run) {
         Notifier notifier = new Notifier(directories, inventory, leases, run);
         log.read(notifier);
+        faults.addListener(() -> notifier.faultsChanged = true);
         notifier.thread.start();
         return notifier;
     }
@@ -110,8 +113,9 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
                 } else if (dropped.getAndSet(0) > 0) {
                     LOG.info("the programs of notify have caught up");
                 }
-                if (System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos()
-                        && !directories.get().isEmpty()) {
+                boolean isDue = System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos();
+                if ((isDue || faultsChanged) && !directories.get().isEmpty()) {
+                    faultsChanged = false;
                     findTroubles();
                     scanned = System.nanoTime();
                 }
@@ -151,35 +155,17 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
         }
     }
 
-    /** Finds the troubles of GPUs, which are no decisions. */
     private void findTroubles() throws IOException {
-        Map<String, GpuStatus.State> now = new HashMap<>();
-        for (GpuStatus status : leases.status(inventory.read().gpus())) {
-            Gpu gpu = status.gpu();
-            boolean counts =
-                    switch (status.state()) {
-                        case SICK, UNMANAGED -> true;
-                        default -> false;
-                    };
-            if (counts) {
-                now.put(gpu.uuid(), status.state());
-            }
-            if (counts && status.state() != before.get(gpu.uuid())) {
-                String state = status.state().toString().toLowerCase(Locale.ROOT);
-                String why = status.note().isEmpty() ? "" : ": " + status.note();
-                add(
-                        Event.of(
-                                state,
-                                Instant.now(),
-                                LeaseText.name(gpu.number(), gpu.uuid())
-                                        + (status.state() == GpuStatus.State.SICK
-                                                ? " is sick"
-                                                : " is used without a lease")
-                                        + why,
-                                Map.of("JNVDOCKER_GPUS", gpu.uuid())));
-            }
+        troubles.next(leases.status(gpus()), Instant.now()).forEach(this::add);
+    }
+
+    /** Without a driver, GPUs that are held are missing. */
+    private List<Gpu> gpus() throws IOException {
+        try {
+            return inventory.read().gpus();
+        } catch (NoDriverException e) {
+            return List.of();
         }
-        before = now;
     }
 
     @Override

@@ -3,6 +3,7 @@ package jnvdocker.decision;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.Journal;
@@ -242,10 +243,24 @@ public final class DecisionLog implements LeaseEvents {
         }
     }
 
-    private static Map<String, String> fields(Lease lease) {
+    /** The fields of a lease and its holder. */
+    public static Map<String, String> fields(Lease lease) {
         Map<String, String> fields = fields(lease.claim());
         fields.put("JNVDOCKER_LEASE", String.valueOf(lease.id()));
+        lease.process().ifPresent(it -> fields.put("JNVDOCKER_PID", String.valueOf(it.pid())));
+        program(lease.claim().origin()).ifPresent(it -> fields.put("JNVDOCKER_PROGRAM", it));
         return fields;
+    }
+
+    private static Optional<String> program(Origin origin) {
+        return switch (origin) {
+            case Origin.HostProcess(String program) -> Optional.of(program);
+            case Origin.DockerContainer _,
+                    Origin.OciContainer _,
+                    Origin.MesosTask _,
+                    Origin.Pod _ ->
+                    Optional.empty();
+        };
     }
 
     private static Map<String, String> fields(Claim claim) {
@@ -262,7 +277,8 @@ public final class DecisionLog implements LeaseEvents {
         return fields;
     }
 
-    private static void putOwner(Map<String, String> fields, Owner owner) {
+    /** Adds the fields of a user. */
+    public static void putOwner(Map<String, String> fields, Owner owner) {
         fields.put("JNVDOCKER_USER", owner.name());
         if (!owner.isUnknown() && !owner.isKubernetes()) {
             fields.put("JNVDOCKER_UID", String.valueOf(owner.uid()));

@@ -1,5 +1,6 @@
 package jnvdocker.lease;
 
+import jnvdocker.posix.ProcessId;
 import jnvdocker.words.ForeignText;
 
 import java.time.Duration;
@@ -31,6 +32,19 @@ public record Lease(
         public End {
             evidence = ForeignText.line(evidence);
         }
+    }
+
+    /** The process whose end frees the GPUs, as far as it is known. */
+    public Optional<ProcessId> process() {
+        return switch (claim.origin()) {
+            case Origin.Pod _ -> Optional.empty();
+            case Origin.DockerContainer _ when !isReservation() -> holder.init();
+            case Origin.DockerContainer _,
+                    Origin.OciContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _ ->
+                    holder.init().or(() -> Optional.of(holder.process()));
+        };
     }
 
     /** When the holder should have given the GPUs back. */

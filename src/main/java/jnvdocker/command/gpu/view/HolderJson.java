@@ -39,7 +39,7 @@ public record HolderJson(
                 purpose.image().orElse(null),
                 purpose.command().orElse(null),
                 purpose.pod().orElse(null),
-                Holding.process(lease).map(ProcessId::pid).orElse(null));
+                lease.process().map(ProcessId::pid).orElse(null));
     }
 
     /** Returns the keys of a holder that an unmanaged user has, too. */

@@ -3,13 +3,11 @@ package jnvdocker.command.gpu.view;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.RunningContainer;
 import jnvdocker.words.Indices;
@@ -89,20 +87,6 @@ public final class Holding {
             case 0 -> Optional.empty();
             case 1 -> Optional.of("GPU " + indices);
             default -> Optional.of("GPUs " + indices);
-        };
-    }
-
-    /** Returns the process whose end frees the GPUs, as far as it is known. */
-    public static Optional<ProcessId> process(Lease lease) {
-        Holder holder = lease.holder();
-        return switch (lease.claim().origin()) {
-            case Origin.Pod _ -> Optional.empty();
-            case Origin.DockerContainer _ when !lease.isReservation() -> holder.init();
-            case Origin.DockerContainer _,
-                    Origin.OciContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _ ->
-                    holder.init().or(() -> Optional.of(holder.process()));
         };
     }
 }
