@@ -4,7 +4,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.lease.text.LeaseText;
