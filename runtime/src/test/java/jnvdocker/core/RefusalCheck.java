@@ -109,7 +109,12 @@ final class RefusalCheck {
         if (message.matches(".*has used the 0 GPU-hours that .* has in a (day|week) .*")) {
             assertTrue(
                     world.lab.limits.mayBeSpent(request.owner()),
-                    () -> "refused though hours are left: " + message);
+                    () ->
+                            "refused though hours are left: %s; %s has had %s"
+                                    .formatted(
+                                            message,
+                                            request.owner(),
+                                            world.lab.limits.leases(request.owner())));
             return true;
         }
         if (message.matches(".* requested, but each user may hold GPUs for .*s at most .*")) {

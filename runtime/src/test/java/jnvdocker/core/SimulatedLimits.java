@@ -168,6 +168,11 @@ final class SimulatedLimits {
         return covered;
     }
 
+    /** The leases that a user has or had. */
+    List<Lease> leases(Owner owner) {
+        return leases().stream().filter(it -> it.claim().owner().isSameAs(owner)).toList();
+    }
+
     private List<Lease> leases() {
         try {
             List<Lease> all = new ArrayList<>(world.daemon.parts().registry().live());
