@@ -168,8 +168,8 @@ public final class ClaimVolumes implements PluginVolumes {
         if (starts.isOfGuest(claim)) {
             return files.nothing();
         }
-        if (registry.claims().timesMadeAgain(id) > 0) {
-            users.refuseAnothers(claim);
+        if (registry.claims().isOver(id)) {
+            users.refuseAnothers(claim, hasPartner(claim));
         }
         ClaimedNodes.refuseOthers(claim, supply.gpus());
         reconciler.learnOfRunning(LIST_LIMIT);
@@ -193,6 +193,13 @@ public final class ClaimVolumes implements PluginVolumes {
                     FileErrors.describe(e));
         }
         return files.mounted(id);
+    }
+
+    /** Whether another container or program of its party has the GPUs of a claim. */
+    private boolean hasPartner(Claim claim) throws IOException {
+        return registry.live().stream()
+                .map(Lease::claim)
+                .anyMatch(it -> it.isBeside(claim) && !it.id().equals(claim.id()));
     }
 
     @Override

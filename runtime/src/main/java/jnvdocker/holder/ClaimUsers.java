@@ -93,11 +93,12 @@ public final class ClaimUsers {
     }
 
     /**
-     * Refuses the container of another user than the claim's, which was made with the settings of
-     * one that is gone. An engine that starts answers nobody; it starts what ran before, which was
-     * asked for then.
+     * Refuses the container of another user than the claim's, which was made with the settings or
+     * the volume of one that is gone; and where a partner of the claim has its GPUs, each container
+     * that is not known to be the same user's. An engine that starts answers nobody; it starts what
+     * ran before, which was asked for then.
      */
-    public void refuseAnothers(Claim claim) throws RefusedException {
+    public void refuseAnothers(Claim claim, boolean hasPartner) throws RefusedException {
         if (!engine.hasStarted()) {
             return;
         }
@@ -110,13 +111,17 @@ public final class ClaimUsers {
                             + " earlier one's claim",
                     "start it again later");
         }
-        for (ContainerEngine.Listed user : own(claim, users)) {
+        for (ContainerEngine.Listed user : users) {
             Owner owner = owners.of(user.labels());
-            if (ContainerOwner.isAnothers(owner, claim.owner())) {
+            boolean isKnown = !owner.isUnknown();
+            if ((isKnown || hasPartner) && !ContainerOwner.isSame(owner, claim.owner())) {
                 throw refused(
-                        "this container is %s's, and has the settings of one of %s's"
+                        "container %s is %s, and has the settings of one of %s's"
                                 .formatted(
-                                        Quote.shown(owner.name()),
+                                        Quote.shown(user.name()),
+                                        isKnown
+                                                ? Quote.shown(owner.name()) + "'s"
+                                                : "of a user who is not known",
                                         Quote.shown(claim.owner().name())));
             }
         }

@@ -269,7 +269,8 @@ public final class Reconciler {
             return true;
         }
         Claim.ContainerRef ref = new Claim.ContainerRef(found.get().id(), found.get().name());
-        if (isItsOwn(known.get(), ref.id(), Set.of())) {
+        if (isItsOwn(known.get(), ref.id(), Set.of())
+                && mayBeNamed(claim, found.get().pid() != 0)) {
             registry.claims().named(claim, ref);
         }
         Optional<ProcessId> init = evidence.process(found.get().pid());
@@ -452,7 +453,8 @@ public final class Reconciler {
         if (claim.filter(it -> it.key().equals(carrier.claim())).isEmpty()) {
             return;
         }
-        if (isItsOwn(claim.get(), container.id(), present)) {
+        if (isItsOwn(claim.get(), container.id(), present)
+                && mayBeNamed(id, container.isActive())) {
             name(carrier);
         }
         if (container.isActive() && !isLearnt(id)) {
@@ -474,6 +476,11 @@ public final class Reconciler {
         return claim.container().isEmpty()
                 || claim.container().get().id().equals(container)
                 || !present.isEmpty() && !present.contains(claim.container().get().id());
+    }
+
+    /** Whose container takes the place of a removed one is decided when that is started. */
+    private boolean mayBeNamed(String claim, boolean runs) throws IOException {
+        return runs || !registry.claims().isOver(claim);
     }
 
     private boolean isLearnt(String claim) throws IOException {

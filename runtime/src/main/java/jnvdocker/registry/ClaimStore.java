@@ -96,6 +96,18 @@ public final class ClaimStore {
         return again;
     }
 
+    /** Whether the container of a claim was removed, and none has taken its place. */
+    public boolean isOver(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                row -> claim,
+                                "SELECT 1 FROM claim WHERE id = ? AND container IS NULL"
+                                        + " AND name IS NOT NULL",
+                                claim)
+                        .isPresent());
+    }
+
     /** How often a claim was made again since the daemon started. */
     public int timesMadeAgain(String claim) {
         return madeAgain.getOrDefault(claim, 0);
@@ -115,12 +127,14 @@ public final class ClaimStore {
                 && database.transaction(transaction -> setVolume(transaction, claim.id()) == 1);
     }
 
-    /** The first container of a claim: no later one takes its place. */
+    /**
+     * The first container of a claim: no later one takes its place, also when that one is removed.
+     */
     public void bound(String claim, Claim.ContainerRef container) throws IOException {
         database.transaction(transaction ->
                 transaction.update(
                         "UPDATE claim SET container = ?, name = ? WHERE id = ?"
-                                + " AND container IS NULL",
+                                + " AND container IS NULL AND name IS NULL",
                         container.id(),
                         container.name(),
                         claim));
@@ -253,8 +267,14 @@ public final class ClaimStore {
      * The request of a claim.
      *
      * @param container the container that it belongs to; empty as long as there is none
+     * @param isOver whether its container was removed: who has the claim's label need not be the
+     *     claim's owner, since everybody who may inspect containers has seen the label
      */
-    public record Made(GpuRequest request, Owner owner, Optional<Claim.ContainerRef> container) {
+    public record Made(
+            GpuRequest request,
+            Owner owner,
+            Optional<Claim.ContainerRef> container,
+            boolean isOver) {
         /** Whether it belongs to this container. */
         public boolean isOf(String id) {
             return container.filter(it -> it.id().equals(id)).isPresent();

@@ -209,7 +209,9 @@ final class LeaseRows {
         try {
             GpuRequest request = GpuRequest.parseOption(row.getString("request"));
             Owner owner = new Owner(row.getInt("uid"), row.getString("owner"));
-            return Optional.of(new ClaimStore.Made(request, owner, container(row)));
+            Optional<Claim.ContainerRef> container = container(row);
+            boolean isOver = container.isEmpty() && row.getString("name") != null;
+            return Optional.of(new ClaimStore.Made(request, owner, container, isOver));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();
         }

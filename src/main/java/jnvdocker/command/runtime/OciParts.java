@@ -85,10 +85,11 @@ public record OciParts(
     OciCreation claimed(ClaimKey claim, CreateCall call, GpuRequest request)
             throws RefusedException, IOException {
         Optional<ClaimStore.Made> made = made(claim, call);
-        if (made.isEmpty()) {
+        if (made.isEmpty() || made.get().isOver() && !isSameUsers(call, made.get())) {
+            // Of a container that was removed: the same request, by whoever makes it.
             return creation(call, request);
         }
-        if (made.get().container().isPresent()) {
+        if (made.get().container().isPresent() || made.get().isOver()) {
             containers.wanted(claim, call.container(), call.name());
         }
         return call.creation(made.get().owner(), request, Optional.of(claim.id()));
@@ -103,11 +104,18 @@ public record OciParts(
             Pace.REAL.sleep(PAUSE);
             made = containers.made(claim, call.container());
         }
-        return made.isPresent()
-                        && ContainerOwner.isAnothers(
-                                owners.of(call.usersLabels()), made.get().owner())
-                ? Optional.empty()
-                : made;
+        return made.filter(it -> !isAnothers(call, it));
+    }
+
+    private boolean isSameUsers(CreateCall call, ClaimStore.Made made) {
+        return ContainerOwner.isSame(owners.of(call.usersLabels()), made.owner());
+    }
+
+    private boolean isAnothers(CreateCall call, ClaimStore.Made made) {
+        Owner owner = owners.of(call.usersLabels());
+        return made.isOver()
+                ? !owner.isUnknown() && !ContainerOwner.isSame(owner, made.owner())
+                : ContainerOwner.isAnothers(owner, made.owner());
     }
 
     /**

@@ -16,6 +16,7 @@ import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.List;
@@ -80,13 +81,17 @@ class MadeAgainTest extends OneEngineTest {
     }
 
     private static void assertIsAlices() {
-        awaitHolders(Map.of(0, "server"));
+        assertIsThere();
         assertEquals(ALICE, lab.lease("server").path("uid").asInt());
+    }
+
+    private static void assertIsThere() {
+        awaitHolders(Map.of(0, "server"));
         lab.docker("exec", "server", "sh", "-c", "test -c /dev/nvidia0").ok();
         lab.docker("exec", "server", "sh", "-c", "test ! -e /dev/nvidia1").ok();
     }
 
-    /** As watchtower does it. */
+    /** As watchtower does it. Nothing shows to our OCI runtime whose the new container is. */
     @Test
     void removedContainerThatIsMadeAgainHasItsGpus() {
         String configuration = started();
@@ -94,12 +99,81 @@ class MadeAgainTest extends OneEngineTest {
         lab.docker("rm", "server").ok();
         make("server", configuration).ok();
         lab.docker("start", "server").ok();
-        assertIsAlices();
+        assertIsThere();
         lab.docker("restart", "server").ok();
-        assertIsAlices();
+        assertIsThere();
         lab.daemon().stop();
         lab.startDaemon();
-        assertIsAlices();
+        assertIsThere();
+        assertEquals(byRuntime, lab.lease("server").path("uid").isNull());
+    }
+
+    /** The proxy sets this label to the user who makes a container. */
+    @Test
+    void containerThatItsUserMakesAgainIsThatUsers() throws Exception {
+        lab.configure("[runtime]\ntrust_owner = ['label']\n");
+        try {
+            ObjectNode configuration = (ObjectNode) new ObjectMapper().readTree(started());
+            lab.docker("rm", "-f", "server").ok();
+            configuration.withObject("/Labels").put("jnvdocker.owner", "uid:" + ALICE);
+            make("server", configuration.toString()).ok();
+            lab.docker("start", "server").ok();
+            assertIsAlices();
+            lab.docker("restart", "server").ok();
+            assertIsAlices();
+        } finally {
+            lab.configure("");
+        }
+    }
+
+    /** Everybody who may inspect containers sees the label and the name of the volume. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "uid:" + BOB})
+    void settingsOfARemovedPartnerGiveNobodyTheGpuOfTheOther(String owner) throws Exception {
+        lab.configure("[runtime]\ntrust_owner = ['label']\n");
+        try {
+            lab.startAs(ALICE, "train", "device=0").run().ok();
+            lab.startAs(ALICE, "note", "with=train").run().ok();
+            ObjectNode configuration =
+                    (ObjectNode) new ObjectMapper().readTree(configuration("note"));
+            lab.docker("rm", "-f", "note").ok();
+            awaitHolders(Map.of(0, "train"));
+            configuration.withObject("/Labels").put("jnvdocker.owner", owner);
+            make("stolen", configuration.toString()).ok();
+            Command.Result refused = lab.docker("start", "stolen");
+            assertTrue(
+                    refused.exitCode() != 0
+                            && refused.err()
+                                    .matches(
+                                            "(?s).*(has the settings of one of|names the claim"
+                                                    + "|nothing shows that both belong to) .*"),
+                    refused::toString);
+            lab.daemon().kill();
+            lab.startDaemon();
+            assertTrue(lab.docker("start", "stolen").exitCode() != 0);
+            awaitHolders(Map.of(0, "train"));
+        } finally {
+            lab.configure("");
+        }
+    }
+
+    /** Root starts containers for others, and nobody starts one for root. */
+    @Test
+    void settingsOfRootsContainerGiveNobodyItsAccount() throws Exception {
+        lab.configure("[runtime]\ntrust_owner = ['label']\n");
+        try {
+            lab.jnvdocker("run", "-d", "--name=server", "--gpus=1", "plain", "sleep", "1000").ok();
+            ObjectNode configuration =
+                    (ObjectNode) new ObjectMapper().readTree(configuration("server"));
+            lab.docker("rm", "-f", "server").ok();
+            awaitHolders(Map.of());
+            configuration.withObject("/Labels").put("jnvdocker.owner", "uid:" + BOB);
+            make("server", configuration.toString()).ok();
+            assertTrue(lab.docker("start", "server").exitCode() != 0);
+            awaitHolders(Map.of());
+        } finally {
+            lab.configure("");
+        }
     }
 
     /** As Portainer does it, which removes the first last. */
@@ -137,7 +211,7 @@ class MadeAgainTest extends OneEngineTest {
         lab.docker("rm", "-f", "bobs").ok();
         awaitHolders(Map.of());
         lab.docker("start", "server").ok();
-        assertIsAlices();
+        assertIsThere();
     }
 
     /** The proxy sets this label to the user who makes a container. */

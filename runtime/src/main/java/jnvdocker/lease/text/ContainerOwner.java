@@ -99,6 +99,14 @@ public final class ContainerOwner {
                 && container.uid() != claim.uid();
     }
 
+    /**
+     * Whether a container that was made with the settings of one that was removed is of the same
+     * user: that is known, or root makes it.
+     */
+    public static boolean isSame(Owner container, Owner claim) {
+        return !container.isUnknown() && (container.uid() == 0 || container.isSameAs(claim));
+    }
+
     /** Returns the value of the label for a user, for whose name no directory is queried. */
     public static String label(int uid) {
         return UID + Integer.toUnsignedString(uid);
