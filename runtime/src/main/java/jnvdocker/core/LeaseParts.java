@@ -138,7 +138,14 @@ public record LeaseParts(
                             unleased,
                             new OtherClaims(world.processes(), evidence, world.pace()),
                             leftovers);
-            Keeper keeper = new Keeper(registry, evidence, leftovers, world.engine(), world.pace());
+            Keeper keeper =
+                    new Keeper(
+                            registry,
+                            evidence,
+                            leftovers,
+                            world.engine(),
+                            world.pace(),
+                            world.volumeDriver());
             Reconciler reconciler =
                     new Reconciler(
                             registry,

@@ -60,16 +60,8 @@ final class Comebacks {
     private static final Duration SETTLING = Duration.ofSeconds(10);
 
     private static final Duration SETTLED = Duration.ofSeconds(2);
-
-    /**
-     * How long a GPU is kept for a container that compose has created and not started: other
-     * services may have to be healthy first. An interrupted compose starts nothing.
-     */
-    private static final Duration SUCCESSION = Duration.ofMinutes(10);
-
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final String DOES_NOT_RUN = "the engine says that its container does not run";
-    private static final String SUCCESSOR = "compose is about to start another in its place";
     private static final String IS_DOWN = "its engine does not answer, and may start it again";
 
     /** The time to wait for an engine that may be about to start. */
@@ -79,6 +71,7 @@ final class Comebacks {
     private final Evidence evidence;
     private final ContainerEngine engine;
     private final Pace pace;
+    private final ComingStarts coming;
     private final Ending ending;
     private final Pauses pauses;
     private final Map<String, Quiet> quiet = new ConcurrentHashMap<>();
@@ -101,11 +94,13 @@ final class Comebacks {
             Evidence evidence,
             ContainerEngine engine,
             Pace pace,
+            ComingStarts coming,
             Ending ending) {
         this.registry = registry;
         this.evidence = evidence;
         this.engine = engine;
         this.pace = pace;
+        this.coming = coming;
         this.ending = ending;
         this.pauses = new Pauses(evidence, pace);
         this.roots = new EngineRoots(registry);
@@ -332,33 +327,26 @@ final class Comebacks {
         } else if (!roots.mayBe(root)) {
             return pause(lease, gone, now);
         } else if (!roots.has(root)) {
-            return hasSuccessor(container, now, limit)
-                    ? new Stays(Optional.of(SUCCESSOR))
-                    : pause(lease, gone, now);
+            Optional<String> successor = coming.successor(lease, now.passed(), limit);
+            return successor.isPresent() ? new Stays(successor) : pause(lease, gone, now);
         }
-        if (found.filter(it -> it.restarting() || it.pid() != 0).isPresent()) {
-            return new Stays();
-        }
-        return now.isLastAnswer() && hasSuccessor(container, now, limit)
-                ? new Stays(Optional.of(SUCCESSOR))
-                : doesNotRun(gone.orElse(DOES_NOT_RUN), now);
-    }
-
-    private boolean hasSuccessor(Claim.ContainerRef container, Quiet now, Duration limit)
-            throws IOException {
-        return now.passed().compareTo(SUCCESSION) < 0 && engine.hasSuccessor(container, limit);
+        return found.filter(it -> it.restarting() || it.pid() != 0).isPresent()
+                ? new Stays()
+                : doesNotRun(lease, gone.orElse(DOES_NOT_RUN), now, limit);
     }
 
     private Outlook word(Lease lease, Optional<String> gone, Quiet now, Duration limit)
             throws IOException {
         Optional<Boolean> own = now.isLastAnswer() ? Optional.empty() : ownRuns(lease, limit);
         if (own.isPresent()) {
-            return own.get() ? new Stays() : doesNotRun(gone.orElse(DOES_NOT_RUN), now);
+            return own.get()
+                    ? new Stays()
+                    : doesNotRun(lease, gone.orElse(DOES_NOT_RUN), now, limit);
         }
         String volume = ClaimNames.volume(lease.claim().key());
         List<ContainerEngine.Listed> users = engine.using(List.of(volume), limit);
         if (users.isEmpty()) {
-            return doesNotRun(gone.orElse("the engine has no container of it"), now);
+            return doesNotRun(lease, gone.orElse("the engine has no container of it"), now, limit);
         }
         if (users.stream().anyMatch(ContainerEngine.Listed::isRestarting)) {
             return new Stays();
@@ -370,7 +358,7 @@ final class Comebacks {
             // Waits while it is being started or stopped.
             runs |= engine.inspect(user.id(), limit).filter(it -> mayHold(it, its)).isPresent();
         }
-        return runs ? new Stays() : doesNotRun(gone.orElse(DOES_NOT_RUN), now);
+        return runs ? new Stays() : doesNotRun(lease, gone.orElse(DOES_NOT_RUN), now, limit);
     }
 
     /** Another one than its own lives without the claim: it has that one's other volumes. */
@@ -394,7 +382,13 @@ final class Comebacks {
     }
 
     /** One answer of the engine is none: the list of one that is just starting may be empty. */
-    private Outlook doesNotRun(String evidence, Quiet now) {
+    private Outlook doesNotRun(Lease lease, String evidence, Quiet now, Duration limit)
+            throws IOException {
+        Optional<String> start =
+                now.isLastAnswer() ? coming.of(lease, now.passed(), limit) : Optional.empty();
+        if (start.isPresent()) {
+            return new Stays(start);
+        }
         return now.isSaidOften() ? new Over(evidence, true) : new Open(STEP);
     }
 }

@@ -74,16 +74,27 @@ public final class Keeper implements AutoCloseable {
 
     private volatile Thread thread;
 
+    /**
+     * @param volumeDriver the name of our volume plugin
+     */
     public Keeper(
             LeaseRegistry registry,
             Evidence evidence,
             Leftovers leftovers,
             ContainerEngine engine,
-            Pace pace) {
+            Pace pace,
+            String volumeDriver) {
         this.registry = registry;
         this.evidence = evidence;
         this.leftovers = leftovers;
-        this.comebacks = new Comebacks(registry, evidence, engine, pace, this::end);
+        this.comebacks =
+                new Comebacks(
+                        registry,
+                        evidence,
+                        engine,
+                        pace,
+                        new ComingStarts(engine, volumeDriver),
+                        this::end);
         this.pace = pace;
         swept = pace.nanos();
         chores.add(this::forget);

@@ -275,6 +275,30 @@ class ComebacksTest extends SimulatedWorldTest {
         assertEquals(2, live().size());
     }
 
+    /** Docker gave up while no daemon ran, which starts the container once it does. */
+    @Test
+    void whatTheDaemonIsAboutToStartKeepsItsGpuForAMinute() throws Exception {
+        for (boolean starts : new boolean[] {true, false}) {
+            SimulatedContainer web = created();
+            Lease lease = leaseOf(web).orElseThrow();
+            endFirst(web);
+            web.state = State.EXITED;
+            web.error = "jnvdocker: no jnvdockerd answers at /run/jnvdocker/jnvdocker.sock";
+            world.daemon.parts().keeper().sweep();
+            pass(Duration.ofSeconds(30));
+            assertEquals(Optional.of(lease.id()), leaseOf(web).map(Lease::id));
+            String why = world.daemon.parts().leases().explain(lease);
+            assertTrue(why.contains("jnvdockerd starts it again"), why);
+            if (starts) {
+                assertEquals(lease.claim().gpus(), take(web).claim().gpus());
+                world.engine().remove(web, true);
+            } else {
+                passAMinute();
+                assertEquals(Optional.empty(), leaseOf(web));
+            }
+        }
+    }
+
     /** Nothing ran of what the real runtime failed to create. */
     @Test
     void failedCreationKeepsNoGpuWithTheOciRuntime() throws Exception {
