@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.HoldTime;
 import jnvdocker.command.caller.SlurmGpus;
+import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.core.Leases;
 import jnvdocker.grant.Grant;
 import jnvdocker.grant.LeaseRequest;
@@ -118,11 +119,6 @@ public final class GpuRun implements Callable<Integer>, Successor {
         return variable.orElseGet(() -> new GpuRequest.Count(1));
     }
 
-    /** How a refusal names the request of a program. */
-    public static String purpose(String program) {
-        return "gpu run of " + program;
-    }
-
     private static String name(String word) {
         return Quote.shown(word.substring(word.lastIndexOf('/') + 1));
     }
@@ -137,7 +133,7 @@ public final class GpuRun implements Callable<Integer>, Successor {
         try {
             become();
         } catch (RefusedException e) {
-            leases.refused(Caller.owner(request), purpose(name(command.getFirst())), e);
+            leases.refused(Caller.owner(request), Holding.purpose(name(command.getFirst())), e);
             throw e;
         }
     }

@@ -3,7 +3,6 @@ package jnvdocker.command.gpu.show;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.command.caller.ShowCommand;
-import jnvdocker.command.gpu.change.GpuRun;
 import jnvdocker.command.gpu.view.GpuJson;
 import jnvdocker.command.gpu.view.GpuNotes;
 import jnvdocker.command.gpu.view.GpuView;
@@ -257,7 +256,7 @@ public final class GpuWhy extends ShowCommand {
         return leases.refusals().stream()
                 .filter(it ->
                         it.purpose().equals("container " + name)
-                                || it.purpose().equals(GpuRun.purpose(name)))
+                                || it.purpose().equals(Holding.purpose(name)))
                 .filter(it -> past.filter(last -> last.since().isAfter(it.at())).isEmpty())
                 .filter(it -> it.owner().isUnknown() || mayEnd.test(it.owner()))
                 .findFirst();

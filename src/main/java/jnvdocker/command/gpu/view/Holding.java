@@ -23,6 +23,11 @@ public final class Holding {
 
     private Holding() {}
 
+    /** How a refusal names the request of a program. */
+    public static String purpose(String program) {
+        return "gpu run of " + program;
+    }
+
     public static String user(Lease lease) {
         return Quote.shown(lease.claim().owner().name());
     }

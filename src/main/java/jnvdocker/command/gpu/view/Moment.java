@@ -2,7 +2,6 @@ package jnvdocker.command.gpu.view;
 
 import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
-import jnvdocker.words.Refusal;
 import jnvdocker.words.Span;
 
 import java.time.DateTimeException;
@@ -57,26 +56,32 @@ public final class Moment {
                 "is no date",
                 "write one as in 2026-11-01, 2026-11-01T09:00 or yesterday, or how long ago, as in"
                         + " 7d",
-                new Refusal("is not in the past", "take an earlier one")),
+                "is not in the past",
+                "take an earlier one"),
         COMING(
                 1,
                 "is no time",
                 "write one as in now, 18:00, 'fri 18:00' or '2026-12-04 18:00', or how long from"
                         + " now, as in 2h",
-                new Refusal("is in the past", "take a later one"));
+                "is in the past",
+                "take a later one");
 
         private final int sign;
-        private final Refusal unread;
-        private final Refusal wrong;
+        private final String unread;
+        private final String forms;
+        private final String wrong;
+        private final String remedy;
 
-        Side(int sign, String unread, String forms, Refusal wrong) {
+        Side(int sign, String unread, String forms, String wrong, String remedy) {
             this.sign = sign;
-            this.unread = new Refusal(unread, forms);
+            this.unread = unread;
+            this.forms = forms;
             this.wrong = wrong;
+            this.remedy = remedy;
         }
 
         boolean has(Instant moment, Instant now) {
-            return moment.compareTo(now) * sign >= 0;
+            return this == PAST ? !moment.isAfter(now) : !moment.isBefore(now);
         }
     }
 
@@ -121,16 +126,16 @@ public final class Moment {
                                     ? OffsetDateTime.parse(text).toInstant()
                                     : local(text, side, now, timeZone);
         } catch (DateTimeException e) {
-            throw invalid(text, side.unread);
+            throw invalid(text, side.unread, side.forms);
         }
         if (!side.has(moment, now)) {
-            throw invalid(text, side.wrong);
+            throw invalid(text, side.wrong, side.remedy);
         }
         return moment;
     }
 
-    private static InvalidValueException invalid(String text, Refusal why) {
-        return new InvalidValueException(why.precededBy(Quote.quoted(text) + " "));
+    private static InvalidValueException invalid(String text, String what, String remedy) {
+        return new InvalidValueException(Quote.quoted(text) + " " + what, remedy);
     }
 
     private static Instant local(String text, Side side, Instant now, String timeZone) {
@@ -224,11 +229,10 @@ public final class Moment {
                         default -> YearMonth.parse(text);
                     };
         } catch (DateTimeException e) {
-            throw invalid(
-                    text, new Refusal("is no month", "write one as in 2026-11, this or last"));
+            throw invalid(text, "is no month", "write one as in 2026-11, this or last");
         }
         if (start(month, timeZone).isAfter(now)) {
-            throw invalid(text, new Refusal("has not begun", "take an earlier month"));
+            throw invalid(text, "has not begun", "take an earlier month");
         }
         return start(month.plusMonths(later), timeZone);
     }
