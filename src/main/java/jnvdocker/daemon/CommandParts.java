@@ -152,6 +152,7 @@ final class CommandParts {
                         config::mesos,
                         installer,
                         config::cdiNvidia,
+                        config::trustedOwners,
                         new KubernetesState(
                                 config,
                                 pods.leases(),

@@ -116,7 +116,8 @@ record Directories(
                 run,
                 state,
                 pluginSocket(),
-                pluginName);
+                pluginName,
+                proxySocket);
     }
 
     private static Path path(Map<String, String> environment, String variable, String standard)

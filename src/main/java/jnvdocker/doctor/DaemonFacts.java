@@ -11,6 +11,7 @@ import java.nio.file.Path;
  * @param run the directory with the file {@code jnvdockerd.pid}
  * @param state the directory of the registry and the volumes
  * @param pluginSocket the socket at which dockerd finds the volume plugin
+ * @param proxySocket the socket of {@code jnvdockerd --proxy}, which need not run
  */
 public record DaemonFacts(
         boolean service,
@@ -19,7 +20,11 @@ public record DaemonFacts(
         Path run,
         Path state,
         Path pluginSocket,
-        String pluginName) {
+        String pluginName,
+        Path proxySocket) {
+    /** The link by which the logins of users choose {@code jnvdockerd --proxy}. */
+    public static final Path PROFILE = Path.of("/etc/profile.d/jnvdocker.sh");
+
     static final Path USUAL_RUN = Path.of("/run/jnvdocker");
     static final String UNITS = "jnvdocker.socket jnvdocker.service";
 

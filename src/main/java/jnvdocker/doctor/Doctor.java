@@ -3,6 +3,7 @@ package jnvdocker.doctor;
 import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.host.Host;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
@@ -15,6 +16,7 @@ import jnvdocker.volume.GpuHost;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -39,6 +41,7 @@ public final class Doctor {
             Supplier<MesosPolicy> mesos,
             RuntimeInstaller runtimes,
             BooleanSupplier cdiNvidia,
+            Supplier<Set<ContainerOwner.Trust>> trustedOwners,
             KubernetesFacts kubernetes,
             DaemonFacts daemon) {
         Host host() {
@@ -82,6 +85,7 @@ public final class Doctor {
                 new Check("others", gpus::others),
                 new Check("files", gpus::files),
                 new Check("runtime", new RuntimeCheck(around)::findings),
+                new Check("proxy", new ProxyCheck(around)::findings),
                 new Check("mesos", mesos::findings),
                 new Check("kubernetes", kubernetes::findings),
                 new Check("sharing", configuration::sharing),

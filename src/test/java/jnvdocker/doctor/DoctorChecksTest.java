@@ -8,14 +8,17 @@ import jnvdocker.doctor.Finding.State;
 import jnvdocker.words.FailedException;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
 
@@ -28,7 +31,8 @@ class DoctorChecksTest {
                     Path.of("/run/jnvdocker"),
                     Path.of("/var/lib/jnvdocker"),
                     Path.of("/run/docker/plugins/nvidia-docker.sock"),
-                    "nvidia-docker");
+                    "nvidia-docker",
+                    Path.of("/run/jnvdocker/docker.sock"));
     private static final String WELL =
             """
             Id=jnvdocker.socket
@@ -185,13 +189,50 @@ class DoctorChecksTest {
                         SERVICE.run(),
                         SERVICE.state(),
                         SERVICE.pluginSocket(),
-                        SERVICE.pluginName());
+                        SERVICE.pluginName(),
+                        SERVICE.proxySocket());
         assertEquals(
                 "this daemon was not started by jnvdocker.service, and nothing restarts it when"
                         + " it ends; kill $(cat /run/jnvdocker/jnvdockerd.pid) && systemctl start"
                         + " jnvdocker.socket jnvdocker.service",
                 only(units(byHand, WELL)));
         assertFalse(byHand.isElsewhere());
+    }
+
+    /** Without a socket, no engine is queried. */
+    @Test
+    void linkForLoginsWithoutAProxyIsNamed(@TempDir Path directory) throws IOException {
+        Path link = directory.resolve("jnvdocker.sh");
+        Path socket = directory.resolve("docker.sock");
+        DaemonFacts daemon =
+                new DaemonFacts(
+                        true,
+                        SERVICE.version(),
+                        SERVICE.tree(),
+                        SERVICE.run(),
+                        SERVICE.state(),
+                        SERVICE.pluginSocket(),
+                        SERVICE.pluginName(),
+                        socket);
+        ProxyCheck check = new ProxyCheck(daemon, link, null, Set::of);
+        assertEquals(State.OK, onlyOf(check).state());
+        Files.createSymbolicLink(link, directory.resolve("gone"));
+        assertEquals(
+                new Finding(
+                        State.HINT,
+                        link
+                                + " is for users of Docker's API at "
+                                + socket
+                                + ", which nothing serves",
+                        "start it: systemctl enable --now jnvdocker-proxy.socket; or rm " + link),
+                onlyOf(check));
+    }
+
+    private static Finding onlyOf(ProxyCheck check) throws IOException {
+        Findings found = new Findings();
+        check.findings(found);
+        assertEquals(1, found.all().size(), () -> found.all().toString());
+        return found.all().getFirst();
     }
 
     private static Finding persistence(int exitCode, String output) {

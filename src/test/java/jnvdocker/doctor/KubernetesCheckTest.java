@@ -30,7 +30,8 @@ class KubernetesCheckTest {
                     DaemonFacts.USUAL_RUN,
                     Path.of("/var/lib/jnvdocker"),
                     Path.of("/run/docker/plugins/nvidia-docker.sock"),
-                    "nvidia-docker");
+                    "nvidia-docker",
+                    Path.of("/run/jnvdocker/docker.sock"));
     private static final String FILE =
             "OK: /var/run/cdi/jnvdocker-pods.json has a device for each GPU";
 

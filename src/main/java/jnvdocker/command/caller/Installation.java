@@ -1,9 +1,12 @@
 package jnvdocker.command.caller;
 
+import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +58,9 @@ public record Installation(
                     "dnf remove jnvdocker && rm -r %s %s   # the same, where the package is an RPM"
                             .formatted(state, config.getParent()));
             return commands;
+        }
+        if (Files.exists(DaemonFacts.PROFILE, LinkOption.NOFOLLOW_LINKS)) {
+            commands.add("rm " + DaemonFacts.PROFILE + "   # DOCKER_HOST of users");
         }
         if (service) {
             commands.add(

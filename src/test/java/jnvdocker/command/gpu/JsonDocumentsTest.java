@@ -435,6 +435,7 @@ class JsonDocumentsTest {
                                                 directory.resolve("socket"),
                                                 directory.resolve("wake"))),
                                 () -> true,
+                                Set::of,
                                 TestingKubernetes.none(directory),
                                 new DaemonFacts(
                                         false,
@@ -443,7 +444,8 @@ class JsonDocumentsTest {
                                         run,
                                         state,
                                         directory.resolve("plugin.sock"),
-                                        "nvidia-docker")));
+                                        "nvidia-docker",
+                                        run.resolve("docker.sock"))));
         JsonNode found = checked("doctor", print(_ -> new GpuDoctor(doctor, Screen.NONE)));
         assertTrue(found.path("checks").size() > 10, found::toString);
         assertTrue(found.path("wrong").asInt() > 0, found::toString);

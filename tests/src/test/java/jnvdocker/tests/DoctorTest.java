@@ -129,6 +129,7 @@ class DoctorTest extends WantedEngineTest {
                         "files ok",
                         "runtime ok",
                         "runtime ok",
+                        "proxy ok",
                         "sharing ok",
                         "cordon ok",
                         "limits ok",
@@ -151,7 +152,7 @@ class DoctorTest extends WantedEngineTest {
         JsonNode root = json();
         assertEquals(0, root.path("wrong").asInt(-1));
         assertEquals(0, root.path("hints").asInt(-1));
-        assertEquals(19, root.path("checks").size());
+        assertEquals(20, root.path("checks").size());
         JsonNode driver = root.path("checks").path(0);
         assertEquals("driver", driver.path("check").asText());
         assertEquals("ok", driver.path("state").asText());

@@ -89,6 +89,9 @@ class PackageTest {
                 .ok();
     }
 
+    private static final String RPM =
+            "rpm --install --nodeps @.rpm; rpm --erase --nodeps jnvdocker";
+
     private static Command.Result sh(String script) {
         return machine.command("sh", "-ec", script).run();
     }
@@ -321,6 +324,46 @@ class PackageTest {
                 shell("ls -d /usr/lib/jnvdocker /usr/bin/jnvdocker 2> /dev/null || true").out());
         install("built").ok();
         assertServes();
+    }
+
+    /** Otherwise the docker of users would ask for a socket that is gone. */
+    @Test
+    void linkByWhichLoginsChooseTheProxyGoesWithThePackage() {
+        for (String way : List.of("dpkg -i @.deb; dpkg -r jnvdocker", RPM)) {
+            String[] commands = way.replace("@", PACKAGES + "built").split("; ");
+            shell(commands[0]);
+            shell(
+                    """
+                    getent group gpu-users > /dev/null || groupadd gpu-users
+                    mkdir -p /etc/systemd/system/jnvdocker-proxy.socket.d
+                    printf '[Socket]\nSocketGroup=gpu-users\n' \
+                      > /etc/systemd/system/jnvdocker-proxy.socket.d/group.conf
+                    systemctl daemon-reload
+                    ln -s /usr/lib/jnvdocker/lib/profile/jnvdocker.sh /etc/profile.d/
+                    """);
+            assertEquals("none\n", chosen("gpu-users"));
+            shell("systemctl enable --now jnvdocker-proxy.socket");
+            assertEquals("unix:///run/jnvdocker/docker.sock\n", chosen("gpu-users"));
+            assertEquals("none\n", chosen("nogroup"));
+            String doctor = sh("jnvdocker gpu doctor").toString();
+            assertTrue(doctor.contains("the owners that /run/jnvdocker/docker.sock names"), doctor);
+            shell("rm -r /etc/systemd/system/jnvdocker-proxy.socket.d");
+            shell(commands[1]);
+            assertEquals("", shell("find /etc/profile.d -name 'jnvdocker*'").out());
+            assertEquals("none\n", chosen("gpu-users"));
+            shell("dpkg --purge jnvdocker");
+        }
+        shell("rm -rf /var/lib/jnvdocker /run/jnvdocker /run/jnvdocker-again /etc/jnvdocker");
+    }
+
+    /** The engine that a login of a user with that group chooses. */
+    private static String chosen(String group) {
+        return shell(
+                        "setpriv --reuid 61001 --regid "
+                                + group
+                                + " --clear-groups env -u DOCKER_HOST sh -lc"
+                                + " 'echo ${DOCKER_HOST:-none}'")
+                .out();
     }
 
     private static String settings() {

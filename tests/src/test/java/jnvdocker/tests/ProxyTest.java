@@ -19,6 +19,7 @@ import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -226,6 +227,41 @@ class ProxyTest extends OneEngineTest {
                         """);
         of(Command.of(compose(), "-p", "p", "-f", file, "up", "-d")).as(USER, GROUP).run().ok();
         assertEquals("uid:61001", lab.inspect("p-composed-1", owner));
+    }
+
+    @Test
+    void doctorNamesItsFaults() throws IOException {
+        assertEquals(List.of("ok: users have Docker's API at " + socket()), findings());
+        lab.configure(CONFIG.replace("trust_owner", "#trust_owner"));
+        chgrp("root");
+        assertEquals(
+                List.of(
+                        "hint: only root may open "
+                                + socket()
+                                + "; start jnvdockerd --proxy with JNVDOCKER_PROXY_GROUP=GROUP",
+                        "hint: the owners that "
+                                + socket()
+                                + " names count as guesses; add \"label\" to trust_owner in the"
+                                + " table [runtime] of the configuration"),
+                findings());
+        chgrp(GROUP);
+        lab.configure(CONFIG);
+        Path aside = Files.move(socket(), directory.resolve("aside"));
+        assertTrue(findings().getFirst().startsWith("ok: Docker's API for users is not served"));
+        Files.createFile(socket());
+        String wrong = findings().getFirst();
+        Files.move(aside, socket(), StandardCopyOption.REPLACE_EXISTING);
+        assertTrue(wrong.startsWith("wrong: Docker's API for users fails: "), wrong);
+        assertTrue(wrong.endsWith("; start jnvdockerd --proxy again; its log says why it ended"));
+    }
+
+    private static void chgrp(String group) {
+        Command.of("chgrp", group, socket()).run().ok();
+    }
+
+    private static List<String> findings() {
+        return DoctorTest.findings(
+                DoctorTest.report(lab.jnvdocker("gpu", "doctor", "--json")), "proxy");
     }
 
     @Test
