@@ -120,6 +120,7 @@ final class LiveConfig {
         return new GpuSettings(
                 this::keepHistory,
                 () -> config.hosts(),
+                this::stopOverdue,
                 new GpuSettings.Page(socket, this::listen, this::listenLabels));
     }
 

@@ -56,7 +56,8 @@ public final class CommandGroups {
                                                     null, null, Map::of, Map::of, _ -> List.of()),
                                             new GpuCommand.Upkeep(
                                                     null, null, null, INSTALLATION, null),
-                                            new GpuSettings(Optional::empty, List::of, null),
+                                            new GpuSettings(
+                                                    Optional::empty, List::of, () -> false, null),
                                             null,
                                             new JobCommands(null))
                                     ::commands,

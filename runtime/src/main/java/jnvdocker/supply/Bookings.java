@@ -12,9 +12,11 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
+import jnvdocker.lease.text.TimeText;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
@@ -79,6 +81,11 @@ public final class Bookings {
                     "GPUs cannot be booked on this host",
                     "an administrator can allow it (bookings)");
         }
+        if (request instanceof GpuRequest.None) {
+            throw new RefusedException(
+                    "no GPU is requested, and a booking needs one",
+                    "write how many, as in 'gpu book 2 --for 8h'");
+        }
         supply.learn(owner, Supply.NAMES_LIMIT);
         Supply.Terms terms = supply.terms(owner, List.of());
         RefusedException[] refused = new RefusedException[1];
@@ -88,7 +95,7 @@ public final class Bookings {
                     Instant begin = from.isBefore(holdings.now()) ? holdings.now() : from;
                     try {
                         if (!byRoot) {
-                            refuseTooLong(owner, begin, time, holdings);
+                            refuseTooLong(owner, begin, time, terms, holdings);
                         }
                         refuseTooMany(holdings);
                         List<Gpu> gpus = choose(request, terms, owner, begin, time, holdings);
@@ -165,13 +172,21 @@ public final class Bookings {
                 "choose another time, or fewer GPUs; " + LIST);
     }
 
-    private void refuseTooLong(Owner owner, Instant begin, Duration time, Holdings holdings)
+    private void refuseTooLong(
+            Owner owner, Instant begin, Duration time, Supply.Terms terms, Holdings holdings)
             throws RefusedException {
         Duration longest = supply.rules().bookings().longest();
         if (time.compareTo(longest) > 0) {
             throw new RefusedException(
                     "nobody but root may book GPUs for longer than %s (max_booking)"
                             .formatted(Span.spelled(longest)),
+                    "book them for less time");
+        }
+        // No lease of the user may last that long.
+        Optional<Rule<Duration>> hold = terms.allowances().of(owner).hold();
+        if (hold.filter(rule -> time.compareTo(rule.limit()) > 0).isPresent()) {
+            throw new RefusedException(
+                    Span.spelled(time) + " requested, but " + TimeText.longestHold(hold.get()),
                     "book them for less time");
         }
         if (begin.isAfter(holdings.now().plus(AHEAD))) {
@@ -290,7 +305,7 @@ public final class Bookings {
                                         .stream())
                         .findFirst();
         return new RefusedException(
-                (needed == 1 ? "1 GPU" : needed + " GPUs")
+                (needed == 0 ? "all GPUs" : needed == 1 ? "1 GPU" : needed + " GPUs")
                         + " requested from "
                         + LeaseText.time(begin)
                         + " until "

@@ -216,7 +216,7 @@ public final class GpuCommand {
             all.put("remake", () -> remake);
             all.put("leases", () -> new GpuLeases(leases, screen, out));
             all.put("queue", () -> new GpuQueue(leases, screen));
-            all.put("book", () -> new GpuBook(view, request, screen));
+            all.put("book", () -> new GpuBook(view, settings.stopOverdue(), request, screen));
             all.put("limits", () -> new GpuLimits(leases, request, screen));
             all.put("refusals", () -> new GpuRefusals(leases, request, screen));
             all.put(

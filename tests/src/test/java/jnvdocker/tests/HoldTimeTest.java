@@ -241,7 +241,9 @@ class HoldTimeTest extends OneEngineTest {
                         + WHEN
                         + "\n"
                         + "GPU 1 \\(GPU-5c1a1003\\) is held by uid 61002's container old, which may"
-                        + " go on; contact uid 61002\n",
+                        + " go on; contact uid 61002\n"
+                        + "others who get them before then are overdue from then on, and not"
+                        + " stopped \\(stop_overdue\\)\n",
                 made);
         String number = number(made);
         hold(BOB, 2, "next").run().ok();
@@ -279,6 +281,28 @@ class HoldTimeTest extends OneEngineTest {
         lab.jnvdocker("gpu", "book", "--cancel", number).ok();
         hold(BOB, 1, "long").run().ok();
         lab.awaitHolders(Map.of(0, "own", 1, "long"));
+    }
+
+    @Test
+    void bookingThatCannotBeKeptIsRefused() {
+        lab.configure(
+                "bookings = 'end'\nstop_overdue = true\n[limits]\n61001 = { max_hold = '2h' }\n");
+        assertRefused(
+                "no GPU is requested, and a booking needs one; write how many, as in 'gpu book 2"
+                        + " --for 8h'",
+                lab.as(ALICE, "gpu", "book", "0", "--for", "1h").run());
+        assertRefused(
+                "3h requested, but .* may hold GPUs for 2h at most \\(limits.61001.max_hold.*\\);"
+                        + " book them for less time",
+                lab.as(ALICE, "gpu", "book", "1", "--for", "3h").run());
+        String made =
+                lab.as(ALICE, "gpu", "book", "1", "--for", "2h", "--from", "tomorrow 9:00")
+                        .run()
+                        .ok()
+                        .out();
+        // With stop_overdue, the others are stopped.
+        Lab.assertMatches("booking \\d+: GPU \\d for uid 61001 from .* until .*\n", made);
+        lab.jnvdocker("gpu", "book", "--cancel", number(made)).ok();
     }
 
     @Test

@@ -35,6 +35,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -42,12 +43,16 @@ import java.util.stream.Stream;
         name = "book",
         description = {
             "Book GPUs ahead, if the configuration allows it (bookings): from then on nobody else"
-                    + " gets them, and what others are given before ends then.",
+                    + " gets them. Others who are given them before then are to give them back by"
+                    + " then: their leases are overdue, and their holders are stopped if the"
+                    + " configuration says so (stop_overdue). A lease that has begun before the"
+                    + " booking was made goes on.",
             "Without arguments, list the bookings."
         })
 public final class GpuBook extends ShowCommand {
     private final GpuView view;
     private final Leases leases;
+    private final BooleanSupplier stopOverdue;
     private final ClientRequest request;
 
     @Parameters(
@@ -65,7 +70,12 @@ public final class GpuBook extends ShowCommand {
                             + " \"2026-12-04 18:00\", or how long from now, 2h (now).")
     private String from;
 
-    @Option(names = "--for", paramLabel = "DURATION", description = "For how long (2h, 1d12h).")
+    @Option(
+            names = "--for",
+            paramLabel = "DURATION",
+            description =
+                    "For how long (2h, 1d12h): max_booking and your max_hold at most, except for"
+                            + " root.")
     private String duration;
 
     @Option(
@@ -86,9 +96,14 @@ public final class GpuBook extends ShowCommand {
             description = "Cancel the booking with that number (its user and root only).")
     private Long cancelled;
 
-    public GpuBook(GpuView view, ClientRequest request, Screen screen) {
+    /**
+     * @param stopOverdue whether the holder of an overdue lease is stopped
+     */
+    public GpuBook(
+            GpuView view, BooleanSupplier stopOverdue, ClientRequest request, Screen screen) {
         super(screen);
         this.view = view;
+        this.stopOverdue = stopOverdue;
         this.leases = view.leases();
         this.request = request;
     }
@@ -141,6 +156,13 @@ public final class GpuBook extends ShowCommand {
                                 LeaseText.time(booking.from()),
                                 LeaseText.time(booking.until())));
         made.late().forEach(late -> lines.add(late(late)));
+        if (begin.isAfter(now) && !stopOverdue.getAsBoolean()) {
+            lines.add(
+                    "others who get "
+                            + (booking.gpus().size() == 1 ? "it" : "them")
+                            + " before then are overdue from then on, and not stopped"
+                            + " (stop_overdue)");
+        }
         return lines;
     }
 

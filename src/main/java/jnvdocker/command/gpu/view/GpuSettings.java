@@ -14,10 +14,14 @@ import java.util.function.Supplier;
  *
  * @param keepHistory for how long a lease is kept after its end; empty if for ever
  * @param hosts that {@code --on all} means
+ * @param stopOverdue whether the holder of an overdue lease is stopped
  * @param page where the page is
  */
 public record GpuSettings(
-        Supplier<Optional<Duration>> keepHistory, Supplier<List<String>> hosts, Page page) {
+        Supplier<Optional<Duration>> keepHistory,
+        Supplier<List<String>> hosts,
+        BooleanSupplier stopOverdue,
+        Page page) {
     /**
      * Where browsers find the page.
      *
