@@ -8,8 +8,8 @@
  *   - under an engine that runs without root: refuse, or keep GPUs away, without the daemon (rootless.c)
  *   - a command in a container of ours: have the daemon add variables, if that takes no time
  *   - in the end become the real runtime, with the same arguments, variables and descriptors
- *   - under other names be hooks: the one that docker requires for --gpus, which only ever refuses, and that of our
- *     CDI devices, which has the daemon lease them or refuses
+ *   - under other names be hooks: the one that docker requires for --gpus, which only ever refuses; that of our CDI
+ *     devices, which has the daemon lease them or refuses; and the one that shows a container its own GPUs alone (gpus.c)
  *
  * Not its business: the contents of a config.json, the choice of GPUs, mounts, device nodes and cgroups. It
  * searches the texts about a container for a few words (need.c); a container without them is started without the
@@ -36,6 +36,7 @@
 #include "docker.h"
 #include "files.h"
 #include "frames.h"
+#include "gpus.h"
 #include "need.h"
 #include "refusal.h"
 #include "rootless.h"
@@ -45,6 +46,8 @@
 #define HOOK "nvidia-container-runtime-hook"
 /* The name of this program in our CDI file, as its first argument. */
 #define CDI_HOOK "jnvdocker-cdi-hook"
+/* And in the config.json of a container with GPUs; it needs no settings. */
+#define GPUS_HOOK "jnvdocker-gpus-hook"
 
 /* The limit of the three together, so that they and a few paths fit into one frame. */
 enum { MAX_TEXTS = MAX_FRAME - (1 << 20) };
@@ -405,6 +408,10 @@ int main(int argc, char **argv)
 
 	if (argc > 0 && is_called(argv[0], HOOK))
 		act_as_hook(&call, argv);
+	if (argc > 0 && is_called(argv[0], GPUS_HOOK)) {
+		show_own_gpus(argv + 1);
+		return EXIT_SUCCESS;
+	}
 	if (!read_settings(&settings))
 		refuse(&call, "this nvidia-container-runtime has no real runtime configured; run '" INSTALL "'");
 	if (argc > 0 && is_called(argv[0], CDI_HOOK))

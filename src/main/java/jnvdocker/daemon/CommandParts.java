@@ -66,6 +66,7 @@ final class CommandParts {
     private final ContainerPlanner planner;
     private final EditedContainers edited;
     private final Path refused;
+    private final Path hook;
 
     /** The parts of the daemon that commands of all kinds need. */
     record Core(
@@ -104,6 +105,7 @@ final class CommandParts {
         this.planner = new ContainerPlanner(gpuHost.nodes(), directories.pluginName());
         this.edited = EditedContainers.in(directories.markers());
         this.refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
+        this.hook = installation.tree().resolve("lib/oci/nvidia-container-runtime");
     }
 
     EditedContainers edited() {
@@ -241,7 +243,7 @@ final class CommandParts {
                         edited,
                         waits,
                         engine,
-                        new RuntimeCreate.Retries(config::busyRetries, refused),
+                        new RuntimeCreate.Programs(config::busyRetries, refused, hook),
                         new PodContainers.Pods(() -> config.kubernetes().enabled(), pods::of)),
                 new RuntimeExec(edited),
                 new RuntimeHook(oci),

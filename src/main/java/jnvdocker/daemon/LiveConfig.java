@@ -169,7 +169,7 @@ final class LiveConfig {
         return config.runtime().cdiNvidia();
     }
 
-    /** Whether a restart policy tries again: {@link RuntimeCreate.Retries}. */
+    /** Whether a restart policy tries again: {@link RuntimeCreate.Programs}. */
     boolean busyRetries() {
         return config.runtime().busyRetries();
     }

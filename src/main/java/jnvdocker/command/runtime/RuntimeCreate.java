@@ -66,6 +66,7 @@ public final class RuntimeCreate {
     private final ContainerPlanner planner;
     private final EditedContainers edited;
     private final RefusedCreation refusedCreation;
+    private final Path hook;
     private final RefusedWaits refusedWaits;
     private final PodContainers pods;
     private final ImageFiles images = new ImageFiles();
@@ -82,7 +83,7 @@ public final class RuntimeCreate {
             EditedContainers edited,
             RefusedWaits refusedWaits,
             ContainerEngine engine,
-            Retries retries,
+            Programs programs,
             PodContainers.Pods pods) {
         this.parts = parts;
         this.gpuHost = parts.gpuHost();
@@ -92,17 +93,20 @@ public final class RuntimeCreate {
         this.edited = edited;
         this.refusedWaits = refusedWaits;
         this.refusedCreation =
-                new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
+                new RefusedCreation(programs.retries(), engine::hasStarted, programs.refused());
+        this.hook = programs.hook();
         this.pods = new PodContainers(gpuHost, parts.wishes(), pods);
     }
 
     /**
-     * Determines what happens to a container with a restart policy that is refused its GPUs.
+     * Our programs that run in containers.
      *
-     * @param busy whether the policy is to try again
-     * @param program the program that prints the reason, in a directory of its own
+     * @param retries whether the restart policy of a container that is refused its GPUs is to try
+     *     again
+     * @param refused the program that prints the reason then, in a directory of its own
+     * @param hook our runtime, which shows a container its own GPUs by another name
      */
-    public record Retries(BooleanSupplier busy, Path program) {}
+    public record Programs(BooleanSupplier retries, Path refused, Path hook) {}
 
     /**
      * @param words the id, the bundle, the pid file, the real runtime's root, and the three texts
@@ -343,6 +347,7 @@ public final class RuntimeCreate {
                 majors,
                 call.docker(),
                 lease.map(it -> it.claim().id()));
+        SpecEdits.showAlone(call.spec(), hook, call.bundle(), allocation.gpus());
         lease.ifPresent(parts.keeper()::remember);
         call.answer(edited);
     }

@@ -8,6 +8,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.host.Gpu;
+import jnvdocker.oci.spec.RuntimeSpec;
+import jnvdocker.oci.spec.SpecEdits;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
@@ -21,11 +24,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -62,11 +67,8 @@ class RealRuntimeTest {
     void containerIsCreatedStartedEnteredAndDeleted(String name) throws IOException {
         Path real = Path.of(Command.of("which", name).run().ok().out().strip());
         RuntimeProgram runtime = install(real);
-        Path bundle = Files.createDirectories(directory.resolve("bundle"));
-        Path root = Files.createDirectories(bundle.resolve("rootfs"));
-        String tar = Command.of(Project.world("rootfs"), "--small").run().ok().out().strip();
-        Command.of("tar", "-x", "-f", tar, "-C", root).run().ok();
-        Command.of("runc", "spec").in(bundle).run().ok();
+        Path bundle = bundle();
+        Path root = bundle.resolve("rootfs");
         Path config = bundle.resolve("config.json");
         ObjectNode spec = (ObjectNode) JSON.readTree(config.toFile());
         ObjectNode process = (ObjectNode) spec.get("process");
@@ -83,12 +85,12 @@ class RealRuntimeTest {
             Path log = directory.resolve("output");
             assertEquals(
                     0,
-                    call(runtime, name, "create", "--bundle", bundle, id)
+                    call(runtime.path(), name, "create", "--bundle", bundle, id)
                             .after("sh", "-c", "exec \"$@\" > \"$0\" 2>&1", log)
                             .run()
                             .exitCode(),
                     () -> text(log));
-            call(runtime, name, "start", id).run().ok();
+            call(runtime.path(), name, "start", id).run().ok();
             for (int i = 0; i < 100 && !text(out).contains(EDITED); i++) {
                 Command.of("sleep", "0.05").run();
             }
@@ -96,27 +98,92 @@ class RealRuntimeTest {
             ObjectNode command = process.deepCopy();
             command.putArray("args").add("env");
             Path file = Files.writeString(directory.resolve("process"), command.toString());
-            Command exec = call(runtime, name, "exec", "--process", file, id);
+            Command exec = call(runtime.path(), name, "exec", "--process", file, id);
             assertTrue(!exec.run().ok().out().contains(EDITED));
             Files.createFile(runtime.markers().resolve(id));
             assertTrue(exec.run().ok().out().contains(EDITED + "\n"));
         } finally {
-            call(runtime, name, "delete", "--force", id).run().ok();
+            call(runtime.path(), name, "delete", "--force", id).run().ok();
         }
         assertTrue(Files.notExists(directory.resolve("state").resolve(id)));
+    }
+
+    /**
+     * The directory is another one of {@code /proc}, which each machine has. The program of the
+     * container and its mounts are what a runtime makes of them.
+     */
+    @ParameterizedTest
+    @CsvSource({"runc, false", "crun, false", "runc, true"})
+    void containerSeesItsOwnGpusAlone(String name, boolean mapped) throws Exception {
+        Path bundle = bundle();
+        RuntimeSpec spec = RuntimeSpec.parse(Files.readString(bundle.resolve("config.json")));
+        SpecEdits.showAlone(
+                spec,
+                Project.tree().resolve("lib/oci/nvidia-container-runtime"),
+                bundle,
+                List.of(new Gpu(0, "GPU-1", 0, "driver", "A")));
+        ObjectNode edited =
+                (ObjectNode)
+                        JSON.readTree(
+                                spec.toString().replace("proc/driver/nvidia/gpus", "proc/tty"));
+        ObjectNode process = (ObjectNode) edited.get("process");
+        process.put("terminal", false);
+        process.putArray("args")
+                .add("sh")
+                .add("-c")
+                .add("ls /proc/tty; ls /proc/tty/driver; mkdir /proc/tty/x");
+        String id = "jnv-own-" + name + "-" + Project.RUN;
+        ObjectNode linux = (ObjectNode) edited.get("linux");
+        linux.put("cgroupsPath", "/" + id);
+        if (mapped) {
+            linux.withArray("namespaces").addObject().put("type", "user");
+            for (String map : List.of("uidMappings", "gidMappings")) {
+                linux.putArray(map)
+                        .addObject()
+                        .put("containerID", 0)
+                        .put("hostID", 100_000)
+                        .put("size", 65_536);
+            }
+        }
+        Files.writeString(bundle.resolve("config.json"), edited.toString());
+        Command.Result run = call(Path.of(name), name, "run", "--bundle", bundle, id).run();
+        List<String> seen = new ArrayList<>(List.of("driver"));
+        if (!mapped) {
+            // Which another root may not read.
+            seen.addAll(directories(Path.of("/proc/tty/driver")));
+        }
+        assertEquals(seen, run.out().lines().toList(), run::toString);
+        assertTrue(run.err().contains("Read-only file system"), run::toString);
+    }
+
+    private static List<String> directories(Path directory) throws IOException {
+        try (Stream<Path> entries = Files.list(directory)) {
+            return entries.map(entry -> entry.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    /** Makes a bundle of which every user may read the root. */
+    private Path bundle() throws IOException {
+        Path bundle = Files.createDirectories(directory.resolve("bundle"));
+        Path root = Files.createDirectories(bundle.resolve("rootfs"));
+        String tar = Command.of(Project.world("rootfs"), "--small").run().ok().out().strip();
+        Command.of("tar", "-x", "-f", tar, "-C", root).run().ok();
+        Command.of("runc", "spec").in(bundle).run().ok();
+        Command.of("chmod", "a+rx", directory, bundle, root).run().ok();
+        return bundle;
     }
 
     /**
      * Shows crun only cgroup v2, since it starts nothing on a machine with cgroups of both
      * versions.
      */
-    private Command call(RuntimeProgram runtime, String name, Object... words) {
+    private Command call(Path runtime, String name, Object... words) {
         boolean crun = name.equals("crun");
         String script =
                 (crun ? "mount -t cgroup2 cgroup2 /sys/fs/cgroup && " : "") + "exec \"$0\" \"$@\"";
         String option = crun ? "--cgroup-manager=disabled" : "--systemd-cgroup=false";
         return Command.of(words)
-                .after(runtime.path(), option, "--root", directory.resolve("state"))
+                .after(runtime, option, "--root", directory.resolve("state"))
                 .after("unshare", "-m", "sh", "-c", script);
     }
 

@@ -21,6 +21,9 @@ import java.util.regex.Pattern;
  * driver's files.
  */
 final class NvidiaParts {
+    /** Our hook that shows a container its own GPUs; {@code nvidia-container-runtime.c} has it. */
+    static final String GPUS_HOOK = "jnvdocker-gpus-hook";
+
     private static final Set<String> HOOKS =
             Set.of(
                     "nvidia-container-runtime-hook",
@@ -28,7 +31,9 @@ final class NvidiaParts {
                     "nvidia-cdi-hook",
                     "nvidia-ctk",
                     // The hook of our CDI devices: our runtime leases them itself.
-                    "jnvdocker-cdi-hook");
+                    "jnvdocker-cdi-hook",
+                    // Of an earlier start, by an engine that keeps what is edited.
+                    GPUS_HOOK);
 
     private static final List<String> STAGES =
             List.of(

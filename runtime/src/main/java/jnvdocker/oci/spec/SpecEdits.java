@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
+import jnvdocker.host.Gpu;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.GraphicsFile;
 
@@ -75,6 +76,26 @@ public final class SpecEdits {
         }
         edits.environment().forEach((name, value) -> set(root, name, value));
         claim.ifPresent(id -> Json.objectIn(root, "annotations").put(ANNOTATION, id));
+    }
+
+    /**
+     * Has the container see its own GPUs alone in the driver's directory of them. No runtime mounts
+     * anything there, so a hook does, when the container's {@code /proc} is mounted and its program
+     * has not begun.
+     *
+     * @param hook our runtime, which acts as that hook by another name
+     * @param bundle the engine's directory for the container
+     */
+    public static void showAlone(RuntimeSpec spec, Path hook, Path bundle, List<Gpu> gpus) {
+        ObjectNode added =
+                Json.listIn(Json.objectIn(spec.root(), "hooks"), "createContainer").addObject();
+        ArrayNode words =
+                added.put("path", hook.toString())
+                        .putArray("args")
+                        .add(NvidiaParts.GPUS_HOOK)
+                        .add(bundle.resolve(spec.rootPath()).toString())
+                        .add("proc/driver/nvidia/gpus");
+        gpus.stream().map(Gpu::pciAddress).distinct().sorted().forEach(words::add);
     }
 
     private static void mount(ObjectNode root, String target, Path directory) {

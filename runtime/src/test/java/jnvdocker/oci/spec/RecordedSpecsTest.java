@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
+import jnvdocker.host.Gpu;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
@@ -228,6 +229,34 @@ class RecordedSpecsTest {
                         + "\"nodev\",\"rprivate\"]}",
                 edited.path("mounts").get(edited.path("mounts").size() - 1).toString());
         assertEquals("0123456789ab", edited.path("annotations").path("jnvdocker.lease").asText());
+    }
+
+    /** Instances of a GPU are in the directory of the GPU. */
+    @ParameterizedTest
+    @MethodSource("all")
+    void hookShowsItsGpusBehindThoseOfItsUser(Recorded recorded) throws Exception {
+        RuntimeSpec spec = recorded.spec();
+        int before = JSON.readTree(recorded.config()).path("hooks").path("createContainer").size();
+        Gpu gpu = new Gpu(3, "GPU-3", 3, "0000:1f:00.0", "A100");
+        SpecEdits.showAlone(
+                spec,
+                Path.of("/lib/runtime"),
+                Path.of("/bundle"),
+                List.of(gpu, gpu, new Gpu(0, "GPU-0", 0, "0000:07:00.0", "A100")));
+        JsonNode hooks = JSON.readTree(spec.toString()).path("hooks").path("createContainer");
+        assertEquals(before + 1, hooks.size());
+        JsonNode words = hooks.get(before).path("args");
+        assertEquals("/lib/runtime", hooks.get(before).path("path").asText());
+        assertEquals("jnvdocker-gpus-hook", words.get(0).asText());
+        assertTrue(words.get(1).asText().startsWith("/"), words::toString);
+        assertEquals(
+                "[\"proc/driver/nvidia/gpus\",\"0000:07:00.0\",\"0000:1f:00.0\"]",
+                JSON.createArrayNode()
+                        .add(words.get(2))
+                        .add(words.get(3))
+                        .add(words.get(4))
+                        .toString());
+        assertEquals(5, words.size());
     }
 
     /** Docker 29.2 has NVIDIA's CDI devices put in before a runtime sees the request. */
