@@ -77,7 +77,8 @@ final class CommandParts {
             GpuMonitor monitor,
             DockerEngine engine,
             GuardedRuntimes guarded,
-            LeaseParts leases) {}
+            LeaseParts leases,
+            EditedContainers edited) {}
 
     /** The volumes that the plugin serves. */
     record Volumes(DriverVolumes drivers, VolumePlugin plugin) {}
@@ -103,7 +104,7 @@ final class CommandParts {
                                 directories.wake()));
         this.needs = new NeedsCheck(core.cuda(), core.monitor()::facts);
         this.planner = new ContainerPlanner(gpuHost.nodes(), directories.pluginName());
-        this.edited = EditedContainers.in(directories.markers());
+        this.edited = core.edited();
         this.refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
         this.hook = installation.tree().resolve("lib/oci/nvidia-container-runtime");
     }
@@ -233,7 +234,8 @@ final class CommandParts {
                         new ContainerOwner(config::trustedOwners),
                         engine::isTrial,
                         directories.state().resolve(ClaimFiles.DIRECTORY),
-                        directories.proxySocket());
+                        directories.proxySocket(),
+                        config::observers);
         RefusedWaits waits = new RefusedWaits();
         return new RuntimeCommand(
                 host,

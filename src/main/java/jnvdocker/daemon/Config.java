@@ -4,6 +4,7 @@ import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
@@ -13,6 +14,7 @@ import jnvdocker.program.TrustedDirectory;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.use.ImageNames;
 import jnvdocker.web.ListenAddress;
 import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
@@ -28,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -195,7 +198,27 @@ public record Config(
                 absolute(written.at("real"), "that of runc or crun"),
                 written.at("cdi_nvidia").choiceUnlessSaid(),
                 trusted(written.at("trust_owner")),
-                swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm));
+                swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm),
+                observers(written.at("observers")));
+    }
+
+    private static ObserverPolicy observers(ConfigFile.Entry entry) throws StartException {
+        Set<String> images = new HashSet<>();
+        Set<String> users = new HashSet<>();
+        for (ConfigFile.Entry each : entry.list()) {
+            String word = each.word();
+            boolean user = word.startsWith(ObserverPolicy.USER);
+            String name = user ? word.substring(ObserverPolicy.USER.length()) : word;
+            if (name.isBlank()) {
+                throw each.refusal(
+                        new Refusal(
+                                Quote.quoted(word) + " names neither an image nor a user",
+                                "write dcgm-exporter, or user:alice"),
+                        null);
+            }
+            (user ? users : images).add(name);
+        }
+        return new ObserverPolicy(new ImageNames(images), users);
     }
 
     private static Set<ContainerOwner.Trust> trusted(ConfigFile.Entry entry) throws StartException {

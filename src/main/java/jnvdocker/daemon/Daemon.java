@@ -29,6 +29,7 @@ import jnvdocker.notify.Notifier;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
+import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.rest.RestPages;
@@ -97,8 +98,9 @@ final class Daemon implements AutoCloseable {
                 new DockerEngine(directories.dockerSocket(), directories.proxySocket(), guarded);
         started.push(engine);
         GpuMonitor monitor = NvmlSource.monitor(host, directories, volumes);
+        EditedContainers edited = EditedContainers.in(directories.markers());
         LeaseParts.World world =
-                LeaseWorld.of(directories, config, host, nodes, inventory, engine, monitor);
+                LeaseWorld.of(directories, config, host, nodes, inventory, engine, monitor, edited);
         PodKind podKind = new PodKind(world.processes());
         LeaseParts parts = LeaseParts.open(world, new MesosKind(world.processes()), podKind);
         PodLeases pods = new PodLeases(parts, world.pace(), podKind);
@@ -145,7 +147,15 @@ final class Daemon implements AutoCloseable {
         started.push(HistoryKeeper.start(parts.registry(), config::keepHistory, Pace.REAL));
         CommandParts.Core core =
                 new CommandParts.Core(
-                        directories, config, gpuHost, cuda, monitor, engine, guarded, parts);
+                        directories,
+                        config,
+                        gpuHost,
+                        cuda,
+                        monitor,
+                        engine,
+                        guarded,
+                        parts,
+                        edited);
         Installation installation = installation(directories);
         CommandParts commands = new CommandParts(core, installation);
         started.push(monitor.start());

@@ -14,6 +14,7 @@ import jnvdocker.posix.Journal;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
 import jnvdocker.supply.AllowanceReader;
+import jnvdocker.use.Observers;
 import jnvdocker.use.SeenUses;
 
 import java.io.IOException;
@@ -29,7 +30,8 @@ final class LeaseWorld {
             DeviceNodes nodes,
             GpuInventory inventory,
             DockerEngine engine,
-            GpuMonitor monitor)
+            GpuMonitor monitor,
+            Observers observers)
             throws IOException {
         Processes processes = Processes.ofThisMachine();
         return new LeaseParts.World(
@@ -45,7 +47,8 @@ final class LeaseWorld {
                         nodes,
                         new DriverUse(host),
                         config::ignored,
-                        monitor::drawing),
+                        monitor::drawing,
+                        new SeenUses.Observing(observers, monitor::processes)),
                 inventory.troubles(monitor.health()),
                 monitor::processes,
                 config::policy,

@@ -5,6 +5,7 @@ import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.spec.GpuWishes;
@@ -174,10 +175,17 @@ final class LiveConfig {
         return config.runtime().busyRetries();
     }
 
+    ObserverPolicy observers() {
+        return config.runtime().observers();
+    }
+
     StartContainer.Settings start() {
         Config now = config;
         return new StartContainer.Settings(
-                now.defaultGpus(), now.envSelects(), now.allowPrivileged());
+                now.defaultGpus(),
+                now.envSelects(),
+                now.allowPrivileged(),
+                now.runtime().observers());
     }
 
     GpuWishes.Settings wishes() {

@@ -1,5 +1,6 @@
 package jnvdocker.daemon;
 
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.request.GpuRequest;
 
@@ -20,6 +21,7 @@ import java.util.Set;
  * @param cdiNvidia whether our CDI devices have NVIDIA's names as well
  * @param trustedOwners the evidence of a container's owner that counts; other evidence is a guess
  * @param swarmResources names of Swarm's generic resources that are GPUs
+ * @param observers which containers may observe the GPUs without holding them
  */
 record RuntimePolicy(
         boolean imagesGetNone,
@@ -28,7 +30,8 @@ record RuntimePolicy(
         Optional<Path> real,
         boolean cdiNvidia,
         Set<ContainerOwner.Trust> trustedOwners,
-        Set<String> swarmResources) {
+        Set<String> swarmResources,
+        ObserverPolicy observers) {
     /** The names in docker's own documentation and in NVIDIA's. */
     static final Set<String> SWARM_RESOURCES = Set.of("NVIDIA-GPU", "GPU");
 

@@ -11,6 +11,7 @@ import jnvdocker.lease.Allowance;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Limits;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Subject;
@@ -18,6 +19,7 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.ImageNames;
 import jnvdocker.web.ListenAddress;
 import jnvdocker.words.FailedException;
 
@@ -63,7 +65,8 @@ class ConfigTest {
                             Optional.empty(),
                             true,
                             Set.of(),
-                            Set.of("NVIDIA-GPU", "GPU")),
+                            Set.of("NVIDIA-GPU", "GPU"),
+                            ObserverPolicy.NONE),
                     new WebPolicy(Optional.empty(), false),
                     new KubernetesPolicy(
                             false,
@@ -151,7 +154,10 @@ class ConfigTest {
                                 Optional.of(Path.of("/usr/bin/crun")),
                                 false,
                                 Set.of(ContainerOwner.Trust.DIRECTORY),
-                                Set.of("A100")),
+                                Set.of("A100"),
+                                new ObserverPolicy(
+                                        new ImageNames(Set.of("dcgm-exporter")),
+                                        Set.of("monitor"))),
                         new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true),
                         new KubernetesPolicy(
                                 true,
@@ -201,6 +207,7 @@ class ConfigTest {
                         busy_restart = "refuse"
                         real = "/usr/bin/crun"
                         swarm_resources = ["A100"]
+                        observers = ["dcgm-exporter", "user:monitor"]
                         cdi_nvidia = false
                         trust_owner = ["directory"]
 
@@ -536,8 +543,10 @@ class ConfigTest {
             delimiter = '|',
             value = {
                 "[runtime]\\nimage_neds = 1 | :2: unknown key 'runtime.image_neds'; known are"
-                    + " [all_means, busy_restart, cdi_nvidia, image_need, real, swarm_resources,"
-                    + " trust_owner]",
+                        + " [all_means, busy_restart, cdi_nvidia, image_need, observers, real,"
+                        + " swarm_resources, trust_owner]",
+                "[runtime]\\nobservers = ['a', 'user:'] | :2: runtime.observers = 'user:' names"
+                        + " neither an image nor a user; write dcgm-exporter, or user:alice",
                 "[runtime]\\nimage_need = 'all' | :2: runtime.image_need = 'all' is not a valid"
                         + " value: write default_gpus or none",
                 "[runtime]\\nall_means = 'none' | :2: runtime.all_means = 'none' is not a valid"

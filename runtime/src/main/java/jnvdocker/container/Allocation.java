@@ -10,10 +10,22 @@ import java.util.Map;
  *
  * @param gpus in order of index
  * @param mounts volumes that stand for its right to the GPUs
+ * @param observes whether it gets no node by which CUDA computes
  */
-public record Allocation(List<Gpu> gpus, List<VolumeMount> mounts, Map<String, String> labels) {
+public record Allocation(
+        List<Gpu> gpus, List<VolumeMount> mounts, Map<String, String> labels, boolean observes) {
     /** No GPU, for which nothing is carried. */
     public static final Allocation NONE = new Allocation(List.of(), List.of(), Map.of());
+
+    /** GPUs to compute on. */
+    public Allocation(List<Gpu> gpus, List<VolumeMount> mounts, Map<String, String> labels) {
+        this(gpus, mounts, labels, false);
+    }
+
+    /** All GPUs of a host, for a container that observes them. */
+    public static Allocation observing(List<Gpu> gpus) {
+        return new Allocation(gpus, List.of(), Map.of(), true);
+    }
 
     public Allocation {
         gpus = List.copyOf(gpus);

@@ -159,7 +159,7 @@ public final class ContainerPlanner {
             Map<String, String> environment)
             throws RefusedException, IOException {
         Allocation allocation = container.allocation();
-        List<DeviceNode> devices = devices(allocation.gpus(), container.settings());
+        List<DeviceNode> devices = devices(allocation, container.settings());
         if (wantsGraphics(container)) {
             nodes.modeset().ifPresent(devices::add);
             devices.addAll(DrmNodes.of(nodes.host(), allocation.gpus()));
@@ -257,9 +257,15 @@ public final class ContainerPlanner {
         return names;
     }
 
-    private List<DeviceNode> devices(List<Gpu> gpus, UserSettings settings) throws IOException {
+    private List<DeviceNode> devices(Allocation allocation, UserSettings settings)
+            throws IOException {
         List<DeviceNode> devices = new ArrayList<>(nodes.control());
-        for (Gpu gpu : gpus) {
+        if (allocation.observes()) {
+            // As NVIDIA's tools do it: of these nodes, NVML needs the one of the GPUs' own driver.
+            int gpus = nodes.gpuMajor();
+            devices.removeIf(node -> node.major() != gpus);
+        }
+        for (Gpu gpu : allocation.gpus()) {
             DeviceNode whole = nodes.of(gpu);
             for (DeviceNode node : nodes.allOf(gpu)) {
                 boolean given = node.equals(whole) && settings.gpuMinors().contains(gpu.minor());

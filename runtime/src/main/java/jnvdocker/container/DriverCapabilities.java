@@ -19,6 +19,9 @@ public final class DriverCapabilities {
     private static final String VARIABLE = GpuRequest.DRIVER_CAPABILITIES;
     private static final Set<String> GRAPHICS = Set.of("all", "display", "graphics");
 
+    /** The second is of libraries alone. */
+    private static final Set<String> OBSERVING = Set.of("utility", "compat32");
+
     private static final Set<String> COMPUTE = Set.of("all", "compute");
 
     /** All words that NVIDIA's runtime knows. It refuses others, and its CDI mode ignores them. */
@@ -41,6 +44,20 @@ public final class DriverCapabilities {
                     Set.of("all", "ngx"));
 
     private DriverCapabilities() {}
+
+    /** Whether it only reads the GPUs' state, by NVML: nothing computes or draws. */
+    public static boolean onlyObserve(Map<String, String> environment) {
+        return onlyObserve(words(environment.getOrDefault(VARIABLE, "")).toList());
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param capabilities that a request names
+     */
+    public static boolean onlyObserve(List<String> capabilities) {
+        return capabilities.contains("utility") && OBSERVING.containsAll(capabilities);
+    }
 
     /** Whether it needs OpenCL; without the variable it does. */
     static boolean wantsCompute(Map<String, String> environment) {

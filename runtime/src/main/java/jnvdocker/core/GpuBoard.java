@@ -16,6 +16,7 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.NodeText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.use.Observer;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
@@ -38,22 +39,31 @@ final class GpuBoard {
     private final UnmanagedUses unmanaged;
     private final GpuChoice choice;
     private final boolean knowsContainers;
+    private final String observed;
 
     /**
      * @param choice the choice from now on, for the last in the queue
      * @param knowsContainers whether it is known what docker has given to its containers
+     * @param observers the containers that observe all GPUs
      */
     GpuBoard(
             Holdings holdings,
             Evidence evidence,
             UnmanagedUses unmanaged,
             GpuChoice choice,
-            boolean knowsContainers) {
+            boolean knowsContainers,
+            List<Observer> observers) {
         this.holdings = holdings;
         this.evidence = evidence;
         this.unmanaged = unmanaged;
         this.choice = choice;
         this.knowsContainers = knowsContainers;
+        this.observed =
+                observers.isEmpty()
+                        ? ""
+                        : "observed by "
+                                + Quote.shown(observers.getFirst().name())
+                                + more(observers.size() - 1);
     }
 
     List<GpuStatus> status(List<Gpu> gpus) {
@@ -62,7 +72,9 @@ final class GpuBoard {
         for (Gpu gpu : gpus) {
             shown.add(gpu.uuid());
             gpu.part().ifPresent(part -> shown.add(part.parent()));
-            all.add(holdings.of(gpu).map(lease -> held(gpu, lease)).orElseGet(() -> free(gpu)));
+            GpuStatus status =
+                    holdings.of(gpu).map(lease -> held(gpu, lease)).orElseGet(() -> free(gpu));
+            all.add(observed.isEmpty() ? status : status.noting(observed));
         }
         holdings.held()
                 .forEach((uuid, leases) -> {

@@ -58,6 +58,7 @@ import jnvdocker.supply.Bookings;
 import jnvdocker.supply.Standing;
 import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
+import jnvdocker.use.Observer;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -352,7 +353,12 @@ public final class Leases {
         GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
         GpuBoard board =
                 new GpuBoard(
-                        holdings, evidence, unmanaged, choice, unmanagedScan.knowsContainers());
+                        holdings,
+                        evidence,
+                        unmanaged,
+                        choice,
+                        unmanagedScan.knowsContainers(),
+                        unmanagedScan.observers());
         return new Board(board.status(gpus), choice);
     }
 
@@ -442,6 +448,28 @@ public final class Leases {
                         new Waiter(
                                 place.ticket(), place.standing().flatMap(Place.Standing::obstacle)))
                 .toList();
+    }
+
+    /** The containers that observe the GPUs, the oldest first. */
+    public List<Observer> observers() {
+        return unmanagedScan.observers();
+    }
+
+    /**
+     * Makes the claim of a container that observes the GPUs. It names no GPU and gets no lease; our
+     * OCI runtime learns by it who has started the container.
+     */
+    public Claim observer(Owner owner, String image) throws IOException {
+        Claim claim =
+                new Claim(
+                        ClaimKey.make(),
+                        new Origin.OciContainer("", Optional.of(image)),
+                        owner,
+                        List.of(),
+                        registry.now(),
+                        Optional.empty());
+        registry.requests().made(claim, new GpuRequest.All());
+        return claim;
     }
 
     /** Containers that run without the GPUs that something in them requests. */

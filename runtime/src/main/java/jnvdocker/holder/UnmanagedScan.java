@@ -14,6 +14,7 @@ import jnvdocker.process.OpenDevices;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.Observer;
 import jnvdocker.use.RunningContainer;
 
 import java.io.IOException;
@@ -124,6 +125,11 @@ public final class UnmanagedScan {
     /** Whether it is known by now what docker has given to its containers. */
     public boolean knowsContainers() {
         return uses.knowsContainers();
+    }
+
+    /** The containers that observe GPUs. */
+    public List<Observer> observers() {
+        return uses.observers();
     }
 
     /** The processes that have more descriptors than one scan checks, as of the last scan. */

@@ -1,9 +1,11 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.request.GpuRequest;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * What was requested by {@code jnvdocker run} for containers of our OCI runtime: each of their
@@ -21,6 +23,17 @@ public final class ClaimRequests {
         this.database = database;
         this.claims = claims;
         this.time = time;
+    }
+
+    /** Keeps the request of a claim that gets no lease, for as long as if one ended now. */
+    public void made(Claim claim, GpuRequest request) throws IOException {
+        database.transaction(transaction -> {
+            LeaseRows.insertClaim(transaction, claim, Optional.of(request), Optional.empty());
+            return transaction.update(
+                    "UPDATE claim SET forgotten = ? WHERE id = ?",
+                    time.now().toEpochMilli(),
+                    claim.id());
+        });
     }
 
     /**

@@ -34,6 +34,11 @@ public interface GpuUses {
         return true;
     }
 
+    /** The containers that observe GPUs, which is no use of them. */
+    default List<Observer> observers() {
+        return List.of();
+    }
+
     /** The processes of the last scan that have more descriptors than are read at once. */
     default List<OpenDevices.Partial> beyond() {
         return List.of();

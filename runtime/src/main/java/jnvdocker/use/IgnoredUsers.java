@@ -72,13 +72,7 @@ public final class IgnoredUsers {
                         .anyMatch(process.name()::equals);
     }
 
-    /** Matches an image by its name, or the end of that after a slash, with or without its tag. */
     boolean hasImage(String image) {
-        String plain = image.replaceFirst("@.*$", "").replaceFirst(":[^:/]*$", "");
-        return List.of(image, plain).stream()
-                .anyMatch(name ->
-                        names.stream()
-                                .anyMatch(ignored ->
-                                        name.equals(ignored) || name.endsWith("/" + ignored)));
+        return new ImageNames(names).has(image);
     }
 }

@@ -39,6 +39,7 @@ public final class SeenUses implements GpuUses {
     private final GrantedGpus.Paths paths;
     private final Supplier<IgnoredUsers> ignored;
     private final MemoryUsers drawing;
+    private final Observing observing;
     private final DriverUse driver;
     private final SharedAnswer<OpenDevices> open = new SharedAnswer<>();
     private final SharedAnswer<List<RunningContainer>> running = new SharedAnswer<>();
@@ -48,6 +49,7 @@ public final class SeenUses implements GpuUses {
 
     /**
      * @param drawing the processes that draw on a GPU and do not compute
+     * @param observing what is known of containers that observe
      */
     public SeenUses(
             Processes processes,
@@ -55,7 +57,8 @@ public final class SeenUses implements GpuUses {
             DeviceNodes nodes,
             DriverUse driver,
             Supplier<IgnoredUsers> ignored,
-            MemoryUsers drawing) {
+            MemoryUsers drawing,
+            Observing observing) {
         this.processes = processes;
         this.engine = engine;
         this.nodes = nodes;
@@ -63,6 +66,22 @@ public final class SeenUses implements GpuUses {
         this.paths = new Named(new HostPaths(nodes, PATH_LIMIT));
         this.ignored = ignored;
         this.drawing = drawing;
+        this.observing = observing;
+    }
+
+    /**
+     * Containers that have the nodes of all GPUs open to observe them, which is no use.
+     *
+     * @param memory the processes that have memory of a GPU: they compute, or draw
+     */
+    public record Observing(Observers observers, MemoryUsers memory) {
+        public static final Observing NONE = new Observing(Observers.NONE, MemoryUsers.UNKNOWN);
+
+        /** Whether a process has a GPU open only to observe it. */
+        boolean is(ProcessTraits traits, int pid, Gpu gpu) {
+            return traits.container().filter(observers::observes).isPresent()
+                    && !memory.of(gpu.wholeUuid()).contains(pid);
+        }
     }
 
     @Override
@@ -102,6 +121,11 @@ public final class SeenUses implements GpuUses {
     @Override
     public boolean knowsContainers() {
         return knowsContainers || !engine.isThere();
+    }
+
+    @Override
+    public List<Observer> observers() {
+        return observing.observers().running();
     }
 
     @Override
@@ -259,6 +283,7 @@ public final class SeenUses implements GpuUses {
         }
         return gpus.stream()
                 .filter(gpu -> gpu.isIdentified() && its.test(gpu) && !draws(process, gpu))
+                .filter(gpu -> !observing.is(traits, user.pid(), gpu))
                 .map(gpu -> new GpuUse(gpu, kind, container, Optional.of(process)))
                 .toList();
     }

@@ -196,6 +196,26 @@ class ContainerPlannerTest {
                 names(edits.devices()).stream().filter(name -> name.contains("dri")).toList());
     }
 
+    /** As NVIDIA's tools give a container with the capability utility alone its nodes. */
+    @Test
+    void observerHasNoNodeByWhichCudaComputes() throws Exception {
+        ContainerEdits edits =
+                planner.plan(
+                        new ContainerPlanner.Container(
+                                ImageConfig.of(
+                                        Map.of(), List.of("NVIDIA_DRIVER_CAPABILITIES=utility")),
+                                Allocation.observing(Gpus.ALL),
+                                NOTHING,
+                                DriverVersion.parse("535.104.05"),
+                                ContainerPlanner.Visible.UUIDS));
+        List<String> all = names(plan(Gpus.ALL, NOTHING).devices());
+        assertEquals(
+                all.stream().filter(name -> !name.contains("uvm")).toList(),
+                names(edits.devices()));
+        assertTrue(all.size() == edits.devices().size() + 2, all::toString);
+        assertEquals(Map.of(), edits.labels());
+    }
+
     @Test
     void otherRuntimesGetVariablesToAddNothing() throws Exception {
         ContainerEdits edits =
@@ -215,6 +235,19 @@ class ContainerPlannerTest {
                 Gpus.ALL.get(0).uuid() + "," + Gpus.ALL.get(1).uuid(),
                 plan(Gpus.ALL.subList(0, 2), NOTHING).environment().get("NVIDIA_VISIBLE_DEVICES"));
         assertEquals("void", plan(List.of(), NOTHING).environment().get("NVIDIA_VISIBLE_DEVICES"));
+    }
+
+    /** Docker's commit would make the names of this host's GPUs those of an image. */
+    @Test
+    void engineThatKeepsVariablesGetsNoNamesOfGpus() throws Exception {
+        for (String image : List.of("A=1", "NVIDIA_VISIBLE_DEVICES=all")) {
+            ContainerEdits edits =
+                    planner.plan(
+                            container(
+                                    Gpus.ALL, NOTHING, ContainerPlanner.Visible.UNCHANGED, image));
+            assertFalse(edits.environment().containsKey("NVIDIA_VISIBLE_DEVICES"), edits::toString);
+            assertFalse(edits.environment().toString().contains("GPU-"), edits::toString);
+        }
     }
 
     @Test

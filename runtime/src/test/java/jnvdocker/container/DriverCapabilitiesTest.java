@@ -37,6 +37,24 @@ class DriverCapabilitiesTest {
 
     @ParameterizedTest
     @CsvSource({
+        "utility, true",
+        "' utility , compat32', true",
+        "compat32, false",
+        "'utility,compute', false",
+        "'utility,video', false",
+        "'utility,unknown', false",
+        "all, false",
+        "'', false",
+    })
+    void onlyUtilityIsToObserve(String value, boolean observe) {
+        assertEquals(
+                observe,
+                DriverCapabilities.onlyObserve(Map.of("NVIDIA_DRIVER_CAPABILITIES", value)));
+        assertFalse(DriverCapabilities.onlyObserve(Map.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
         "'compute,utility', libcuda.so.1, true",
         "video, libcuda.so.1, true",
         "utility, libunknown.so.1, true",

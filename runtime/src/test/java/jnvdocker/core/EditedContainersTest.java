@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.lease.EditedContainers.SetVariable;
+import jnvdocker.use.Observer;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -14,7 +15,9 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 
 /** Which variables were set in which container, and for how long that is known. */
 class EditedContainersTest {
@@ -37,8 +40,12 @@ class EditedContainersTest {
 
     @Test
     void itsFileIsNamedLikeItUntilTheEngineDeletesIt() throws IOException {
-        edited.put("c1", bundle, SET);
-        edited.put("c2", Files.createDirectory(directory.resolve("other")), List.of());
+        edited.put("c1", bundle, SET, Optional.empty());
+        edited.put(
+                "c2",
+                Files.createDirectory(directory.resolve("other")),
+                List.of(),
+                Optional.empty());
         edited.tidy();
         assertEquals(SET, edited.variables("c1"));
         assertTrue(edited.has("c2") && Files.isRegularFile(files.resolve("c2")));
@@ -51,8 +58,8 @@ class EditedContainersTest {
 
     @Test
     void nextDaemonKnowsThemToo() throws IOException {
-        edited.put("c1", bundle, SET);
-        edited.put("gone", directory.resolve("gone"), SET);
+        edited.put("c1", bundle, SET, Optional.empty());
+        edited.put("gone", directory.resolve("gone"), SET, Optional.empty());
         edited = EditedContainers.in(files);
         assertEquals(SET, edited.variables("c1"));
         edited.tidy();
@@ -61,9 +68,42 @@ class EditedContainersTest {
     }
 
     @Test
+    void observerIsKnownToTheNextDaemonUntilItsEngineDeletesIt() throws IOException {
+        Observer observer =
+                new Observer(
+                        "c1",
+                        "dcgm",
+                        Optional.of("nvcr.io/nvidia/dcgm-exporter:4"),
+                        "root",
+                        Instant.ofEpochMilli(1_700_000_000_123L));
+        edited.put("c1", bundle, SET, Optional.of(observer));
+        edited.put("c2", bundle, SET, Optional.empty());
+        for (int daemon = 0; daemon < 2; daemon++) {
+            assertEquals(List.of(observer), edited.running());
+            assertTrue(edited.observes("c1"));
+            assertFalse(edited.observes("c2"));
+            edited = EditedContainers.in(files);
+        }
+        Files.delete(bundle);
+        assertEquals(List.of(), edited.running());
+        assertFalse(edited.observes("c1"));
+    }
+
+    @Test
+    void nextStartMayHoldGpusInstead() {
+        edited.put(
+                "c1",
+                bundle,
+                SET,
+                Optional.of(new Observer("c1", "x", Optional.empty(), "?", Instant.EPOCH)));
+        edited.put("c1", bundle, SET, Optional.empty());
+        assertEquals(List.of(), edited.running());
+    }
+
+    @Test
     void nextStartMayHaveOthersOrNone() {
-        edited.put("c1", bundle, SET);
-        edited.put("c1", bundle, SET.subList(0, 1));
+        edited.put("c1", bundle, SET, Optional.empty());
+        edited.put("c1", bundle, SET.subList(0, 1), Optional.empty());
         assertEquals(SET.subList(0, 1), edited.variables("c1"));
         edited.forget("c1");
         edited.forget("c1");

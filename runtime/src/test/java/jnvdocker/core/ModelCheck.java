@@ -300,7 +300,7 @@ final class ModelCheck {
                 new GpuChoice(
                         gpus, world.traits(), holdings, unmanaged, List.of(), world.lab.policy());
         List<GpuStatus> status =
-                new GpuBoard(holdings, evidence, unmanaged, choice, true).status(gpus);
+                new GpuBoard(holdings, evidence, unmanaged, choice, true, List.of()).status(gpus);
         Set<String> shown = new HashSet<>();
         Set<String> used = world.uses.used();
         for (GpuStatus gpu : status) {

@@ -17,6 +17,7 @@ import jnvdocker.process.OpenDevices;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.IgnoredUsers;
 import jnvdocker.use.MemoryUsers;
+import jnvdocker.use.Observer;
 import jnvdocker.use.RunningContainer;
 import jnvdocker.use.RunningContainers;
 import jnvdocker.use.SeenUses;
@@ -29,6 +30,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -43,6 +47,8 @@ class OpenFilesTest {
     private ProcessId process;
     private SeenUses uses;
     private boolean engineAnswers;
+    private final List<Observer> observers = new ArrayList<>();
+    private final Set<Integer> computing = new HashSet<>();
 
     @BeforeEach
     void open() throws IOException {
@@ -58,7 +64,8 @@ class OpenFilesTest {
                         new DeviceNodes(host),
                         new DriverUse(host),
                         () -> new IgnoredUsers(List.of()),
-                        MemoryUsers.UNKNOWN);
+                        MemoryUsers.UNKNOWN,
+                        new SeenUses.Observing(this::observers, _ -> computing));
     }
 
     private final class Engine implements RunningContainers {
@@ -79,6 +86,29 @@ class OpenFilesTest {
     private void write(String file, String text) throws IOException {
         Files.createDirectories(root.resolve(file).getParent());
         Files.writeString(root.resolve(file), text);
+    }
+
+    private List<Observer> observers() {
+        return observers;
+    }
+
+    /** NVML has the node of each GPU open. */
+    @Test
+    void observerThatComputesIsAUser() {
+        String id = "a".repeat(64);
+        ProcessId inside =
+                machine.spawn(Optional.empty(), Optional.of("/sys/fs/cgroup/docker/" + id));
+        machine.open = opened(inside, Set.of(3), Set.of());
+        assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
+        observers.add(new Observer(id, "dcgm", Optional.empty(), "root", Instant.EPOCH));
+        assertEquals(List.of(), kinds());
+        computing.add(process.pid());
+        assertEquals(List.of(), kinds());
+        computing.add(inside.pid());
+        assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
+        machine.open = opened(process, Set.of(3), Set.of());
+        computing.clear();
+        assertEquals(List.of(GpuUse.Kind.OPEN), kinds());
     }
 
     private List<GpuUse> scan() {

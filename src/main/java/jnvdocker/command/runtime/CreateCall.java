@@ -28,6 +28,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.Observer;
 import jnvdocker.volume.GraphicsFile;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -176,6 +177,16 @@ record CreateCall(
                         Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));
     }
 
+    /** The observer that a creation makes of a container. */
+    static Observer observer(OciCreation creation) {
+        return new Observer(
+                creation.container().id(),
+                creation.name(),
+                creation.image(),
+                creation.owner().name(),
+                Instant.now());
+    }
+
     /** The project of compose that it is a service of. */
     Optional<String> project() {
         return Optional.ofNullable(usersLabels().get(ContainerLabels.PROJECT));
@@ -191,6 +202,15 @@ record CreateCall(
 
     /** Answers with the container as it is edited; commands in it get the same variables later. */
     void answer(EditedContainers edited) throws IOException {
+        answer(edited, Optional.empty());
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param observer empty unless it observes the GPUs
+     */
+    void answer(EditedContainers edited, Optional<Observer> observer) throws IOException {
         List<EditedContainers.SetVariable> set = new ArrayList<>();
         spec.environment()
                 .forEach((name, now) -> {
@@ -199,7 +219,7 @@ record CreateCall(
                         set.add(new EditedContainers.SetVariable(name, before, now));
                     }
                 });
-        edited.put(container.id(), bundle, set);
+        edited.put(container.id(), bundle, set, observer);
         client.print(spec.toString());
         client.exit(ExitCode.OK);
     }

@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.ClaimKey;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.lease.OciContainers;
@@ -37,6 +38,7 @@ import java.util.function.Supplier;
  * @param trials whether a container, by its id, is one of the daemon's own trials
  * @param claims the directory of the claims
  * @param proxy the socket of {@code jnvdockerd --proxy}
+ * @param observers who may observe the GPUs, as the configuration is now
  */
 public record OciParts(
         GpuHost gpuHost,
@@ -48,7 +50,8 @@ public record OciParts(
         ContainerOwner owners,
         Predicate<String> trials,
         Path claims,
-        Path proxy) {
+        Path proxy,
+        Supplier<ObserverPolicy> observers) {
 
     private static final int TRIES = 30;
     private static final Duration PAUSE = Duration.ofMillis(50);
@@ -79,6 +82,21 @@ public record OciParts(
         Owner owner =
                 trials.test(call.container().id()) ? Owner.TRIAL : owners.of(call.usersLabels());
         return call.creation(owner, request, Optional.empty());
+    }
+
+    /**
+     * The creation of a container that may observe the GPUs; empty when it has to hold them.
+     *
+     * @param otherwise its request then
+     */
+    Optional<OciCreation> observing(GpuWish otherwise, CreateCall call)
+            throws RefusedException, IOException {
+        GpuRequest all = new GpuRequest.All();
+        OciCreation creation =
+                otherwise instanceof GpuWish.Claimed(ClaimKey claim, _, _)
+                        ? claimed(claim, call, all)
+                        : creation(call, all);
+        return Optional.of(creation).filter(it -> observers.get().allows(it.image(), it.owner()));
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */

@@ -2,8 +2,10 @@ package jnvdocker.command.runtime;
 
 import jnvdocker.oci.refuse.RefusedProcess;
 import jnvdocker.oci.spec.DockerContainer;
+import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -31,11 +33,22 @@ final class RefusedCreation {
     }
 
     /**
-     * The {@code config.json} to run instead; empty when the start is to be refused.
+     * Refuses the start, or answers with the container to run instead. Whatever the reason: what a
+     * user or an administrator can remove may pass without them.
      *
-     * @param config the container's own
+     * @param config the container's own {@code config.json}
      * @throws RefusedException when that is no container's
      */
+    void answer(CreateCall call, String config, String why) throws RefusedException, IOException {
+        Optional<String> instead = instead(config, call.docker(), why);
+        if (instead.isPresent()) {
+            call.client().print(instead.get());
+            call.client().exit(ExitCode.OK);
+        } else {
+            call.client().refuseContainer(why);
+        }
+    }
+
     Optional<String> instead(String config, Optional<DockerContainer> docker, String why)
             throws RefusedException {
         boolean again =

@@ -15,6 +15,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -30,6 +31,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.Observer;
 import jnvdocker.volume.GpuHost;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -138,17 +140,10 @@ public final class RuntimeCreate {
         }
     }
 
-    /** Whatever the reason: what a user or an administrator can remove may pass without them. */
     private void refuse(CreateCall call, String config, RefusedException why)
             throws RefusedException, IOException {
         parts.refused(call, why);
-        Optional<String> instead = refusedCreation.instead(config, call.docker(), why.getMessage());
-        if (instead.isPresent()) {
-            call.client().print(instead.get());
-            call.client().exit(ExitCode.OK);
-        } else {
-            call.client().refuseContainer(why.getMessage());
-        }
+        refusedCreation.answer(call, config, why.getMessage());
     }
 
     private CreateCall call(List<String> words, ClientRequest request, ClientConnection client)
@@ -178,7 +173,15 @@ public final class RuntimeCreate {
             createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, seen);
             return;
         }
-        switch (parts.wish(call, gpus, majors)) {
+        create(parts.wish(call, gpus, majors), call, seen);
+    }
+
+    private void create(GpuWish wish, CreateCall call, SeenHost seen)
+            throws RefusedException, IOException {
+        List<Gpu> gpus = seen.gpus();
+        Majors majors = seen.majors();
+        switch (wish) {
+            case GpuWish.Observing(GpuWish otherwise) -> observe(otherwise, call, seen);
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Withheld(Refusal reason) -> {
@@ -208,6 +211,38 @@ public final class RuntimeCreate {
         }
     }
 
+    /**
+     * Gives a container all GPUs to observe, whoever holds them, if an administrator allows it;
+     * else it has to hold them all.
+     */
+    private void observe(GpuWish otherwise, CreateCall call, SeenHost seen)
+            throws RefusedException, IOException {
+        Optional<OciCreation> creation = parts.observing(otherwise, call);
+        if (creation.isEmpty()) {
+            try {
+                create(otherwise, call, seen);
+            } catch (UnavailableException e) {
+                throw e.withRemedy(ObserverPolicy.REMEDY);
+            }
+            return;
+        }
+        if (otherwise instanceof GpuWish.Gpus(_, _, _, List<String> capabilities)) {
+            SpecEdits.setCapabilities(call.spec(), capabilities);
+        }
+        HostDriver driver = seen.loaded(gpuHost);
+        MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
+        parts.check(call, new GpuRequest.All(), driver);
+        edit(
+                call,
+                driver,
+                served(call, driver),
+                Allocation.observing(driver.gpus().stream().filter(Gpu::isIdentified).toList()),
+                Optional.empty(),
+                creation.map(CreateCall::observer),
+                seen.majors());
+        LOG.info("container {} observes the GPUs", Quote.shown(call.name()));
+    }
+
     /** The container's pod holds the lease. */
     private void createForPod(List<Gpu> gpus, CreateCall call, SeenHost seen)
             throws RefusedException, IOException {
@@ -218,7 +253,14 @@ public final class RuntimeCreate {
         HostDriver driver = seen.driver().orElseThrow();
         parts.check(call, new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()), driver);
         Allocation allocation = new Allocation(gpus, List.of(), Map.of());
-        edit(call, driver, served(call, driver), allocation, Optional.empty(), seen.majors());
+        edit(
+                call,
+                driver,
+                served(call, driver),
+                allocation,
+                Optional.empty(),
+                Optional.empty(),
+                seen.majors());
     }
 
     /** Privileged containers see all GPUs only if the configuration allows that. */
@@ -289,9 +331,7 @@ public final class RuntimeCreate {
 
     private void give(OciCreation creation, CreateCall call, GpuWish.Source source, SeenHost seen)
             throws RefusedException, IOException {
-        // Refuses when none is loaded.
-        HostDriver driver =
-                seen.driver().isPresent() ? seen.driver().get() : gpuHost.inventory().read();
+        HostDriver driver = seen.loaded(gpuHost);
         MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
         Set<String> candidates = parts.check(call, creation.request(), driver);
         // While the scan for uses of the GPUs runs.
@@ -302,7 +342,7 @@ public final class RuntimeCreate {
                     lease.isPresent()
                             ? leases.allocation(lease.get().claim(), driver.gpus())
                             : Allocation.NONE;
-            edit(call, driver, served, allocation, lease, seen.majors());
+            edit(call, driver, served, allocation, lease, Optional.empty(), seen.majors());
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());
             grant.keep().ifPresent(it -> parts.keeper().follow(it, call.pidFile()));
         }
@@ -319,6 +359,7 @@ public final class RuntimeCreate {
             Path served,
             Allocation allocation,
             Optional<Lease> lease,
+            Optional<Observer> observer,
             Majors majors)
             throws RefusedException, IOException {
         ContainerEdits edits =
@@ -349,6 +390,6 @@ public final class RuntimeCreate {
                 lease.map(it -> it.claim().id()));
         SpecEdits.showAlone(call.spec(), hook, call.bundle(), allocation.gpus());
         lease.ifPresent(parts.keeper()::remember);
-        call.answer(edited);
+        call.answer(edited, observer);
     }
 }

@@ -193,7 +193,16 @@ public final class RuntimeWait {
     /** Empty when it requests no GPUs. */
     private Optional<OciCreation> wanted(CreateCall call, List<Gpu> gpus, Majors majors)
             throws IOException, RefusedException {
-        return switch (parts.wish(call, gpus, majors)) {
+        return wanted(parts.wish(call, gpus, majors), call, gpus);
+    }
+
+    private Optional<OciCreation> wanted(GpuWish wish, CreateCall call, List<Gpu> gpus)
+            throws IOException, RefusedException {
+        return switch (wish) {
+            case GpuWish.Observing(GpuWish otherwise) ->
+                    parts.observing(otherwise, call).isPresent()
+                            ? Optional.empty()
+                            : wanted(otherwise, call, gpus);
             case GpuWish.ClaimVolume _, GpuWish.Nothing _, GpuWish.Withheld _ -> Optional.empty();
             case GpuWish.Nodes(Set<Integer> minors, _) ->
                     Optional.of(parts.creation(call, NamedNodes.of(minors, gpus)));

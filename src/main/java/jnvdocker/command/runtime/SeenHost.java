@@ -57,6 +57,11 @@ record SeenHost(Optional<HostDriver> driver, FirstScan scan, Majors majors) {
                 DrmNodes.all(nodes.host()));
     }
 
+    /** Refuses when none is loaded. */
+    HostDriver loaded(GpuHost gpuHost) throws IOException {
+        return driver.isPresent() ? driver.get() : gpuHost.inventory().read();
+    }
+
     List<Gpu> gpus() {
         return driver.map(HostDriver::gpus).orElse(List.of());
     }

@@ -30,6 +30,7 @@ import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
@@ -77,8 +78,13 @@ public final class StartContainer {
      * @param defaultGpus for an image that requests GPUs, if its user does not choose any
      * @param envSelects whether a variable of the user's chooses GPUs
      * @param allowPrivileged whether a container with GPUs may be privileged
+     * @param observers which containers may observe the GPUs without holding them
      */
-    public record Settings(GpuRequest defaultGpus, boolean envSelects, boolean allowPrivileged) {}
+    public record Settings(
+            GpuRequest defaultGpus,
+            boolean envSelects,
+            boolean allowPrivileged,
+            ObserverPolicy observers) {}
 
     /** The end of a request: the client becomes docker, or a program that runs docker. */
     @FunctionalInterface
@@ -249,6 +255,20 @@ public final class StartContainer {
         Optional<SlurmGpus> job = SlurmGpus.of(request, wanted.get().request(), inventory);
         Set<String> candidates =
                 candidates(checked, wanted.get().request(), driver, job, compat, client);
+        if (job.isEmpty() && observes(wanted.get().request(), environment, run, request)) {
+            if (ours.isEmpty()) {
+                throw new RefusedException(
+                        "containers of image "
+                                + Quote.shown(run.image())
+                                + " observe the GPUs (observers), which only jnvdocker's OCI"
+                                + " runtime arranges, and this one is not to have it",
+                        "run 'jnvdocker runtime install', and choose no other runtime");
+            }
+            proof.refuseWithoutRuntime(run, ours.get());
+            Claim claim = leases.observer(Caller.owner(request), Quote.shown(run.image()));
+            becomeWithRuntime(ours.get(), run, Optional.of(claim), time, request, ending);
+            return;
+        }
         if (ours.isPresent()) {
             proof.refuseWithoutRuntime(run, ours.get());
             GpuRequest named = wanted.get().request();
@@ -326,6 +346,19 @@ public final class StartContainer {
         HostDriver its = job.map(it -> it.only(driver)).orElse(driver);
         Set<String> suited = needsCheck.check(needs, request, its, compat, client);
         return suited.isEmpty() ? job.map(SlurmGpus::uuids).orElse(suited) : suited;
+    }
+
+    /** Whether a container observes all GPUs and holds none. */
+    private boolean observes(
+            GpuRequest wanted,
+            Map<String, String> environment,
+            RunCommand run,
+            ClientRequest request) {
+        return wanted instanceof GpuRequest.All
+                && DriverCapabilities.onlyObserve(environment)
+                && settings.get()
+                        .observers()
+                        .allows(Optional.of(run.image()), Caller.owner(request));
     }
 
     /**

@@ -7,6 +7,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.RegularFile;
+import jnvdocker.use.Observer;
+import jnvdocker.use.Observers;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,6 +17,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,12 +29,14 @@ import java.util.stream.Stream;
  * The containers that our OCI runtime has edited, and which variables it has set in each: commands
  * that are run in a container later get the same. Each has a file that is named by its id, by which
  * our runtime knows that the daemon edits such commands, too. The file is kept as long as the
- * engine has a directory for the container.
+ * engine has a directory for the container, and says of a container that observes the GPUs that it
+ * does ({@link jnvdocker.lease.ObserverPolicy}).
  */
-public final class EditedContainers {
+public final class EditedContainers implements Observers {
     private static final Logger LOG = LoggerFactory.getLogger(EditedContainers.class);
     private static final String BUNDLE = "bundle";
     private static final String VARIABLES = "variables";
+    private static final String OBSERVER = "observer";
     private static final int LIMIT = 1 << 20;
     private static final int OURS = 0700;
 
@@ -44,8 +50,9 @@ public final class EditedContainers {
      *
      * @param edit a number that no other edit has: the next start of a container has the same
      *     directory
+     * @param observer empty for one that holds GPUs, or has none
      */
-    private record Edited(Path bundle, long edit) {}
+    private record Edited(Path bundle, long edit, Optional<Observer> observer) {}
 
     private EditedContainers(Path directory) {
         this.directory = directory;
@@ -62,13 +69,13 @@ public final class EditedContainers {
         }
         for (Path file : files) {
             String container = file.getFileName().toString();
+            Optional<JsonNode> root = edited.read(container);
             Optional<Path> bundle =
-                    edited.read(container)
-                            .map(root -> root.path(BUNDLE).asText(""))
+                    root.map(it -> it.path(BUNDLE).asText(""))
                             .filter(path -> path.startsWith("/"))
                             .map(Path::of);
             if (bundle.isPresent()) {
-                edited.note(container, bundle.get());
+                edited.note(container, bundle.get(), observer(container, root.get()));
             } else {
                 edited.forget(container);
             }
@@ -87,12 +94,23 @@ public final class EditedContainers {
      * Remembers a container that was edited. If that fails, commands in it only lack the variables.
      *
      * @param bundle the directory that its engine has for it
+     * @param observer empty unless it observes the GPUs
      */
-    public synchronized void put(String container, Path bundle, List<SetVariable> variables) {
+    public synchronized void put(
+            String container,
+            Path bundle,
+            List<SetVariable> variables,
+            Optional<Observer> observer) {
         ObjectNode root = json.createObjectNode();
         root.put(BUNDLE, bundle.toString());
         root.set(VARIABLES, json.valueToTree(variables));
-        note(container, bundle);
+        observer.ifPresent(its -> {
+            ObjectNode node = root.putObject(OBSERVER);
+            node.put("name", its.name()).put("owner", its.owner());
+            its.image().ifPresent(image -> node.put("image", image));
+            node.put("since", its.since().toEpochMilli());
+        });
+        note(container, bundle, observer);
         try {
             // Whatever has the name: a pipe would block the daemon.
             Path file = directory.resolve(container);
@@ -106,8 +124,36 @@ public final class EditedContainers {
         }
     }
 
-    private void note(String container, Path bundle) {
-        all.put(container, new Edited(bundle, edits++));
+    private void note(String container, Path bundle, Optional<Observer> observer) {
+        all.put(container, new Edited(bundle, edits++, observer));
+    }
+
+    private static Optional<Observer> observer(String container, JsonNode root) {
+        JsonNode its = root.path(OBSERVER);
+        return its.isObject()
+                ? Optional.of(
+                        new Observer(
+                                container,
+                                its.path("name").asText(container),
+                                Optional.ofNullable(its.path("image").textValue()),
+                                its.path("owner").asText(""),
+                                Instant.ofEpochMilli(its.path("since").asLong())))
+                : Optional.empty();
+    }
+
+    @Override
+    public List<Observer> running() {
+        return all.values().stream()
+                .filter(edited -> edited.observer().isPresent() && Files.exists(edited.bundle()))
+                .map(edited -> edited.observer().get())
+                .sorted(Comparator.comparing(Observer::since).thenComparing(Observer::id))
+                .toList();
+    }
+
+    @Override
+    public boolean observes(String container) {
+        Edited edited = all.get(container);
+        return edited != null && edited.observer().isPresent() && Files.exists(edited.bundle());
     }
 
     /** Whether it is one of them. */

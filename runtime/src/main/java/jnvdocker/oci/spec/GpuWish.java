@@ -51,6 +51,14 @@ public sealed interface GpuWish {
         }
     }
 
+    /**
+     * All GPUs to observe, which takes none from anybody.
+     *
+     * @param otherwise what it requests where it may not observe them: {@link Gpus} or {@link
+     *     Claimed}
+     */
+    record Observing(GpuWish otherwise) implements GpuWish {}
+
     /** Nothing. */
     record Nothing() implements GpuWish {}
 

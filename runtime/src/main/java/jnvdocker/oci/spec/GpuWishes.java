@@ -146,6 +146,7 @@ public final class GpuWishes {
         if (wish.isEmpty()) {
             wish = ofImage(spec, docker, image, words);
         }
+        wish = wish.map(it -> AllGpus.meant(it, spec.environment(), settings.get()));
         if (all) {
             if (wish.filter(GpuWishes::isOfGpus).isPresent()) {
                 refusePrivileged();
@@ -202,7 +203,7 @@ public final class GpuWishes {
         return switch (wish) {
             case GpuWish.Gpus(GpuRequest request, _, _, _) -> !(request instanceof GpuRequest.None);
             case GpuWish.Claimed(_, GpuRequest request, _) -> !(request instanceof GpuRequest.None);
-            case GpuWish.Nodes _, GpuWish.ClaimVolume _ -> true;
+            case GpuWish.Nodes _, GpuWish.ClaimVolume _, GpuWish.Observing _ -> true;
             case GpuWish.Nothing _, GpuWish.Withheld _ -> false;
         };
     }
@@ -252,10 +253,7 @@ public final class GpuWishes {
         return docker.isPresent()
                 ? DeviceRequests.of(docker.get().requests(), spec.allowsAllDevices())
                         .map(request ->
-                                new GpuWish.Gpus(
-                                        settings.get().means(request),
-                                        GpuWish.Source.DEVICE_REQUEST,
-                                        named))
+                                new GpuWish.Gpus(request, GpuWish.Source.DEVICE_REQUEST, named))
                 : Optional.empty();
     }
 
@@ -291,11 +289,7 @@ public final class GpuWishes {
         try {
             GpuRequest request = GpuRequest.parseOption(value);
             return Optional.of(
-                    new GpuWish.Gpus(
-                            settings.get().means(request),
-                            source,
-                            named,
-                            GpuRequest.parseCapabilities(value)));
+                    new GpuWish.Gpus(request, source, named, GpuRequest.parseCapabilities(value)));
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
                     source.words() + " is " + Quote.quoted(value) + ", which is not a valid value",

@@ -284,7 +284,7 @@ final class UsersWords {
 
     private GpuWish visible(String value, GpuWish.Source source) throws InvalidGpuRequestException {
         return GpuRequest.parseVisibleDevices(value)
-                .<GpuWish>map(it -> new GpuWish.Gpus(settings.means(it), source, Set.of()))
+                .<GpuWish>map(it -> new GpuWish.Gpus(it, source, Set.of()))
                 .orElseGet(GpuWish.Nothing::new);
     }
 

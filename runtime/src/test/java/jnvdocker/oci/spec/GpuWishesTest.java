@@ -666,6 +666,51 @@ class GpuWishesTest {
         assertWithheld("has no GPU: its image's request does not count", ofDocker());
     }
 
+    private void capabilities(String words) {
+        environment = "'NVIDIA_DRIVER_CAPABILITIES=" + words + "'";
+    }
+
+    @Test
+    void allGpusForUtilityAloneAreToObserve() throws Exception {
+        String all = "{'Driver':'','Count':-1,'DeviceIDs':null,'Capabilities':[['gpu','utility']]}";
+        GpuWish held = gpus(new GpuRequest.All(), GpuWish.Source.DEVICE_REQUEST);
+        requests = all;
+        capabilities("utility");
+        assertEquals(new GpuWish.Observing(held), ofDocker());
+        // Where all GPUs mean one, they do for a container that has to hold them.
+        GpuWishes.Settings strict = settings;
+        settings = new GpuWishes.Settings(true, false, ONE, ONE, false, Set.of());
+        assertEquals(new GpuWish.Observing(gpus(ONE, GpuWish.Source.DEVICE_REQUEST)), ofDocker());
+        settings = strict;
+        for (String more : List.of("compute,utility", "utility,graphics", "all", "video", "")) {
+            capabilities(more);
+            assertEquals(held, ofDocker());
+        }
+        capabilities("utility");
+        requests = all.replace("-1", "1");
+        assertEquals(gpus(ONE, GpuWish.Source.DEVICE_REQUEST), ofDocker());
+        requests = "";
+        labels = "'jnvdocker.gpus':'all'";
+        assertEquals(
+                new GpuWish.Observing(gpus(new GpuRequest.All(), GpuWish.Source.LABEL)),
+                ofDocker());
+        labels = "'jnvdocker.claim':'" + KEY.text() + "'";
+        claims = Optional.of(new GpuRequest.All());
+        assertEquals(new GpuWish.Observing(claimed(new GpuRequest.All())), ofDocker());
+        claims = Optional.of(ONE);
+        assertEquals(claimed(ONE), ofDocker());
+    }
+
+    /** Whatever its image says. */
+    @Test
+    void capabilitiesOfALabelDecideWhetherItIsToObserve() throws Exception {
+        labels = "'jnvdocker.gpus':'\\'capabilities=utility\\',all'".replace("\\'", "\\\"");
+        assertInstanceOf(GpuWish.Observing.class, ofDocker());
+        labels = labels.replace("utility", "compute");
+        capabilities("utility");
+        assertInstanceOf(GpuWish.Gpus.class, ofDocker());
+    }
+
     @Test
     void labelNamesCapabilities() throws Exception {
         labels = "'jnvdocker.gpus':'\\'capabilities=gpu,graphics\\',all'".replace("\\'", "\\\"");

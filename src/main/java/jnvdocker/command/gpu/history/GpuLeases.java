@@ -11,6 +11,7 @@ import jnvdocker.registry.PastLeases;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
+import jnvdocker.words.Quote;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -18,6 +19,8 @@ import picocli.CommandLine.Option;
 
 import java.io.IOException;
 import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
 
 @Command(
         name = "leases",
@@ -78,10 +81,24 @@ public final class GpuLeases extends OwnCommand {
                 Instant now = Instant.now();
                 (all ? LeaseRow.withEnds(now) : LeaseRow.ofLive(now))
                         .print(rows, screen, out::println);
+                observers().ifPresent(this::print);
                 leases.unwrittenEnd().ifPresent(this::print);
             }
         }
         return ExitCode.OK.code();
+    }
+
+    /** Names the containers that observe the GPUs, which have no lease. */
+    private Optional<String> observers() {
+        List<String> names = leases.observers().stream().map(it -> Quote.shown(it.name())).toList();
+        return names.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        (names.size() == 1
+                                        ? "1 container observes"
+                                        : names.size() + " containers observe")
+                                + " all GPUs without a lease: "
+                                + String.join(", ", names));
     }
 
     private void checkLimit() {

@@ -33,6 +33,7 @@ import jnvdocker.request.MemorySize;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.Shown;
+import jnvdocker.use.Observer;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -197,6 +198,10 @@ public final class GpuWhy extends ShowCommand {
                             .map(it -> it.under(lease))
                             .toList());
         }
+        Optional<Observer> observer = observer();
+        if (!isJson() && observer.isPresent()) {
+            return Shown.sentences(explain(observer.get()));
+        }
         Optional<WithheldGpus.Withheld> withheld = leases.withheld().of(id);
         if (!isJson() && withheld.isPresent()) {
             return Shown.sentences(
@@ -245,6 +250,26 @@ public final class GpuWhy extends ShowCommand {
         }
         lines.addAll(table(past, screen()));
         return Shown.sentences(lines);
+    }
+
+    /** The observer of that name, or of an id that begins so. */
+    private Optional<Observer> observer() {
+        return leases.observers().stream()
+                .filter(it -> HolderName.isName(id, it.name()) || HolderName.isId(id, it.id()))
+                .findFirst();
+    }
+
+    private static List<String> explain(Observer observer) {
+        return List.of(
+                "Container %s observes all GPUs since %s and holds none: it requested them with the"
+                                .formatted(
+                                        Quote.shown(observer.name()),
+                                        LeaseText.time(observer.since()))
+                        + " capability utility alone.",
+                observer.image().map(image -> "It is of image " + Quote.shown(image)).orElse("It")
+                        + (observer.image().isPresent() ? ", and " : " ")
+                        + "has no node by which CUDA computes. A process of it that has memory of a"
+                        + " GPU is in unmanaged use of that GPU.");
     }
 
     /**
