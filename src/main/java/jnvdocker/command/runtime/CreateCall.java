@@ -11,6 +11,7 @@ import jnvdocker.container.DriverSearch;
 import jnvdocker.container.UserSettings;
 import jnvdocker.core.WithheldGpus;
 import jnvdocker.grant.Waiting;
+import jnvdocker.host.Gpu;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimNames;
@@ -23,6 +24,7 @@ import jnvdocker.oci.root.CudaCompat;
 import jnvdocker.oci.root.DriverNames;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.RuntimeSpec;
+import jnvdocker.oci.spec.SpecEdits;
 import jnvdocker.process.StartedProgram;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -38,7 +40,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -227,6 +231,31 @@ record CreateCall(
     /** The container's root as the engine sees it, which may have mounts of its own. */
     private Path root() {
         return Path.of("/proc/" + request.peer().pid() + "/root" + bundle.resolve(spec.rootPath()));
+    }
+
+    /** Has the container see its own GPUs alone, unless its runtime could not run the hook. */
+    void showAlone(Path hook, List<Gpu> gpus) throws IOException {
+        if (mayRun(hook)) {
+            SpecEdits.showAlone(spec, hook, bundle, gpus);
+        }
+    }
+
+    /**
+     * Whether a hook of the container finds a program and may run it. The engine may have mounts of
+     * its own, and a hook has the rights of the container's root, who may be another user.
+     */
+    private boolean mayRun(Path program) throws IOException {
+        Path seen = Path.of("/proc/" + request.peer().pid() + "/root" + program);
+        if (!Files.isRegularFile(seen)) {
+            return false;
+        }
+        for (int i = 0; i < program.getNameCount(); i++) {
+            if (!Files.getPosixFilePermissions(seen).contains(PosixFilePermission.OTHERS_EXECUTE)) {
+                return false;
+            }
+            seen = seen.getParent();
+        }
+        return true;
     }
 
     /** Whether CUDA libraries of the image's own come before the driver's. */

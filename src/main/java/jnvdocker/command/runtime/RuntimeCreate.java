@@ -388,7 +388,7 @@ public final class RuntimeCreate {
                 majors,
                 call.docker(),
                 lease.map(it -> it.claim().id()));
-        SpecEdits.showAlone(call.spec(), hook, call.bundle(), allocation.gpus());
+        call.showAlone(hook, allocation.gpus());
         lease.ifPresent(parts.keeper()::remember);
         call.answer(edited, observer);
     }
