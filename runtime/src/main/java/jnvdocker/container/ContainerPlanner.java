@@ -89,15 +89,31 @@ public final class ContainerPlanner {
      *
      * @param image with the variables that the container will have, the user's included
      * @param driver the loaded driver; the container gets its volume
-     * @param plainRuntime whether the container's runtime is runc or crun, which add no GPUs of
-     *     their own accord
      */
     public record Container(
             ImageConfig image,
             Allocation allocation,
             UserSettings settings,
             DriverVersion driver,
-            boolean plainRuntime) {}
+            Visible visible) {}
+
+    /** The value of {@code NVIDIA_VISIBLE_DEVICES} in a container. */
+    public enum Visible {
+        /** The UUIDs of its GPUs, by which programs learn of them: the engine does not see it. */
+        UUIDS,
+
+        /**
+         * That of its image or its user: the engine keeps the container's variables, and its {@code
+         * commit} makes them an image's, which must not name the GPUs of a host.
+         */
+        UNCHANGED,
+
+        /**
+         * Nothing. NVIDIA's runtime, which may be the container's, acts on any other value, and
+         * adds every GPU where the image says all.
+         */
+        VOID
+    }
 
     /**
      * Plans a container whose root cannot be edited: its programs find the driver, and what
@@ -304,22 +320,21 @@ public final class ContainerPlanner {
     private static Map<String, String> environment(Container container) {
         Map<String, String> added =
                 searchPaths(container.image().environment(), container.settings().variables());
-        added.put(GpuRequest.VISIBLE_DEVICES, visible(container));
+        switch (container.visible()) {
+            case UUIDS ->
+                    added.put(GpuRequest.VISIBLE_DEVICES, uuids(container.allocation().gpus()));
+            case VOID -> added.put(GpuRequest.VISIBLE_DEVICES, GpuRequest.VOID);
+            case UNCHANGED -> {}
+        }
         return added;
     }
 
-    /**
-     * The value by which programs learn of their GPUs: the UUIDs. NVIDIA's runtime would act on it,
-     * and add every GPU where the image says all, so it is void where that may be run.
-     */
-    private static String visible(Container container) {
-        List<Gpu> gpus = container.allocation().gpus();
-        if (!container.plainRuntime() || gpus.isEmpty()) {
-            return GpuRequest.VOID;
-        }
-        return gpus.stream()
-                .map(gpu -> gpu.hasUuid() ? gpu.uuid() : String.valueOf(gpu.index()))
-                .collect(Collectors.joining(","));
+    private static String uuids(List<Gpu> gpus) {
+        return gpus.isEmpty()
+                ? GpuRequest.VOID
+                : gpus.stream()
+                        .map(gpu -> gpu.hasUuid() ? gpu.uuid() : String.valueOf(gpu.index()))
+                        .collect(Collectors.joining(","));
     }
 
     /**

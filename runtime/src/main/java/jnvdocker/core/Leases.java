@@ -25,8 +25,8 @@ import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
@@ -215,7 +215,6 @@ public final class Leases {
      */
     public Allocation allocation(Claim claim, List<Gpu> gpus) throws RefusedException {
         List<Gpu> its = gpus(claim, gpus);
-        List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
         VolumeMount mount =
                 new VolumeMount(
                         ClaimNames.volume(claim.key()),
@@ -223,13 +222,7 @@ public final class Leases {
                         DIRECTORY,
                         ClaimOptions.of(claim));
         return new Allocation(
-                its,
-                List.of(mount),
-                Map.of(
-                        ClaimNames.CLAIM_LABEL,
-                        claim.key().text(),
-                        ClaimNames.GPUS_LABEL,
-                        String.join(",", uuids)));
+                its, List.of(mount), Map.of(ClaimNames.CLAIM_LABEL, claim.key().text()));
     }
 
     /**

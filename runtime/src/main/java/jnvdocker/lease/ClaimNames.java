@@ -12,7 +12,7 @@ public final class ClaimNames {
     /** Carried by every container with GPUs: the {@link ClaimKey#text} of its claim. */
     public static final String CLAIM_LABEL = "jnvdocker.claim";
 
-    /** A container's label: the UUIDs of its claim's GPUs, separated by commas. */
+    /** A container's label: the GPUs that its user requests, as {@code --gpus} has them. */
     public static final String GPUS_LABEL = "jnvdocker.gpus";
 
     /** A container's label: how long its user wants the GPUs, as {@code --gpu-time} has it. */

@@ -15,11 +15,8 @@ import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
-import jnvdocker.lease.Owner;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
@@ -509,21 +506,13 @@ public final class Reconciler {
         String id = key.id();
         ContainerEngine.Listed container = carrier.container();
         Map<String, Integer> indices = new HashMap<>();
-        Map<String, Gpu> present = new HashMap<>();
         for (Gpu gpu : inventory.gpus()) {
             indices.put(gpu.uuid(), gpu.index());
-            present.put(gpu.uuid(), gpu);
         }
         Optional<Claim> claim =
                 engine.volumeOptions(ClaimNames.volume(key), limit)
                         .flatMap(options ->
-                                ClaimOptions.read(key, engineId, options, indices, registry.now())
-                                        .or(() ->
-                                                ofLabel(
-                                                        key,
-                                                        engineId,
-                                                        container.labels(),
-                                                        present)));
+                                ClaimOptions.read(key, engineId, options, indices, registry.now()));
         if (claim.isEmpty()) {
             LOG.error(
                     "container {} carries the claim {}, but its GPUs are unknown; create it again"
@@ -538,19 +527,6 @@ public final class Reconciler {
             LOG.info("claim {} is known again from its container {}", id, container.name());
         }
         return lost;
-    }
-
-    /** The label has no minors: those of today must do, since the options are gone as well. */
-    private Optional<Claim> ofLabel(
-            ClaimKey key, String engineId, Map<String, String> labels, Map<String, Gpu> present) {
-        List<String> uuids = List.of(labels.getOrDefault(ClaimNames.GPUS_LABEL, "").split(","));
-        if (!present.keySet().containsAll(uuids)) {
-            return Optional.empty();
-        }
-        List<ClaimedGpu> gpus = uuids.stream().map(present::get).map(ClaimedGpu::of).toList();
-        Origin origin = new Origin.EngineContainer(engineId, Optional.empty());
-        return Optional.of(
-                new Claim(key, origin, Owner.UNKNOWN, gpus, registry.now(), Optional.empty()));
     }
 
     private void tryToRemove(String claim) throws IOException {

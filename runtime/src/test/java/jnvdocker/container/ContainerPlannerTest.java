@@ -1,6 +1,7 @@
 package jnvdocker.container;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -188,7 +189,7 @@ class ContainerPlannerTest {
                         container(
                                 List.of(gpu),
                                 NOTHING,
-                                true,
+                                ContainerPlanner.Visible.UUIDS,
                                 "NVIDIA_DRIVER_CAPABILITIES=graphics"));
         String place = "/dev/dri/by-path/pci-" + gpu.pciAddress() + "-card";
         assertEquals(
@@ -224,7 +225,7 @@ class ContainerPlannerTest {
                                 Gpus.ALL,
                                 new UserSettings(
                                         Set.of("NVIDIA_VISIBLE_DEVICES"), Set.of(), Set.of()),
-                                false,
+                                ContainerPlanner.Visible.VOID,
                                 "NVIDIA_VISIBLE_DEVICES=all"));
         assertEquals("void", edits.environment().get("NVIDIA_VISIBLE_DEVICES"));
     }
@@ -252,7 +253,8 @@ class ContainerPlannerTest {
 
     @Test
     void variablesComeInTheSameOrderEachTime() throws Exception {
-        ContainerEdits edits = planner.plan(container(List.of(), NOTHING, false));
+        ContainerEdits edits =
+                planner.plan(container(List.of(), NOTHING, ContainerPlanner.Visible.VOID));
         assertEquals(
                 List.of("PATH", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES"),
                 List.copyOf(edits.environment().keySet()));
@@ -270,6 +272,19 @@ class ContainerPlannerTest {
         assertEquals("claim", edits.mounts().getLast().volume());
         assertEquals(Map.of("jnvdocker.claim", "1"), edits.labels());
     }
+    /** Docker's commit would make the names of this host's GPUs those of an image. */
+    @Test
+    void engineThatKeepsVariablesGetsNoNamesOfGpus() throws Exception {
+        for (String image : List.of("A=1", "NVIDIA_VISIBLE_DEVICES=all")) {
+            ContainerEdits edits =
+                    planner.plan(
+                            container(
+                                    Gpus.ALL, NOTHING, ContainerPlanner.Visible.UNCHANGED, image));
+            assertFalse(edits.environment().containsKey("NVIDIA_VISIBLE_DEVICES"), edits::toString);
+            assertFalse(edits.environment().toString().contains("GPU-"), edits::toString);
+        }
+    }
+
 
     @Test
     void nothingMayHideIt() {
@@ -296,7 +311,7 @@ class ContainerPlannerTest {
                 new Allocation(Gpus.ALL, List.of(claim), Map.of("jnvdocker.claim", "1")),
                 settings,
                 DriverVersion.parse("535.104.05"),
-                true);
+                ContainerPlanner.Visible.UUIDS);
     }
 
     private void devices(String text) throws IOException {
@@ -311,21 +326,25 @@ class ContainerPlannerTest {
     }
 
     private Map<String, String> environment(String... image) throws Exception {
-        return paths(planner.plan(container(List.of(), NOTHING, true, image)));
+        return paths(
+                planner.plan(container(List.of(), NOTHING, ContainerPlanner.Visible.UUIDS, image)));
     }
 
     private ContainerEdits plan(List<Gpu> gpus, UserSettings settings) throws Exception {
-        return planner.plan(container(gpus, settings, true));
+        return planner.plan(container(gpus, settings, ContainerPlanner.Visible.UUIDS));
     }
 
     private static ContainerPlanner.Container container(
-            List<Gpu> gpus, UserSettings settings, boolean plainRuntime, String... image) {
+            List<Gpu> gpus,
+            UserSettings settings,
+            ContainerPlanner.Visible visible,
+            String... image) {
         return new ContainerPlanner.Container(
                 ImageConfig.of(Map.of(), List.of(image)),
                 new Allocation(gpus, List.of(), Map.of()),
                 settings,
                 DriverVersion.parse("535.104.05"),
-                plainRuntime);
+                visible);
     }
 
     private static List<String> names(List<DeviceNode> devices) {

@@ -128,7 +128,7 @@ class ComebacksTest extends SimulatedWorldTest {
     /** A container that the engine has our OCI runtime create. */
     private SimulatedContainer containerOfTheOciRuntime() {
         SimulatedContainer.Settings settings =
-                new SimulatedContainer.Settings(Map.of(), Optional.empty(), List.of(), true, false);
+                new SimulatedContainer.Settings(Map.of(), Optional.empty(), Map.of(), true, false);
         world.engine().create(settings, Map.of(), false);
         SimulatedContainer container = world.engine().containers.getLast();
         world.engine().start(container, false);
@@ -445,7 +445,7 @@ class ComebacksTest extends SimulatedWorldTest {
                 new SimulatedContainer.Settings(
                         Map.of("com.docker.compose.replace", of.name),
                         Optional.empty(),
-                        List.of(),
+                        Map.of(),
                         true,
                         false);
         world.engine().create(settings, Map.of(), false);

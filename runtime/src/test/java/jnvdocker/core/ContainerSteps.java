@@ -296,7 +296,7 @@ final class ContainerSteps {
                         new Settings(
                                 whole ? it.labels() : Map.of(),
                                 it.volume(),
-                                whole ? it.minors() : List.of(),
+                                whole ? it.gpus() : Map.of(),
                                 whole && it.always(),
                                 false));
     }
@@ -306,7 +306,7 @@ final class ContainerSteps {
         return derive(
                 index,
                 "commit",
-                it -> new Settings(it.labels(), Optional.empty(), List.of(), false, false));
+                it -> new Settings(it.labels(), Optional.empty(), Map.of(), false, false));
     }
 
     private boolean derive(int index, String what, UnaryOperator<Settings> settings) {

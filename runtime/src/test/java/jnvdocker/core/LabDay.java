@@ -277,7 +277,7 @@ public final class LabDay
                         new SimulatedContainer.Settings(
                                 allocation.labels(),
                                 Optional.of(mount.volume()),
-                                claim.gpus().stream().map(ClaimedGpu::minor).toList(),
+                                SimulatedContainer.gpus(claim),
                                 false,
                                 true),
                         mount.options(),

@@ -227,7 +227,7 @@ final class SimulatedClients {
                 new Settings(
                         client.allocation.labels(),
                         Optional.of(mount.volume()),
-                        client.claim.gpus().stream().map(ClaimedGpu::minor).toList(),
+                        SimulatedContainer.gpus(client.claim),
                         client.options.always(),
                         client.options.remove());
         Optional<String> error =

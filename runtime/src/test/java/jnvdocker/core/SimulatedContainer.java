@@ -1,15 +1,17 @@
 package jnvdocker.core;
 
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.posix.ProcessId;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** A container as a simulated engine keeps it, and the facts about it. */
 final class SimulatedContainer {
@@ -27,16 +29,20 @@ final class SimulatedContainer {
      * How it was made.
      *
      * @param volume of a claim, if it mounts one
-     * @param minors of the GPUs' nodes that it was given
+     * @param gpus the minors of the GPUs' nodes that it was given, by UUID
      * @param always whether it is started again whenever it ends
      * @param remove whether it goes when it ends
      */
     record Settings(
             Map<String, String> labels,
             Optional<String> volume,
-            List<Integer> minors,
+            Map<String, Integer> gpus,
             boolean always,
-            boolean remove) {}
+            boolean remove) {
+        List<Integer> minors() {
+            return gpus.values().stream().sorted().toList();
+        }
+    }
 
     final String id;
     final Settings settings;
@@ -102,14 +108,14 @@ final class SimulatedContainer {
                 .map(ClaimKey::id);
     }
 
+    /** The minors of a claim's GPUs, by UUID. */
+    static Map<String, Integer> gpus(Claim claim) {
+        return claim.gpus().stream().collect(Collectors.toMap(ClaimedGpu::uuid, ClaimedGpu::minor));
+    }
+
     /** The minors of its GPUs' nodes, by UUID. */
     Map<String, Integer> gpus() {
-        Map<String, Integer> gpus = new HashMap<>();
-        for (int i = 0; i < settings.minors().size(); i++) {
-            String uuids = settings.labels().get(ClaimNames.GPUS_LABEL);
-            gpus.put(uuids.split(",")[i], settings.minors().get(i));
-        }
-        return gpus;
+        return settings.gpus();
     }
 
     String cgroup() {

@@ -161,7 +161,7 @@ public final class MesosLaunch {
                                 allocation,
                                 settings(info, config),
                                 loaded.version(),
-                                true));
+                                ContainerPlanner.Visible.UUIDS));
         if (!driver) {
             edits = new ContainerEdits(edits.devices(), List.of(), Map.of(), Map.of());
         }

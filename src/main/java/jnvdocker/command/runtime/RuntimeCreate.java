@@ -159,7 +159,7 @@ public final class RuntimeCreate {
                 spec,
                 spec.environment(),
                 docker,
-                docker.flatMap(images::of),
+                images.of(docker, spec, words.get(1)),
                 CreateCall.monitor(docker, request),
                 request,
                 client);
@@ -365,7 +365,11 @@ public final class RuntimeCreate {
         ContainerEdits edits =
                 planner.plan(
                         new ContainerPlanner.Container(
-                                call.merged(), allocation, call.settings(), driver.version(), true),
+                                call.merged(),
+                                allocation,
+                                call.settings(),
+                                driver.version(),
+                                ContainerPlanner.Visible.UUIDS),
                         gpuHost.served().volume(gpuHost.host(), driver.version()),
                         call.compat(driver.version()));
         Map<VolumeMount, Path> directories = new HashMap<>();

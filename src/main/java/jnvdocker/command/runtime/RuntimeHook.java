@@ -71,7 +71,7 @@ public final class RuntimeHook {
                             texts.spec(),
                             texts.spec().environment(),
                             texts.docker(),
-                            texts.docker().flatMap(images::of),
+                            images.of(texts.docker(), texts.spec(), state.id()),
                             CreateCall.monitor(texts.docker(), request),
                             request,
                             client);

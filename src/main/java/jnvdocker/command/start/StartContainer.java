@@ -288,7 +288,10 @@ public final class StartContainer {
             return;
         }
         gpuHost.store().build(gpuHost.host(), driver.version());
-        boolean plainRuntime = runtime.isPlain(run, where);
+        ContainerPlanner.Visible visible =
+                runtime.isPlain(run, where)
+                        ? ContainerPlanner.Visible.UNCHANGED
+                        : ContainerPlanner.Visible.VOID;
         LeaseRequest wish =
                 new LeaseRequest(
                         wanted.get().request(),
@@ -322,7 +325,7 @@ public final class StartContainer {
                                     allocation,
                                     userSettings,
                                     now.version(),
-                                    plainRuntime));
+                                    visible));
             if (claim.isPresent()) {
                 proof.refuseDropping(run, where, claim.get(), edits, request, client);
             }

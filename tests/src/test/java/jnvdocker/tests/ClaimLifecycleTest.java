@@ -184,6 +184,8 @@ class ClaimLifecycleTest extends WantedEngineTest {
     void committedImageCarriesTheLabelAndNoLease() {
         lab.run("train", 0);
         docker("commit", "train", "committed").ok();
+        String image = docker("image", "inspect", "committed").ok().out();
+        assertFalse(image.contains("GPU-"), image);
         String label = "{{index .Config.Labels \"jnvdocker.claim\"}}";
         String claim = lab.inspect("train", label);
         docker("run", "-d", "--name=plain", "--stop-signal=KILL", "committed", "sleep", "1000")

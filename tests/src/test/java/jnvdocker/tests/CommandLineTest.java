@@ -263,23 +263,11 @@ class CommandLineTest {
         assertTrue(
                 labels.remove("jnvdocker.claim").asText().matches("[0-9a-f]{12}-[0-9a-f]{32}"),
                 "a claim");
-        assertTrue(labels.remove("jnvdocker.gpus").asText().startsWith("GPU-"), "its GPUs");
         drop(config.get("Env"), variable -> isOurVariable(variable.asText(), original));
-        restoreVisible(config, original);
         // Restored, since ours replaces the original's request for GPUs.
         JsonNode requested = original.path("HostConfig").path("DeviceRequests");
         hostConfig.set("DeviceRequests", requested.isMissingNode() ? null : requested.deepCopy());
         return tidied(config);
-    }
-
-    /** The UUIDs of the lease take the place of the user's own words for GPUs. */
-    private static void restoreVisible(ObjectNode config, JsonNode original) {
-        boolean there = config.path("Env").toString().contains("NVIDIA_VISIBLE_DEVICES=");
-        for (JsonNode variable : original.path("Env")) {
-            if (!there && variable.asText().startsWith("NVIDIA_VISIBLE_DEVICES=")) {
-                config.withArray("Env").add(variable);
-            }
-        }
     }
 
     private static boolean requestsGpus(JsonNode request) {
@@ -298,7 +286,7 @@ class CommandLineTest {
                         || variable.endsWith(":/sbin:/bin:/usr/local/nvidia/bin")
                         || variable.equals(
                                 "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64")
-                        || variable.matches("NVIDIA_VISIBLE_DEVICES=(void|GPU-.*)")
+                        || variable.equals("NVIDIA_VISIBLE_DEVICES=void")
                         || variable.startsWith("NVIDIA_DRIVER_CAPABILITIES=");
         return ours && !original.path("Env").toString().contains(variable);
     }

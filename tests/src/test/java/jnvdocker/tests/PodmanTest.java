@@ -213,9 +213,58 @@ class PodmanTest {
     }
 
     @Test
-    void variableOfOursIsRefusedSinceItMayBeTheImages() {
-        assertRefused(
-                podman.start("one", RUNTIME, "--env=JNVDOCKER_GPUS=1"), "may come from its image");
+    void variableOfOursCountsUnlessItIsTheImages() throws IOException {
+        podman.start("one", RUNTIME, "--env=JNVDOCKER_GPUS=1").ok();
+        awaitHeld(Set.of(0));
+        podman.command("commit", "-q", "one", "ours").run().ok();
+        ofImage("ours").ok();
+        assertEquals(Set.of(0), held());
+        String log = Files.readString(lab.daemon().log());
+        assertTrue(
+                log.contains("its variable JNVDOCKER_GPUS=1 counts as its image's; request"), log);
+    }
+
+    /** Nor those of an image that docker has committed. */
+    @Test
+    void committedImageNamesNoGpusOfItsHost() {
+        podman.start("one", RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=2").ok();
+        awaitHeld(Set.of(2));
+        podman.command("commit", "-q", "one", "named").run().ok();
+        podman.remove("one");
+        awaitHeld(Set.of());
+        // As that of any image that requests GPUs.
+        ofImage("named").ok();
+        awaitHeld(Set.of(0, 1, 2, 3));
+        podman.remove("two");
+        awaitHeld(Set.of());
+        ofImage("named", "--env=NVIDIA_VISIBLE_DEVICES=1").ok();
+        awaitHeld(Set.of(1));
+    }
+
+    @Test
+    void imageThatDockerHasCommittedNamesNoGpus() {
+        lab.run("train", 3);
+        Path image = directory.resolve("committed.tar");
+        lab.docker("commit", "train", "committed").ok();
+        lab.docker("save", "-o", image, "committed").ok();
+        lab.docker("rm", "-f", "train").ok();
+        lab.docker("rmi", "committed").ok();
+        awaitHeld(Set.of());
+        podman.command("load", "-q", "-i", image).run().ok();
+        ofImage("committed").ok();
+        assertFalse(held().equals(Set.of(3)), "the GPU of the container that was committed");
+        String made = podman.command("image", "inspect", "committed").run().ok().out();
+        assertFalse(made.contains("GPU-"), made);
+    }
+
+    /** Starts the container {@code two}. */
+    private static Command.Result ofImage(String image, Object... options) {
+        List<Object> words = new ArrayList<>();
+        words.addAll(List.of("run", "-d", "--name=two", "--network=none", "--stop-signal=KILL"));
+        words.addAll(List.of("--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000", RUNTIME));
+        words.addAll(Arrays.asList(options));
+        words.addAll(List.of(image, "sleep", "1000"));
+        return podman.command(words.toArray()).run();
     }
 
     @Test

@@ -223,10 +223,12 @@ class RunContainerTest {
         String uuids =
                 result.out()
                         .lines()
-                        .filter(line -> line.contains("jnvdocker.gpus="))
+                        .filter(line -> line.contains("volume-opt=gpus="))
                         .findFirst()
                         .orElse("");
-        assertTrue(uuids.matches(".*=GPU-5c1a0000-[^,]*,GPU-5c1a2006-[^,]*"), result::toString);
+        assertTrue(
+                uuids.matches(".*volume-opt=gpus=GPU-5c1a0000-[^,+]*\\+GPU-5c1a2006-[^,+]*(,.*)?"),
+                result::toString);
         Command.Result refused = run("--gpus=1", "--device=/dev/nvidia2", "plain", "true");
         assertEquals(125, refused.exitCode(), refused::toString);
         assertEquals(

@@ -148,7 +148,7 @@ class TypedDevicesTest extends OneEngineTest {
                         "--device-cgroup-rule c~10:*~rwm",
                         "--device-cgroup-rule b~*:*~rwm")) {
             typed("create", options).ok();
-            assertEquals("", lab.inspect("second", "{{index .Config.Labels \"jnvdocker.gpus\"}}"));
+            assertEquals("", lab.inspect("second", "{{index .Config.Labels \"jnvdocker.claim\"}}"));
             lab.docker("rm", "second").ok();
         }
     }

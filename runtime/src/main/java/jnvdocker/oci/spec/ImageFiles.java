@@ -55,8 +55,29 @@ public final class ImageFiles {
             };
 
     /**
-     * The configuration of a container's image; empty when it is missing, or its digest differs.
+     * The configuration of a container's image; empty when it is missing, or its digest differs,
+     * and for an engine that keeps images otherwise than docker, podman and CRI-O.
+     *
+     * @param docker empty for a container of another engine
+     * @param id of the container
      */
+    public Optional<ImageConfig> of(Optional<DockerContainer> docker, RuntimeSpec spec, String id) {
+        return docker.isPresent() ? of(docker.get()) : ofStorage(spec, id);
+    }
+
+    private static Optional<ImageConfig> ofStorage(RuntimeSpec spec, String id) {
+        try {
+            Optional<ContainerStorage.ImageConfiguration> its = ContainerStorage.of(spec, id);
+            Optional<ObjectNode> config =
+                    its.isPresent() ? blob(its.get().file(), its.get().image()) : Optional.empty();
+            return config.isPresent() ? Optional.of(config(config.get())) : Optional.empty();
+        } catch (IOException | RefusedException e) {
+            LOG.debug("the image of container {} is not known: {}", id, e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /** Likewise, of a container of docker's. */
     public Optional<ImageConfig> of(DockerContainer container) {
         Matcher id = ID.matcher(container.imageId());
         if (!id.matches() || container.dataRoot().isEmpty()) {

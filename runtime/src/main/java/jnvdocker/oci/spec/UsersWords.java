@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * The requests of a container's user in labels, annotations and variables. Docker keeps those of
+ * The requests of a container's user in labels, annotations and variables. Engines keep those of
  * the image and of the user together: as long as the image's own are not known, they all count as
  * the image's. A user's variable with the value of the image's is recognized by the order of the
  * variables; labels have none.
@@ -118,6 +118,7 @@ final class UsersWords {
         boolean unclear =
                 name.equals(VARIABLE)
                         && docker.isEmpty()
+                        && image.isEmpty()
                         && Optional.ofNullable(spec.environment().get(VARIABLE))
                                 .filter(UsersWords::says)
                                 .isPresent();
@@ -127,8 +128,7 @@ final class UsersWords {
                             + VARIABLE
                             + " of this container may come from its image: its engine does not"
                             + " report which",
-                    "name GPUs by --device, NVIDIA_VISIBLE_DEVICES=1, or the annotation"
-                            + " jnvdocker.gpus (podman 5)");
+                    "name GPUs by --device, or by the annotation" + " jnvdocker.gpus (podman 5)");
         }
     }
 
@@ -174,14 +174,21 @@ final class UsersWords {
         return follows ? Origin.IMAGE : Origin.UNCLEAR;
     }
 
-    /** Which GPUs its host has, an image does not know: it says {@code all}, if anything. */
+    /**
+     * The value that the image does not set. Where the image's own are not known, only {@code none}
+     * is as good as the user's: a commit of a container makes the names of a host's GPUs an
+     * image's.
+     */
     private static Optional<String> others(
             Map<String, String> all, Optional<Map<String, String>> images, String name) {
         Optional<String> value = Optional.ofNullable(all.get(name));
         return images.isPresent()
                 ? value.filter(it -> !it.equals(images.get().get(name)))
-                : value.filter(it -> name.equals(SpecEdits.VISIBLE))
-                        .filter(it -> !Set.of("", SpecEdits.VOID, "all").contains(it.strip()));
+                : value.filter(_ -> name.equals(SpecEdits.VISIBLE)).filter(UsersWords::isNone);
+    }
+
+    private static boolean isNone(String visible) {
+        return visible.strip().equals("none");
     }
 
     /** Words that request GPUs, and do not count since they may be the image's. */
@@ -196,14 +203,16 @@ final class UsersWords {
                         .filter(UsersWords::says)
                         .filter(_ -> usersVariable(VARIABLE).isEmpty())
                         .map(value -> "variable " + VARIABLE + "=" + value);
-        return label.or(() -> variable)
-                .map(words ->
-                        new Refusal(
-                                "this container has no GPU: its "
-                                        + Quote.shown(words)
-                                        + " counts as its image's"
-                                        + (image.isPresent() ? "" : ", which is not known"),
-                                howToRequest()));
+        return label.or(() -> variable).map(this::ignored);
+    }
+
+    private Refusal ignored(String words) {
+        return new Refusal(
+                "this container has no GPU: its "
+                        + Quote.shown(words)
+                        + " counts as its image's"
+                        + (image.isPresent() ? "" : ", which is not known"),
+                howToRequest());
     }
 
     /** The settings that count as the user's in any case. */
@@ -269,17 +278,25 @@ final class UsersWords {
 
     /** As NVIDIA's runtime has it. */
     Optional<GpuWish> visible() throws RefusedException {
-        Optional<String> value = variable(SpecEdits.VISIBLE);
-        if (value.isEmpty()
-                && namesRuntime
-                && settings.imagesGetNone()
-                && settings.envSelects()
-                && origin(SpecEdits.VISIBLE) == Origin.UNCLEAR) {
-            value = Optional.ofNullable(environment().get(SpecEdits.VISIBLE));
+        Optional<String> users = variable(SpecEdits.VISIBLE);
+        if (users.isPresent()) {
+            return Optional.of(visible(users.get(), GpuWish.Source.VISIBLE_DEVICES));
         }
-        return value.isEmpty()
-                ? Optional.empty()
-                : Optional.of(visible(value.get(), GpuWish.Source.VISIBLE_DEVICES));
+        Optional<String> either =
+                Optional.ofNullable(environment().get(SpecEdits.VISIBLE)).filter(UsersWords::says);
+        if (either.filter(it -> it.strip().equals("all")).isPresent()) {
+            return namesRuntime
+                            && settings.imagesGetNone()
+                            && settings.envSelects()
+                            && origin(SpecEdits.VISIBLE) == Origin.UNCLEAR
+                    ? Optional.of(visible(either.get(), GpuWish.Source.VISIBLE_DEVICES))
+                    : Optional.empty();
+        }
+        // Of an unknown image: its user may have meant these GPUs alone, and gets no others.
+        return either.filter(_ -> image.isEmpty())
+                .map(value -> "variable " + SpecEdits.VISIBLE + "=" + value)
+                .map(this::ignored)
+                .<GpuWish>map(GpuWish.Withheld::new);
     }
 
     private GpuWish visible(String value, GpuWish.Source source) throws InvalidGpuRequestException {

@@ -1,6 +1,7 @@
 package jnvdocker.oci.spec;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -543,17 +544,37 @@ class GpuWishesTest {
         assertThrows(RefusedException.class, this::ofAnother);
     }
 
-    /** No image knows which GPUs its host has. */
+    /** A commit of a container makes the GPUs that its user named those of an image. */
     @ParameterizedTest
     @CsvSource({"1", "GPU-5c1a1003", "'0,2'"})
-    void gpusNamedToAnEngineThatDoesNotReportItsImagesAreItsUsers(String value) throws Exception {
+    void imageNamesNoGpusOfAHost(String value) throws Exception {
         visible(value);
         GpuWish named =
                 gpus(GpuRequest.parseOption("device=" + value), GpuWish.Source.VISIBLE_DEVICES);
-        assertEquals(named, ofAnother());
+        imageSays("PATH", "/bin");
         assertEquals(named, ofDocker());
+        assertEquals(named, wish(Optional.empty()));
         imageSays("NVIDIA_VISIBLE_DEVICES", value);
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
+        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), wish(Optional.empty()));
+        GpuWishes.Settings images = settings;
+        settings = new GpuWishes.Settings(true, true, ONE, new GpuRequest.All(), false, Set.of());
+        assertWithheld("has no GPU: its image's request does not count", ofDocker());
+        settings = images;
+        String why = "has no GPU: its variable NVIDIA_VISIBLE_DEVICES=%s counts as its image's,";
+        assertWithheld(why.formatted(value), ofAnother());
+        assertWithheld(why.formatted(value), ofDocker());
+    }
+
+    @Test
+    void variableOfOursCountsWhereTheImageOfAnotherEngineIsKnown() throws Exception {
+        environment = "'JNVDOCKER_GPUS=1'";
+        imageSays("PATH", "/bin");
+        assertEquals(gpus(ONE, GpuWish.Source.VARIABLE), wish(Optional.empty()));
+        imageSays("JNVDOCKER_GPUS", "1");
+        assertWithheld(
+                "has no GPU: its variable JNVDOCKER_GPUS=1 counts as its image's; request",
+                wish(Optional.empty()));
     }
 
     @Test
