@@ -272,19 +272,6 @@ class ContainerPlannerTest {
         assertEquals("claim", edits.mounts().getLast().volume());
         assertEquals(Map.of("jnvdocker.claim", "1"), edits.labels());
     }
-    /** Docker's commit would make the names of this host's GPUs those of an image. */
-    @Test
-    void engineThatKeepsVariablesGetsNoNamesOfGpus() throws Exception {
-        for (String image : List.of("A=1", "NVIDIA_VISIBLE_DEVICES=all")) {
-            ContainerEdits edits =
-                    planner.plan(
-                            container(
-                                    Gpus.ALL, NOTHING, ContainerPlanner.Visible.UNCHANGED, image));
-            assertFalse(edits.environment().containsKey("NVIDIA_VISIBLE_DEVICES"), edits::toString);
-            assertFalse(edits.environment().toString().contains("GPU-"), edits::toString);
-        }
-    }
-
 
     @Test
     void nothingMayHideIt() {
