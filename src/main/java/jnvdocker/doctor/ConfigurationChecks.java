@@ -21,7 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -34,6 +34,10 @@ final class ConfigurationChecks {
     private static final Duration LATELY = Duration.ofDays(30);
     private static final int OTHERS_WRITE = 2;
     private static final String MAIN = "jnvdocker.daemon.Main";
+
+    /** The options by which the program does something else than give out GPUs. */
+    private static final List<String> OTHER_TASKS = List.of("--make-nodes", "--proxy");
+
     private static final String HOST_ROOT = "JNVDOCKER_HOST_ROOT=";
     private static final int MAX_ENVIRONMENT = 1 << 17;
 
@@ -186,10 +190,12 @@ final class ConfigurationChecks {
                 .sorted();
     }
 
-    /** A daemon that root does not run gives out no GPUs. */
+    /** A daemon that root does not run gives out no GPUs, nor does one with another task. */
     private static boolean isDaemon(ProcessHandle.Info process) {
+        List<String> arguments = List.of(process.arguments().orElse(new String[0]));
         return process.user().filter("root"::equals).isPresent()
-                && process.arguments().filter(all -> Arrays.asList(all).contains(MAIN)).isPresent();
+                && arguments.contains(MAIN)
+                && Collections.disjoint(arguments, OTHER_TASKS);
     }
 
     /** A daemon with another root gives out the GPUs of that root. */

@@ -62,7 +62,7 @@ public record DeviceRequest(
      * The GPUs that it requests. compose 1.29 sends an empty list where its user gives no number;
      * {@code --gpus 0} sends none.
      *
-     * @throws InvalidGpuRequestException when its ids do not name GPUs
+     * @throws InvalidGpuRequestException when its ids do not name GPUs, or are empty texts
      */
     public GpuRequest gpus() throws InvalidGpuRequestException {
         if (count < 0 || count == 0 && ids.filter(List::isEmpty).isPresent()) {
@@ -85,6 +85,13 @@ public record DeviceRequest(
                         .limit(GpuRequest.MAX_IDS + 1)
                         .toList();
         if (named.isEmpty()) {
+            if (ids.stream().anyMatch(String::isBlank)) {
+                throw new InvalidGpuRequestException(
+                        new Refusal(
+                                "it requests a GPU by an empty id",
+                                "write an index or a UUID, as 'jnvdocker gpu ls' shows them; is a"
+                                        + " variable of your compose file empty?"));
+            }
             return new GpuRequest.None();
         }
         if (named.contains("all")) {

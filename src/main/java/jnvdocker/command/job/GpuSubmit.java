@@ -116,6 +116,13 @@ final class GpuSubmit extends OwnCommand {
                         verb ->
                                 client.capture(request.dockerWith(List.of(verb.word(), "--help")))
                                         .output());
+        if (typed instanceof DockerCommandLine.LeaveToDocker) {
+            throw new RefusedException(
+                    "docker cannot read "
+                            + Quote.quoted(JobCommands.title(command))
+                            + ": it has an option that docker does not know, or no image",
+                    "compare it with 'docker run --help'");
+        }
         if (!(typed instanceof RunCommand run) || run.verb() != Verb.RUN) {
             throw new RefusedException(
                     Quote.quoted(JobCommands.title(command))

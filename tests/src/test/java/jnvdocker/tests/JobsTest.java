@@ -451,6 +451,27 @@ class JobsTest {
         assertTrue(note.startsWith("refused: ") && note.contains("77"), note);
     }
 
+    @Test
+    void commandThatDockerCannotReadIsNoJob() {
+        Command.Result refused =
+                as(
+                                "carol",
+                                JNVDOCKER,
+                                "gpu",
+                                "submit",
+                                "--",
+                                "run",
+                                "--gpuss",
+                                "99",
+                                "plain",
+                                "true")
+                        .run();
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(
+                refused.err().contains("it has an option that docker does not know, or no image"),
+                refused::toString);
+    }
+
     /** As if the disk were full. */
     @Test
     void jobWhoseStartCannotBeRecordedDoesNotRun() {

@@ -260,6 +260,8 @@ class ProxyTest extends OneEngineTest {
     }
 
     private static List<String> findings() {
+        String report = lab.jnvdocker("gpu", "doctor", "--json").out();
+        assertFalse(report.contains("gives out this host's GPUs, too"), report);
         return DoctorTest.findings(
                 DoctorTest.report(lab.jnvdocker("gpu", "doctor", "--json")), "proxy");
     }

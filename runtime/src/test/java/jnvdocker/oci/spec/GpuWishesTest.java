@@ -377,6 +377,18 @@ class GpuWishesTest {
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
     }
 
+    /** As a compose file has it whose variable is not set. */
+    @Test
+    void emptyIdIsNoRequestForNothing() {
+        for (String ids : List.of("['']", "['',' ']", "['none','']")) {
+            requests =
+                    "{'Driver':'','Count':0,'DeviceIDs':%s,'Capabilities':[['gpu']]}"
+                            .formatted(ids);
+            RefusedException refused = assertThrows(RefusedException.class, this::ofDocker);
+            assertTrue(refused.getMessage().contains("empty id"), refused::getMessage);
+        }
+    }
+
     @Test
     void nodesAndRulesAreKnownByTheirNumbers() throws Exception {
         devices =
