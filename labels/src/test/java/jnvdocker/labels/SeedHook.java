@@ -25,7 +25,8 @@ public final class SeedHook implements AroundPropertyHook {
                 context.containerClass().getSimpleName() + "#" + context.targetMethod().getName();
         String own = context.attributes().seed().orElse("1");
         PropertyExecutionResult result = null;
-        for (String seed : Seeds.of(name, own)) {
+        boolean ofDay = context.findAnnotation(OwnSeed.class).isEmpty();
+        for (String seed : Seeds.of(name, own, ofDay)) {
             context.attributes().setSeed(seed);
             result = property.execute();
             if (result.status() != PropertyExecutionResult.Status.SUCCESSFUL) {

@@ -3,11 +3,14 @@ package jnvdocker.core;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.labels.OwnSeed;
+
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.lifecycle.PerProperty;
+import net.jqwik.api.lifecycle.PropertyLifecycleContext;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -38,6 +41,19 @@ class LeaseModelTest {
     @Property(seed = "20261121")
     @PerProperty(Enough.class)
     void everyGpuHasOneHolder(@ForAll("sequences") List<Draw> sequence) throws IOException {
+        hasOneHolder(sequence);
+    }
+
+    /** The same where most steps take effect, which reaches states that are seldom reached. */
+    @OwnSeed
+    @Property(seed = "20261121")
+    @PerProperty(DenseEnough.class)
+    void everyGpuHasOneHolderInDenseSequences(@ForAll("dense") List<Draw> sequence)
+            throws IOException {
+        hasOneHolder(sequence);
+    }
+
+    private static void hasOneHolder(List<Draw> sequence) throws IOException {
         sequences++;
         Path state = Files.createTempDirectory("model");
         try (SimulatedWorld world = new SimulatedWorld(state)) {
@@ -51,6 +67,11 @@ class LeaseModelTest {
     @Provide
     Arbitrary<List<Draw>> sequences() {
         return Steps.sequence();
+    }
+
+    @Provide
+    Arbitrary<List<Draw>> dense() {
+        return Steps.denseSequence();
     }
 
     private static void make(List<Draw> sequence, SimulatedWorld world) {
@@ -70,17 +91,49 @@ class LeaseModelTest {
     }
 
     /** Many steps are impossible when their turn comes, and do not count. */
-    static final class Enough extends KeptFailure {
+    static class Enough extends KeptFailure {
+        private final int least;
+
+        Enough() {
+            this(28);
+        }
+
+        /**
+         * @param least how many steps of a sequence take effect on average
+         */
+        Enough(int least) {
+            this.least = least;
+        }
+
+        @Override
+        public void before(PropertyLifecycleContext context) {
+            super.before(context);
+            sequences = 0;
+            steps = 0;
+        }
+
         @Override
         public void onSuccess() {
             System.out.printf(
                     "LeaseModelTest made %d steps, gave the GPUs of another %d times, and a share"
                             + " beside another %d times%n",
                     steps, GrantCheck.besides, GrantCheck.shared);
-            System.out.print(Step.report());
             assertTrue(
-                    steps >= 45 * sequences,
+                    steps >= least * sequences,
                     () -> "only " + steps + " steps in " + sequences + " sequences");
+        }
+    }
+
+    /** Each kind of step takes effect, too. */
+    static final class DenseEnough extends Enough {
+        DenseEnough() {
+            super(45);
+        }
+
+        @Override
+        public void onSuccess() {
+            super.onSuccess();
+            System.out.print(Step.report());
             assertTrue(
                     Step.ineffective().size() <= MOST_INEFFECTIVE,
                     () -> "none of these steps took effect: " + Step.ineffective());

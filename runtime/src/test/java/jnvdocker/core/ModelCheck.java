@@ -267,7 +267,7 @@ final class ModelCheck {
             if (!container.settings.minors().isEmpty()) {
                 assertEquals(
                         container.settings.minors(),
-                        lease.claim().gpus().stream().map(ClaimedGpu::minor).toList(),
+                        lease.claim().gpus().stream().map(ClaimedGpu::minor).sorted().toList(),
                         () -> "GPUs of " + container);
             }
         }

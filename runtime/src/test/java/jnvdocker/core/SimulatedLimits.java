@@ -138,10 +138,9 @@ final class SimulatedLimits {
         double sum = 0;
         for (Lease lease : leases()) {
             long begin = Math.max(from, lease.since().toEpochMilli());
-            long end =
-                    Math.min(
-                            until.toEpochMilli(),
-                            lease.end().map(Lease.End::at).orElse(until).toEpochMilli());
+            long to = lease.end().map(Lease.End::at).orElse(until).toEpochMilli();
+            // Where the clock was set back, what was used is of a time to come.
+            long end = atMost ? to : Math.min(until.toEpochMilli(), to);
             if (!lease.claim().owner().isSameAs(owner) || end <= begin) {
                 continue;
             }

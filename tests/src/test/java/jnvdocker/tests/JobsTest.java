@@ -455,16 +455,8 @@ class JobsTest {
     void commandThatDockerCannotReadIsNoJob() {
         Command.Result refused =
                 as(
-                                "carol",
-                                JNVDOCKER,
-                                "gpu",
-                                "submit",
-                                "--",
-                                "run",
-                                "--gpuss",
-                                "99",
-                                "plain",
-                                "true")
+                                "carol", JNVDOCKER, "gpu", "submit", "--", "run", "--gpuss", "99",
+                                "plain", "true")
                         .run();
         assertEquals(125, refused.exitCode(), refused::toString);
         assertTrue(
