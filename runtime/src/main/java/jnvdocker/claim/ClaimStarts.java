@@ -368,10 +368,8 @@ public final class ClaimStarts {
     private Optional<Past> judge(Claim claim, Lease lease, boolean known) throws RefusedException {
         Life life = evidence.of(lease);
         if (life instanceof Life.Gone(String why)) {
-            // A container that waits for its next start keeps its lease meanwhile.
-            return users.isGuestOfStopped(claim)
-                    ? Optional.empty()
-                    : Optional.of(new Past.Over(lease, why));
+            boolean isGuest = users.isGuestOfStopped(claim);
+            return isGuest ? Optional.empty() : Optional.of(new Past.Over(lease, why));
         }
         List<ContainerEngine.Listed> users = this.users.of(claim);
         // The only one that is listed need not be the one that lives: that may have been removed.

@@ -271,7 +271,9 @@ public final class RefusedStarts {
             return false;
         }
         List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
-        Holdings holdings = registry.holdings();
+        // The container's last lease may be kept for this very start.
+        Holdings holdings =
+                registry.holdings().without(lease -> lease.claim().id().equals(claim.id()));
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         try {
             GpuChoice choice = terms.knowing(claim).choice(holdings, unmanaged, queue.all());

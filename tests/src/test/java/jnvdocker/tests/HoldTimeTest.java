@@ -265,7 +265,9 @@ class HoldTimeTest extends OneEngineTest {
                 lab.as(BOB, "gpu", "book", "device=2", "--from=tomorrow 23:00", "--until=23:59")
                         .run()
                         .ok();
-        Lab.assertMatches("booking \\d+: GPU 2 for .* 23:00 until .* 23:59\n", until.out());
+        Lab.assertMatches(
+                "booking \\d+: GPU 2 for .* 23:00 until .* 23:59\nothers who get it before .*\n",
+                until.out());
         lab.jnvdocker("gpu", "book", "--cancel", number(until.out())).ok();
         String list = lab.jnvdocker("gpu", "book").ok().out();
         Lab.assertMatches(

@@ -187,9 +187,11 @@ class ProxyTest extends OneEngineTest {
                                     "plain",
                                     "sh",
                                     "-c",
-                                    "echo $NVIDIA_VISIBLE_DEVICES"));
+                                    "echo $NVIDIA_VISIBLE_DEVICES; ls /dev | grep nvidia[0-9]"));
             String seen = run.with("DOCKER_HOST", "unix://" + link).run().ok().out();
-            assertTrue(seen.matches("GPU-5c1a[0-9a-f-]+\n"), seen);
+            // An engine that is not the daemon's own would get void.
+            String variable = gpu == 0 ? "" : "GPU-5c1a[0-9a-f-]+";
+            assertTrue(seen.matches(variable + "\nnvidia" + gpu + "\n"), seen);
         }
         String found = lab.jnvdocker("gpu", "leases", "--all", "--json").ok().out();
         assertFalse(found.contains("unix://"), found);

@@ -100,12 +100,9 @@ public final class OciContainers {
         if (made.isEmpty() || made.get().isOf(container.id())) {
             return made;
         }
-        if (made.get().container().isPresent()) {
-            return Optional.empty();
-        }
         Optional<Lease> lease = registry.liveOf(claim.id());
-        return made.filter(
-                _ -> lease.isEmpty() || evidence.isAlive(lease.get().holder().process()));
+        boolean isTaken = lease.isPresent() && !evidence.isAlive(lease.get().holder().process());
+        return made.filter(it -> it.container().isEmpty() && !isTaken);
     }
 
     /** Whether a claim has another container. */
@@ -277,9 +274,8 @@ public final class OciContainers {
     /** Whether a container needs no more than its predecessor's GPUs: see above. */
     public boolean hasPredecessor(OciCreation creation) throws IOException {
         int wanted = creation.request() instanceof GpuRequest.Count count ? count.gpus() : 0;
-        return predecessorOf(creation)
-                .filter(lease -> lease.claim().gpus().size() >= wanted)
-                .isPresent();
+        Optional<Lease> last = predecessorOf(creation);
+        return last.isPresent() && last.get().claim().gpus().size() >= wanted;
     }
 
     private Optional<Lease> predecessorOf(OciCreation creation) throws IOException {
