@@ -85,7 +85,7 @@ public record DeviceRequest(
                         .limit(GpuRequest.MAX_IDS + 1)
                         .toList();
         if (named.isEmpty()) {
-            if (ids.stream().anyMatch(String::isBlank)) {
+            if (ids.stream().anyMatch(text -> GpuIds.split(text).isEmpty())) {
                 throw new InvalidGpuRequestException(
                         new Refusal(
                                 "it requests a GPU by an empty id",
