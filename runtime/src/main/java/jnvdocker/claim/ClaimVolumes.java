@@ -168,7 +168,7 @@ public final class ClaimVolumes implements PluginVolumes {
         if (starts.isOfGuest(claim)) {
             return files.nothing();
         }
-        if (registry.claims().isOver(id)) {
+        if (claim.container().isEmpty() && registry.claims().isOver(id)) {
             users.refuseAnothers(claim, hasPartner(claim));
         }
         ClaimedNodes.refuseOthers(claim, supply.gpus());

@@ -33,6 +33,9 @@ import java.util.Set;
 class ComebacksTest extends SimulatedWorldTest {
     private static final Duration STEP = Duration.ofMillis(50);
 
+    /** The id of a container that podman has. */
+    private static final String PODMANS = "f".repeat(64);
+
     @TempDir private Path directory;
 
     private SimulatedContainer train;
@@ -151,20 +154,26 @@ class ComebacksTest extends SimulatedWorldTest {
         return created();
     }
 
+    /** Begins podman's container, which is called job; returns its first process. */
+    private ProcessId beginInPodman() throws Exception {
+        Lease lease =
+                take(new OciContainers.Container("/run/crun", PODMANS), "job", TestingLeases.ALICE);
+        ProcessId init =
+                world.machine.spawn(
+                        Optional.of(lease.claim().id()), Optional.of("/machine/" + PODMANS));
+        world.machine.end(lease.holder().process());
+        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.empty()));
+        return init;
+    }
+
     /** Any user of docker can call a container like one of podman. */
     @Test
     void containerOfThatNameIsNoWitness() throws Exception {
-        String id = "f".repeat(64);
-        Lease lease =
-                take(new OciContainers.Container("/run/crun", id), "job", TestingLeases.ALICE);
-        ProcessId init =
-                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/machine/" + id));
-        world.machine.end(lease.holder().process());
-        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.empty()));
-        train.name = id;
+        ProcessId init = beginInPodman();
+        train.name = PODMANS;
         world.machine.end(init);
         passAMinute();
-        assertTrue(live().stream().noneMatch(it -> it.claim().isOfContainer(id)));
+        assertTrue(live().stream().noneMatch(it -> it.claim().isOfContainer(PODMANS)));
     }
 
     /** Podman's service ends when nobody has asked it for a while, and its commands go on. */
@@ -519,17 +528,11 @@ class ComebacksTest extends SimulatedWorldTest {
     /** Any user of docker can label a container like the successor of one of podman's. */
     @Test
     void successorInAnotherEngineIsNone() throws Exception {
-        String id = "f".repeat(64);
-        Lease lease =
-                take(new OciContainers.Container("/run/crun", id), "job", TestingLeases.ALICE);
-        ProcessId init =
-                world.machine.spawn(Optional.of(lease.claim().id()), Optional.of("/machine/" + id));
-        world.machine.end(lease.holder().process());
-        assertTrue(world.daemon.parts().ociKeeper().check(lease, Optional.empty()));
+        ProcessId init = beginInPodman();
         successor(train).name = "job";
         world.machine.end(init);
         passAMinute();
-        assertTrue(live().stream().noneMatch(it -> it.claim().isOfContainer(id)));
+        assertTrue(live().stream().noneMatch(it -> it.claim().isOfContainer(PODMANS)));
     }
 
     @Test

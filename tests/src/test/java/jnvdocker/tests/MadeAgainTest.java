@@ -11,6 +11,7 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -57,6 +59,22 @@ class MadeAgainTest extends OneEngineTest {
         made.remove("Hostname");
         made.set("HostConfig", found.path("HostConfig"));
         return made.toString();
+    }
+
+    /** The same as a user gets it who makes the container by the proxy, which sets this label. */
+    private static String labelled(String configuration, String owner) throws IOException {
+        ObjectNode made = (ObjectNode) new ObjectMapper().readTree(configuration);
+        made.withObject("/Labels").put("jnvdocker.owner", owner);
+        return made.toString();
+    }
+
+    private static void trustLabels() {
+        lab.configure("[runtime]\ntrust_owner = ['label']\n");
+    }
+
+    @AfterEach
+    void trustNothing() {
+        lab.configure("");
     }
 
     private static Command.Result make(String name, String configuration) {
@@ -111,69 +129,52 @@ class MadeAgainTest extends OneEngineTest {
     /** The proxy sets this label to the user who makes a container. */
     @Test
     void containerThatItsUserMakesAgainIsThatUsers() throws Exception {
-        lab.configure("[runtime]\ntrust_owner = ['label']\n");
-        try {
-            ObjectNode configuration = (ObjectNode) new ObjectMapper().readTree(started());
-            lab.docker("rm", "-f", "server").ok();
-            configuration.withObject("/Labels").put("jnvdocker.owner", "uid:" + ALICE);
-            make("server", configuration.toString()).ok();
-            lab.docker("start", "server").ok();
-            assertIsAlices();
-            lab.docker("restart", "server").ok();
-            assertIsAlices();
-        } finally {
-            lab.configure("");
-        }
+        trustLabels();
+        String configuration = started();
+        lab.docker("rm", "-f", "server").ok();
+        make("server", labelled(configuration, "uid:" + ALICE)).ok();
+        lab.docker("start", "server").ok();
+        assertIsAlices();
+        lab.docker("restart", "server").ok();
+        assertIsAlices();
     }
 
     /** Everybody who may inspect containers sees the label and the name of the volume. */
     @ParameterizedTest
     @ValueSource(strings = {"", "uid:" + BOB})
     void settingsOfARemovedPartnerGiveNobodyTheGpuOfTheOther(String owner) throws Exception {
-        lab.configure("[runtime]\ntrust_owner = ['label']\n");
-        try {
-            lab.startAs(ALICE, "train", "device=0").run().ok();
-            lab.startAs(ALICE, "note", "with=train").run().ok();
-            ObjectNode configuration =
-                    (ObjectNode) new ObjectMapper().readTree(configuration("note"));
-            lab.docker("rm", "-f", "note").ok();
-            awaitHolders(Map.of(0, "train"));
-            configuration.withObject("/Labels").put("jnvdocker.owner", owner);
-            make("stolen", configuration.toString()).ok();
-            Command.Result refused = lab.docker("start", "stolen");
-            assertTrue(
-                    refused.exitCode() != 0
-                            && refused.err()
-                                    .matches(
-                                            "(?s).*(has the settings of one of|names the claim"
-                                                    + "|nothing shows that both belong to) .*"),
-                    refused::toString);
-            lab.daemon().kill();
-            lab.startDaemon();
-            assertTrue(lab.docker("start", "stolen").exitCode() != 0);
-            awaitHolders(Map.of(0, "train"));
-        } finally {
-            lab.configure("");
-        }
+        trustLabels();
+        lab.startAs(ALICE, "train", "device=0").run().ok();
+        lab.startAs(ALICE, "note", "with=train").run().ok();
+        String configuration = configuration("note");
+        lab.docker("rm", "-f", "note").ok();
+        awaitHolders(Map.of(0, "train"));
+        make("stolen", labelled(configuration, owner)).ok();
+        Command.Result refused = lab.docker("start", "stolen");
+        assertTrue(
+                refused.exitCode() != 0
+                        && refused.err()
+                                .matches(
+                                        "(?s).*(has the settings of one of|names the claim"
+                                                + "|nothing shows that both belong to) .*"),
+                refused::toString);
+        lab.daemon().kill();
+        lab.startDaemon();
+        assertTrue(lab.docker("start", "stolen").exitCode() != 0);
+        awaitHolders(Map.of(0, "train"));
     }
 
     /** Root starts containers for others, and nobody starts one for root. */
     @Test
     void settingsOfRootsContainerGiveNobodyItsAccount() throws Exception {
-        lab.configure("[runtime]\ntrust_owner = ['label']\n");
-        try {
-            lab.jnvdocker("run", "-d", "--name=server", "--gpus=1", "plain", "sleep", "1000").ok();
-            ObjectNode configuration =
-                    (ObjectNode) new ObjectMapper().readTree(configuration("server"));
-            lab.docker("rm", "-f", "server").ok();
-            awaitHolders(Map.of());
-            configuration.withObject("/Labels").put("jnvdocker.owner", "uid:" + BOB);
-            make("server", configuration.toString()).ok();
-            assertTrue(lab.docker("start", "server").exitCode() != 0);
-            awaitHolders(Map.of());
-        } finally {
-            lab.configure("");
-        }
+        trustLabels();
+        lab.jnvdocker("run", "-d", "--name=server", "--gpus=1", "plain", "sleep", "1000").ok();
+        String configuration = configuration("server");
+        lab.docker("rm", "-f", "server").ok();
+        awaitHolders(Map.of());
+        make("server", labelled(configuration, "uid:" + BOB)).ok();
+        assertTrue(lab.docker("start", "server").exitCode() != 0);
+        awaitHolders(Map.of());
     }
 
     /** As Portainer does it, which removes the first last. */
@@ -217,25 +218,20 @@ class MadeAgainTest extends OneEngineTest {
     /** The proxy sets this label to the user who makes a container. */
     @Test
     void anotherUserGetsNothingByAlicesSettings() throws Exception {
-        lab.configure("[runtime]\ntrust_owner = ['label']\n");
-        try {
-            ObjectNode configuration = (ObjectNode) new ObjectMapper().readTree(started());
-            lab.docker("rm", "-f", "server").ok();
-            awaitHolders(Map.of());
-            configuration.withObject("/Labels").put("jnvdocker.owner", "uid:" + BOB);
-            make("server", configuration.toString()).ok();
-            Command.Result refused = lab.docker("start", "server");
-            assertTrue(
-                    refused.exitCode() != 0
-                            && refused.err()
-                                    .matches(
-                                            "(?s).*(has the settings of one of|names the claim)"
-                                                    + " .*"),
-                    refused::toString);
-            awaitHolders(Map.of());
-        } finally {
-            lab.configure("");
-        }
+        trustLabels();
+        String configuration = started();
+        lab.docker("rm", "-f", "server").ok();
+        awaitHolders(Map.of());
+        make("server", labelled(configuration, "uid:" + BOB)).ok();
+        Command.Result refused = lab.docker("start", "server");
+        assertTrue(
+                refused.exitCode() != 0
+                        && refused.err()
+                                .matches(
+                                        "(?s).*(has the settings of one of|names the claim)"
+                                                + " .*"),
+                refused::toString);
+        awaitHolders(Map.of());
     }
 
     /** It is one request, for one container at a time. */
