@@ -81,23 +81,27 @@ public interface Pace {
     /**
      * A moment, from which on the time can be measured that is left to the work of this machine.
      */
-    record Moment(long nanos, Pressure pressure) {}
+    record Moment(long nanos, Pressure pressure) {
+        /**
+         * The time since an earlier moment. What takes a while on an idle machine takes longer on a
+         * loaded one, so the time in which processes had to wait for a processor, for memory or for
+         * disks counts a tenth.
+         */
+        public Duration calmSince(Moment before) {
+            long passed = nanos - before.nanos;
+            long waited = Math.clamp(pressure.since(before.pressure), 0L, passed);
+            return Duration.ofNanos(passed - waited + waited / 10);
+        }
+    }
 
     /** This moment. */
     default Moment moment() {
         return new Moment(nanos(), Pressure.NONE);
     }
 
-    /**
-     * The time since then. What takes a while on an idle machine takes longer on a loaded one, so
-     * the time in which processes had to wait for a processor, for memory or for disks counts a
-     * tenth.
-     */
+    /** The time since then that was left to the work of this machine. */
     default Duration calm(Moment before) {
-        Moment now = moment();
-        long passed = now.nanos() - before.nanos();
-        long waited = Math.clamp(now.pressure().since(before.pressure()), 0L, passed);
-        return Duration.ofNanos(passed - waited + waited / 10);
+        return moment().calmSince(before);
     }
 
     /** Does a task on a thread of its own, after that time. */

@@ -222,8 +222,12 @@ final class Comebacks {
     private Outlook outlook(String claim, Quiet now) throws IOException {
         Optional<Lease> lease =
                 registry.liveOf(claim).filter(it -> evidence.kind(it).mayComeBack(it));
-        Life finding = lease.map(evidence::of).orElseGet(() -> new Life.Gone("it has ended"));
-        if (lease.isEmpty() || finding instanceof Life.Running) {
+        if (lease.isEmpty()) {
+            quiet.remove(claim, now);
+            return new Open(Optional.empty());
+        }
+        Life finding = now.finding(() -> evidence.of(lease.get()));
+        if (finding instanceof Life.Running) {
             quiet.remove(claim, now);
             return new Open(Optional.empty());
         }

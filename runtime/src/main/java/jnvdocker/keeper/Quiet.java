@@ -1,9 +1,11 @@
 package jnvdocker.keeper;
 
+import jnvdocker.holder.Life;
 import jnvdocker.holder.Pace;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * A claim with a container of which nothing runs, from then on: the checks whether it comes back,
@@ -31,6 +33,7 @@ final class Quiet {
     private int promptAnswers;
     private Pace.Moment last;
     private boolean comesBack;
+    private Life finding = new Life.Unknown();
 
     Quiet(Pace pace) {
         this.pace = pace;
@@ -85,6 +88,25 @@ final class Quiet {
         return comesBack;
     }
 
+    /**
+     * What the host shows of the container. The answers between the first one and the one that
+     * counts need no look at the host: all its mounts would be read for each.
+     *
+     * @param look at the host
+     */
+    Life finding(Supplier<Life> look) {
+        synchronized (this) {
+            if (answers > 0 && !isLastAnswer()) {
+                return finding;
+            }
+        }
+        Life seen = look.get();
+        synchronized (this) {
+            finding = seen;
+        }
+        return seen;
+    }
+
     /** Whether the next word that nothing runs may be the one that counts. */
     synchronized boolean isLastAnswer() {
         return answers + 1 >= ANSWERS;
@@ -92,8 +114,9 @@ final class Quiet {
 
     /** Counts an answer that nothing runs, and returns whether there have been enough of them. */
     synchronized boolean isSaidOften() {
-        boolean prompt = pace.calm(last).compareTo(PROMPT) <= 0;
-        last = pace.moment();
+        Pace.Moment now = pace.moment();
+        boolean prompt = now.calmSince(last).compareTo(PROMPT) <= 0;
+        last = now;
         answers++;
         promptAnswers = prompt ? promptAnswers + 1 : 1;
         return promptAnswers >= ANSWERS || answers >= ANSWERS && passed().compareTo(SLOW) >= 0;
