@@ -50,8 +50,8 @@ final class ConfigurationChecks {
     /** Cordoned and shareable GPUs in the configuration that this host does not have. */
     void cordon(Findings found) throws IOException {
         List<Gpu> gpus = HostDriver.read(around.host()).gpus();
-        unknown("cordon", around.leases().rules().cordonsNothing(gpus), around.daemon(), found);
-        unknown("shareable", around.leases().rules().sharesNothing(gpus), around.daemon(), found);
+        unknown("cordon", around.leases().rules().cordonsNothing(gpus), found);
+        unknown("shareable", around.leases().rules().sharesNothing(gpus), found);
         found.okIfNothingElse("every GPU under cordon in the configuration is present");
     }
 
@@ -60,7 +60,7 @@ final class ConfigurationChecks {
      *
      * @param key the key that lists them
      */
-    static void unknown(String key, List<String> ids, DaemonFacts daemon, Findings found) {
+    static void unknown(String key, List<String> ids, Findings found) {
         if (!ids.isEmpty()) {
             found.wrong(
                     key
@@ -69,7 +69,8 @@ final class ConfigurationChecks {
                             + ", which "
                             + (ids.size() == 1 ? "matches" : "match")
                             + " no GPU on this host",
-                    "correct that ('jnvdocker gpu ls' shows the GPUs), then " + daemon.restart());
+                    "correct that ('jnvdocker gpu ls' shows the GPUs), then run 'jnvdocker gpu"
+                            + " reload'");
         }
     }
 
@@ -79,14 +80,10 @@ final class ConfigurationChecks {
      * @param givesNothing picks these ids, given the host's GPUs
      */
     static void unknown(
-            String key,
-            Host host,
-            Function<List<Gpu>, List<String>> givesNothing,
-            DaemonFacts daemon,
-            Findings found)
+            String key, Host host, Function<List<Gpu>, List<String>> givesNothing, Findings found)
             throws IOException {
         try {
-            unknown(key, givesNothing.apply(HostDriver.read(host).gpus()), daemon, found);
+            unknown(key, givesNothing.apply(HostDriver.read(host).gpus()), found);
         } catch (NoDriverException _) {
             return;
         }

@@ -70,9 +70,8 @@ public final class Doctor {
         ConfigurationChecks configuration = new ConfigurationChecks(around);
         StateChecks state = new StateChecks(around);
         UnitCheck units = new UnitCheck(around.daemon(), around.kubernetes()::enabled);
-        MesosCheck mesos = new MesosCheck(around.host(), around.mesos(), around.daemon());
-        KubernetesCheck kubernetes =
-                new KubernetesCheck(around.host(), around.kubernetes(), around.daemon());
+        MesosCheck mesos = new MesosCheck(around.host(), around.mesos());
+        KubernetesCheck kubernetes = new KubernetesCheck(around.host(), around.kubernetes());
         return List.of(
                 new Check("driver", driver::driver),
                 new Check("gpus", gpus::gpus),

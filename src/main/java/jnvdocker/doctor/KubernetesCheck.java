@@ -14,12 +14,10 @@ import java.util.List;
 final class KubernetesCheck {
     private final Host host;
     private final KubernetesFacts facts;
-    private final DaemonFacts daemon;
 
-    KubernetesCheck(Host host, KubernetesFacts facts, DaemonFacts daemon) {
+    KubernetesCheck(Host host, KubernetesFacts facts) {
         this.host = host;
         this.facts = facts;
-        this.daemon = daemon;
     }
 
     /** Finds nothing on a host without a kubelet, unless the configuration enables Kubernetes. */
@@ -42,7 +40,7 @@ final class KubernetesCheck {
                     joined,
                     "give each pod a claim of its own (resourceClaimTemplateName in the pod)");
         }
-        ConfigurationChecks.unknown("kubernetes_gpus", host, facts::givesNothing, daemon, found);
+        ConfigurationChecks.unknown("kubernetes_gpus", host, facts::givesNothing, found);
         files(found);
         if (kubelet && !facts.byClaims()) {
             checkpoint(found);

@@ -16,12 +16,10 @@ final class MesosCheck {
 
     private final Host host;
     private final Supplier<MesosPolicy> policy;
-    private final DaemonFacts daemon;
 
-    MesosCheck(Host host, Supplier<MesosPolicy> policy, DaemonFacts daemon) {
+    MesosCheck(Host host, Supplier<MesosPolicy> policy) {
         this.host = host;
         this.policy = policy;
-        this.daemon = daemon;
     }
 
     /** Without an agent, only the configuration is checked. */
@@ -41,8 +39,7 @@ final class MesosCheck {
             }
         }
         if (policy.get().isRestricted()) {
-            ConfigurationChecks.unknown(
-                    "mesos_gpus", host, policy.get()::givesNothing, daemon, found);
+            ConfigurationChecks.unknown("mesos_gpus", host, policy.get()::givesNothing, found);
         }
     }
 

@@ -22,16 +22,6 @@ import java.util.List;
 import java.util.Optional;
 
 class KubernetesCheckTest {
-    private static final DaemonFacts DAEMON =
-            new DaemonFacts(
-                    true,
-                    "0.2.0",
-                    Path.of("/opt/jnvdocker"),
-                    DaemonFacts.USUAL_RUN,
-                    Path.of("/var/lib/jnvdocker"),
-                    Path.of("/run/docker/plugins/nvidia-docker.sock"),
-                    "nvidia-docker",
-                    Path.of("/run/jnvdocker/docker.sock"));
     private static final String FILE =
             "OK: /var/run/cdi/jnvdocker-pods.json has a device for each GPU";
 
@@ -81,7 +71,7 @@ class KubernetesCheckTest {
 
     private List<String> findings(KubernetesFacts facts) throws IOException {
         Findings found = new Findings();
-        new KubernetesCheck(Host.at(directory), facts, DAEMON).findings(found);
+        new KubernetesCheck(Host.at(directory), facts).findings(found);
         return found.all().stream().map(it -> it.state() + ": " + it.line()).toList();
     }
 
@@ -233,8 +223,7 @@ class KubernetesCheckTest {
                         UNTRIED,
                         "WRONG: kubernetes_gpus in the configuration lists '9', which matches no"
                                 + " GPU on this host; correct that ('jnvdocker gpu ls' shows the"
-                                + " GPUs), then restart jnvdocker: systemctl restart"
-                                + " jnvdocker.socket jnvdocker.service",
+                                + " GPUs), then run 'jnvdocker gpu reload'",
                         FILE),
                 findings(
                         new TestingKubernetes(

@@ -58,10 +58,14 @@ public final class UserVariables {
      * are read; docker itself complains about a file that cannot be read.
      */
     private String read(String file) throws IOException {
-        if (!client.capture(List.of("test", "-f", file)).succeeded()) {
-            return "";
-        }
-        CallResult text = client.capture(List.of("cat", "--", file));
+        CallResult text =
+                client.capture(
+                        List.of(
+                                "sh",
+                                "-c",
+                                "[ -f \"$1\" ] && exec cat -- \"$1\" 2> /dev/null",
+                                "sh",
+                                file));
         return text.succeeded() ? text.output() : "";
     }
 }

@@ -450,6 +450,13 @@ class RunContainerTest {
     }
 
     @Test
+    void unreadableEnvFileIsReportedByDockerAlone() {
+        Command.Result refused = run("--env-file", "/proc/self/mem", "cuda", "true");
+        assertEquals(125, refused.exitCode());
+        assertFalse(refused.err().contains("cat: "), refused::err);
+    }
+
+    @Test
     void nameAloneInAnEnvFileChangesNothing() throws Exception {
         var file = Files.writeString(daemon.state().resolve("names"), "LD_LIBRARY_PATH\n");
         assertEquals(
