@@ -120,12 +120,7 @@ final class CommandParts {
 
     /** {@code jnvdocker gpu}. */
     GpuCommand gpu(
-            GpuView view,
-            Volumes volumes,
-            Pods pods,
-            StartContainer start,
-            JobCommands jobs,
-            GpuReload.Reload reload) {
+            GpuView view, Volumes volumes, Pods pods, JobCommands jobs, GpuReload.Reload reload) {
         return new GpuCommand(
                 gpuHost,
                 core.cuda(),
@@ -138,7 +133,6 @@ final class CommandParts {
                         installation,
                         reload),
                 config.gpuSettings(directories.socket()),
-                start,
                 jobs);
     }
 

@@ -171,7 +171,6 @@ final class Daemon implements AutoCloseable {
                         view,
                         new CommandParts.Volumes(driverVolumes, plugin),
                         new CommandParts.Pods(pods, injection, kubernetes),
-                        start,
                         jobs,
                         reload);
         MesosCommand mesos = commands.mesos();

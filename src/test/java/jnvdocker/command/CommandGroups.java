@@ -58,7 +58,6 @@ public final class CommandGroups {
                                                     null, null, null, INSTALLATION, null),
                                             new GpuSettings(
                                                     Optional::empty, List::of, () -> false, null),
-                                            null,
                                             new JobCommands(null))
                                     ::commands,
                             "k8s",

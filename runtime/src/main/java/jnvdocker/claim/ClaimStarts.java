@@ -323,7 +323,7 @@ public final class ClaimStarts {
                 case GpuChoice.NeverAllowed(_, Quota.ForGood excess) ->
                         new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, excess));
                 case GpuChoice.Impossible why ->
-                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, why));
+                        new Grants.Refused<>(() -> RemakeAdvice.refusal(why));
             };
         }
 
@@ -338,7 +338,7 @@ public final class ClaimStarts {
                                                     && unmanaged.first(gpu.uuid()).isPresent())
                             .toList();
             return new Grants.Blocked<>(
-                    List.of(), () -> RemakeAdvice.refusal(claim, used, unmanaged, kept));
+                    List.of(), () -> RemakeAdvice.refusal(used, unmanaged, kept));
         }
 
         private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
@@ -390,7 +390,7 @@ public final class ClaimStarts {
                         + keeper.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + RemakeAdvice.of(claim)
+                        + RemakeAdvice.OTHER_GPUS
                         + (users.of(claim).size() > 1
                                 ? "; a container that needs only its volumes gets them by -v"
                                         + " VOLUME:DIRECTORY instead of --volumes-from"

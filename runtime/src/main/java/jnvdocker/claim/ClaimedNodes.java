@@ -31,15 +31,14 @@ public final class ClaimedNodes {
                 throw new RefusedException(
                         LeaseText.name(claimed.number(), claimed.uuid())
                                 + " is no longer on this host, or the driver does not show it",
-                        "make the container again on another GPU: " + RemakeAdvice.command(claim));
+                        RemakeAdvice.RUN_AGAIN + " to get another GPU");
             }
             if (!claimed.hasNodesOf(gpu.get())) {
                 throw new RefusedException(
                         LeaseText.name(gpu.get().number(), claimed.uuid())
                                 + changed(claimed, gpu.get()),
-                        "make it again: "
-                                + RemakeAdvice.command(claim)
-                                + " --gpus device="
+                        RemakeAdvice.RUN_AGAIN
+                                + " with --gpus device="
                                 + Gpu.shortUuid(claimed.uuid()));
             }
         }

@@ -204,7 +204,7 @@ final class RefusalCheck {
             String never =
                     "this container has [1-3] GPUs, and "
                             + EACH
-                            + "; make it again with fewer: jnvdocker gpu remake \\S+ --gpus \\d";
+                            + "; remove the container and run it again with --gpus \\d";
             assertTrue(message.matches(mine) || message.matches(never), message);
             Claim claim = claim(volume);
             double has = world.lab.heldBy(claim.owner(), registry().holdings().held());

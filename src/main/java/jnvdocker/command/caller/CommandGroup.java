@@ -66,7 +66,7 @@ public final class CommandGroup {
     private static final String SHOWING = "ls";
 
     /** Commands that are not to be typed by mistake. */
-    private static final Set<String> DESTROYING = Set.of("prune", "release", "remake", "uninstall");
+    private static final Set<String> DESTROYING = Set.of("prune", "release", "uninstall");
 
     private CommandGroup() {}
 

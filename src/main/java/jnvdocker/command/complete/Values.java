@@ -61,7 +61,6 @@ final class Values {
                 gpus(before, others, answer);
                 containers(before, Set.of(), answer);
             }
-            case "CONTAINER" -> answer.way(Answer.DOCKER + " container inspect");
             case GPUS -> requests(typed, before, answer);
             case "CONTAINER|CLAIM" -> claims(before, answer);
             case "USER" -> visible.users().forEach(user -> answer.add(before + user, ""));

@@ -10,7 +10,6 @@ import jnvdocker.command.gpu.change.GpuExtend;
 import jnvdocker.command.gpu.change.GpuPrune;
 import jnvdocker.command.gpu.change.GpuRelease;
 import jnvdocker.command.gpu.change.GpuReload;
-import jnvdocker.command.gpu.change.GpuRemake;
 import jnvdocker.command.gpu.change.GpuRun;
 import jnvdocker.command.gpu.change.GpuUncordon;
 import jnvdocker.command.gpu.change.GpuUninstall;
@@ -35,7 +34,6 @@ import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.Watch;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.command.job.JobCommands;
-import jnvdocker.command.start.StartContainer;
 import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.Doctor;
@@ -80,7 +78,6 @@ public final class GpuCommand {
     private final Leases leases;
     private final Upkeep upkeep;
     private final GpuSettings settings;
-    private final StartContainer startContainer;
     private final JobCommands jobs;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
@@ -100,7 +97,6 @@ public final class GpuCommand {
             GpuView view,
             Upkeep upkeep,
             GpuSettings settings,
-            StartContainer startContainer,
             JobCommands jobs) {
         this.gpuHost = gpuHost;
         this.cuda = cuda;
@@ -109,7 +105,6 @@ public final class GpuCommand {
         this.leases = view.leases();
         this.upkeep = upkeep;
         this.settings = settings;
-        this.startContainer = startContainer;
         this.jobs = jobs;
     }
 
@@ -149,7 +144,6 @@ public final class GpuCommand {
         private final Printout out;
         private final GpuUninstall departure;
         private final GpuRun run;
-        private final GpuRemake remake;
         private final GpuPage page;
 
         Call(List<String> arguments, ClientRequest request, ClientConnection client) {
@@ -162,7 +156,6 @@ public final class GpuCommand {
                     new GpuUninstall(
                             upkeep.uninstall(), upkeep.installation(), jobs::inTheWay, request);
             this.run = new GpuRun(gpuHost.inventory(), leases, request, client);
-            this.remake = new GpuRemake(startContainer, leases, request, client);
             this.page = new GpuPage(settings, request, client);
         }
 
@@ -183,7 +176,7 @@ public final class GpuCommand {
             }
             out.end();
             Optional<Successor> ready =
-                    Stream.<Successor>of(run, remake, page).filter(Successor::isReady).findFirst();
+                    Stream.<Successor>of(run, page).filter(Successor::isReady).findFirst();
             if (departure.isDone()) {
                 upkeep.installation().leave(client);
             } else if (ready.isEmpty()) {
@@ -213,7 +206,6 @@ public final class GpuCommand {
             all.put("idle", () -> new GpuIdle(view.idle(), screen));
             all.put("run", () -> new CommandLine(run).setStopAtPositional(true));
             all.putAll(jobs.commands(request, client, screen));
-            all.put("remake", () -> remake);
             all.put("leases", () -> new GpuLeases(leases, screen, out));
             all.put("queue", () -> new GpuQueue(leases, screen));
             all.put("book", () -> new GpuBook(view, settings.stopOverdue(), request, screen));

@@ -86,12 +86,6 @@ public final class StartContainer {
             boolean allowPrivileged,
             ObserverPolicy observers) {}
 
-    /** The end of a request: the client becomes docker, or a program that runs docker. */
-    @FunctionalInterface
-    public interface Ending {
-        void become(List<String> docker) throws IOException;
-    }
-
     public StartContainer(
             GpuHost gpuHost,
             NeedsCheck needsCheck,
@@ -122,7 +116,7 @@ public final class StartContainer {
             case DockerCommandLine.LeaveToDocker(List<String> argv) ->
                     client.exec(request.dockerWith(argv));
             case DockerCommandLine.Help(List<String> argv) -> explain(argv, request, client);
-            case RunCommand run -> start(run, request, client, client::exec);
+            case RunCommand run -> start(run, request, client);
         }
     }
 
@@ -141,13 +135,10 @@ public final class StartContainer {
         return client.capture(request.dockerWith(List.of(verb.word(), "--help"))).output();
     }
 
-    /**
-     * @param ending of the request, if the image is found
-     */
-    public void start(RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
+    private void start(RunCommand run, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         try {
-            startOrNamePodman(run, request, client, ending);
+            startOrNamePodman(run, request, client);
         } catch (RefusedException e) {
             leases.refused(
                     Caller.owner(request), "container of image " + Quote.shown(run.image()), e);
@@ -171,19 +162,17 @@ public final class StartContainer {
         }
     }
 
-    private void startOrNamePodman(
-            RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
+    private void startOrNamePodman(RunCommand run, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         try {
-            findImage(run, request, client, ending);
+            findImage(run, request, client);
         } catch (EngineException e) {
             EngineProof.refusePodmanProgram(request, client);
             throw e;
         }
     }
 
-    private void findImage(
-            RunCommand run, ClientRequest request, ClientConnection client, Ending ending)
+    private void findImage(RunCommand run, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         refuseCdi(run);
         if (run.hasImageBehindWait()) {
@@ -205,7 +194,7 @@ public final class StartContainer {
             case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
             case ImageFinder.NotPulled _ -> client.exec(request.dockerWith(run.pulledInVain()));
             case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
-                    startImage(rest, image, typed, where, request, client, ending);
+                    startImage(rest, image, typed, where, request, client);
         }
     }
 
@@ -215,8 +204,7 @@ public final class StartContainer {
             TypedGpus typed,
             UserEngine where,
             ClientRequest request,
-            ClientConnection client,
-            Ending ending)
+            ClientConnection client)
             throws IOException, RefusedException {
         Map<String, String> variables = new UserVariables(request, client).of(run);
         GpuNeeds needs = GpuNeeds.of(image, variables);
@@ -228,7 +216,7 @@ public final class StartContainer {
                                 + run.image()
                                 + " has CUDA_VERSION and requests no GPU; request one with --gpus");
             }
-            ending.become(request.dockerWith(run.with(List.of())));
+            client.exec(request.dockerWith(run.with(List.of())));
             return;
         }
         refuseOtherHost(request.variable("NV_HOST"));
@@ -266,7 +254,7 @@ public final class StartContainer {
             }
             proof.refuseWithoutRuntime(run, ours.get());
             Claim claim = leases.observer(Caller.owner(request), Quote.shown(run.image()));
-            becomeWithRuntime(ours.get(), run, Optional.of(claim), time, request, ending);
+            becomeWithRuntime(ours.get(), run, Optional.of(claim), time, request, client);
             return;
         }
         if (ours.isPresent()) {
@@ -282,7 +270,7 @@ public final class StartContainer {
                             waiting,
                             time);
             try (Grant<Claim> grant = take(wanted.get(), wish)) {
-                becomeWithRuntime(ours.get(), run, grant.given(), time, request, ending);
+                becomeWithRuntime(ours.get(), run, grant.given(), time, request, client);
                 grant.keep();
             }
             return;
@@ -329,7 +317,7 @@ public final class StartContainer {
             if (claim.isPresent()) {
                 proof.refuseDropping(run, where, claim.get(), edits, request, client);
             }
-            ending.become(request.dockerWith(run.with(DockerArguments.of(edits))));
+            client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
             grant.keep();
         }
     }
@@ -374,7 +362,7 @@ public final class StartContainer {
             Optional<Claim> claim,
             Optional<Duration> time,
             ClientRequest request,
-            Ending ending)
+            ClientConnection client)
             throws IOException, RefusedException {
         List<String> options = new ArrayList<>();
         if (run.runtime().isEmpty()) {
@@ -386,7 +374,7 @@ public final class StartContainer {
                                 .orElse(ClaimNames.GPUS_LABEL + "=none"));
         time.ifPresent(
                 it -> options.add("--label=" + ClaimNames.TIME_LABEL + "=" + Span.spelled(it)));
-        ending.become(request.dockerWith(run.with(options)));
+        client.exec(request.dockerWith(run.with(options)));
     }
 
     /**

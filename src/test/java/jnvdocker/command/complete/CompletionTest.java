@@ -177,7 +177,6 @@ class CompletionTest {
         List<String> all = List.of("0", "1", "2", gpu(0).uuid(), gpu(1).uuid(), gpu(2).uuid());
         assertEquals(all, complete("gpu", "why", "").subList(0, all.size()));
         assertEquals(List.of("train-1.5_b"), complete("gpu", "why", "tr"));
-        assertEquals(List.of(":docker container inspect"), complete("gpu", "remake", "tr"));
         assertEquals(all, complete("gpu", "history", "--gpu", ""));
         assertEquals(List.of("1\tGPU-5c1a1001 NVIDIA A100"), lines("gpu", "why", "1"));
         assertEquals(List.of(gpu(2).uuid()), complete("gpu", "why", "GPU-5c1a2"));

@@ -174,7 +174,7 @@ class ClaimLifecycleTest extends WantedEngineTest {
         Lab.assertMatches(
                 "(?s)Error.*GPU 0 .* is held by .*container next"
                         + SINCE
-                        + ".*: jnvdocker gpu remake train\n.*",
+                        + ".*, or remove the container and run it again to get other GPUs\n.*",
                 refused.err());
         docker("export", "-o", file, "train").ok();
         lab.awaitHolders(Map.of(0, "next"));
@@ -448,16 +448,16 @@ class ClaimLifecycleTest extends WantedEngineTest {
             assertEquals(1, refused.exitCode(), refused::toString);
             Lab.assertMatches(
                     "(?s).*GPU 0 \\(GPU-5c1a0000\\) has become /dev/nvidia1, and this container was"
-                        + " given /dev/nvidia0, which is another GPU now; make it again: jnvdocker"
-                        + " gpu remake train --gpus device=GPU-5c1a0000\n"
+                        + " given /dev/nvidia0, which is another GPU now; remove the container and"
+                        + " run it again with --gpus device=GPU-5c1a0000\n"
                         + ".*",
                     refused.err());
             Command.of("rm", "-r", lab.host().directory().resolve(path(0)).getParent()).run().ok();
             Command.Result gone = docker("start", "train");
             assertEquals(1, gone.exitCode(), gone::toString);
             Lab.assertMatches(
-                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) is no longer on this host.*make the"
-                            + " container again.*",
+                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) is no longer on this host.*remove the"
+                            + " container and run it again to get another GPU.*",
                     gone.err());
         } finally {
             lab.host().write(path(0), zero);

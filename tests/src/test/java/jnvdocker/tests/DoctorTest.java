@@ -579,8 +579,8 @@ class DoctorTest extends WantedEngineTest {
             assertWrong(
                     "claims",
                     "container old cannot be started: GPU 3 (GPU-5c1a3009) is no longer on this"
-                            + " host, or the driver does not show it; make the container again on"
-                            + " another GPU: jnvdocker gpu remake old");
+                        + " host, or the driver does not show it; remove the container and run it"
+                        + " again to get another GPU");
             Command.Result refused = lab.docker("start", "old");
             assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is no longer on this host"));
         } finally {
@@ -602,7 +602,7 @@ class DoctorTest extends WantedEngineTest {
                     "claims",
                     "container old cannot be started: GPU 3 (GPU-5c1a3009) has become /dev/nvidia7,"
                             + " and this container was given /dev/nvidia3, which is another GPU"
-                            + " now; make it again: jnvdocker gpu remake old --gpus"
+                            + " now; remove the container and run it again with --gpus"
                             + " device=GPU-5c1a3009");
         } finally {
             Files.writeString(information, before);

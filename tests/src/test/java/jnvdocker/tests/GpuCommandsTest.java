@@ -494,13 +494,12 @@ class GpuCommandsTest {
                         + " \\(GPU-5c1a1003\\), or is refused if another has one of them:\n"
                         + "GPU 0 .* is free.*\n"
                         + "GPU 1 .* is held by .*train-8 since .*\n"
-                        + "To make it again on other GPUs: jnvdocker gpu remake train-7\n\n"
+                        + "To get other GPUs: remove the container and run it again.\n\n"
                         + "LEASE .* train-7 .*",
                 jnvdocker("gpu", "why", "train-7").ok().out());
         assertRefused(
                 "no GPU, and no container that has had one, is called 'foo'; a container gets GPUs"
-                    + " from 'jnvdocker run' or 'jnvdocker gpu remake' ('jnvdocker gpu ls' shows"
-                    + " the GPUs)",
+                        + " from 'jnvdocker run' ('jnvdocker gpu ls' shows the GPUs)",
                 jnvdocker("gpu", "why", "foo"));
     }
 

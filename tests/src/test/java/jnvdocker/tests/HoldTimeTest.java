@@ -319,16 +319,6 @@ class HoldTimeTest extends OneEngineTest {
         lab.awaitHolders(Map.of());
     }
 
-    @Test
-    void containerThatIsMadeAgainKeepsItsTime() {
-        hold(ALICE, 0, "train", "--gpu-time=5h").run().ok();
-        lab.awaitHolders(Map.of(0, "train"));
-        lab.docker("kill", "train").ok();
-        lab.jnvdocker("gpu", "remake", "--gpus=device=1", "train").ok();
-        lab.awaitHolders(Map.of(1, "train"));
-        assertEquals(Optional.of(Duration.ofHours(5)), lab.timeOf("train"));
-    }
-
     /** A created container has its time at each start. */
     @Test
     void holderOfAnOverdueLeaseIsStoppedOnlyIfTheLabWantsThat() {

@@ -167,8 +167,8 @@ class MigTest {
         assertTrue(
                 refused.contains(
                         "GPU 0:0 (MIG-22d5a1c4) has other nodes in /dev/nvidia-caps than this"
-                                + " container was given; make it again: jnvdocker gpu remake one"
-                                + " --gpus device=MIG-22d5a1c4"),
+                                + " container was given; remove the container and run it again"
+                                + " with --gpus device=MIG-22d5a1c4"),
                 refused);
         showInstances(lab.host(), 21);
         lab.docker("start", "one").ok();

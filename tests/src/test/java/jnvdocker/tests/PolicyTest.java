@@ -129,8 +129,8 @@ class PolicyTest extends OneEngineTest {
                         && start.err()
                                 .contains(
                                         "; start this container again when the cordon is lifted"
-                                                + ", or make it again on other GPUs: jnvdocker"
-                                                + " gpu remake train\n"),
+                                                + ", or remove the container and run it again"
+                                                + " to get other GPUs\n"),
                 start::toString);
         lab.jnvdocker("gpu", "uncordon", "GPU-5c1a1003").ok();
         lab.docker("start", "train").ok();
@@ -238,8 +238,8 @@ class PolicyTest extends OneEngineTest {
                 start.err()
                         .contains(
                                 "this container has GPU 0 (GPU-5c1a0000), GPU 1 (GPU-5c1a1003), and"
-                                    + " 61001 may have only GPUs 1,3 (limits.61001.allowed); make"
-                                    + " it again on one of these: jnvdocker gpu remake old"),
+                                    + " 61001 may have only GPUs 1,3 (limits.61001.allowed); remove"
+                                    + " the container and run it again to get one of these"),
                 start::toString);
         configure("[limits]\n61001 = { gpus = 1 }\n");
         start = lab.docker("start", "old");

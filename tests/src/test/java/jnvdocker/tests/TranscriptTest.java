@@ -169,10 +169,6 @@ class TranscriptTest {
                 awaitIn("ls", "used by python3", "UNMANAGED", "2 clients wait");
             }
             case "gpu why", "gpu release" -> container("root", "train-7", "device=0,2");
-            case "gpu remake" -> {
-                container("root", "train-7", "device=0,2");
-                lab.docker("stop", "train-7").ok();
-            }
             case "gpu leases" -> {
                 container("root", "train-7", "device=0,2");
                 for (String name : List.of("train-6", "infer")) {

@@ -357,9 +357,9 @@ class UnmanagedUseTest extends WantedEngineTest {
                 refused.err()
                         .contains(
                                 "GPU 1 (GPU-5c1a1003) is used by container plain-1, which jnvdocker"
-                                    + " did not start; start this container again when it has"
-                                    + " ended, or make it again on other GPUs: jnvdocker gpu remake"
-                                    + " ours\n"),
+                                        + " did not start; start this container again when it has"
+                                        + " ended, or remove the container and run it again to get"
+                                        + " other GPUs\n"),
                 refused::toString);
         lab.docker("rm", "-f", "plain-1").ok();
         lab.docker("start", "ours").ok();

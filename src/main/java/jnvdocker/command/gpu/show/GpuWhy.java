@@ -229,8 +229,8 @@ public final class GpuWhy extends ShowCommand {
             throw new RefusedException(
                     "no GPU, and no container that has %s, is called %s"
                             .formatted(isJson() ? "one now" : "had one", Quote.quoted(id)),
-                    "a container gets GPUs from 'jnvdocker run' or 'jnvdocker gpu remake'"
-                            + " ('jnvdocker gpu ls' shows the GPUs)");
+                    "a container gets GPUs from 'jnvdocker run' ('jnvdocker gpu ls' shows the"
+                            + " GPUs)");
         }
         List<String> lines = new ArrayList<>();
         lines.add(
@@ -301,9 +301,7 @@ public final class GpuWhy extends ShowCommand {
                 lines.add(sentences(status, List.of(), notes).getFirst());
             }
         }
-        lines.add(
-                "To make it again on other GPUs: jnvdocker gpu remake "
-                        + Quote.shown(claim.displayName()));
+        lines.add("To get other GPUs: remove the container and run it again.");
         return lines;
     }
 
