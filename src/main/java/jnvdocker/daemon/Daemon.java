@@ -179,12 +179,7 @@ final class Daemon implements AutoCloseable {
         parts.ociKeeper().start(commands.edited(), directories.wake());
         started.push(parts.ociKeeper());
         RestPages rest =
-                new RestPages(
-                        view,
-                        cuda,
-                        monitor::known,
-                        config.gpuSettings(directories.socket()),
-                        directories.pluginName());
+                new RestPages(view, cuda, monitor::known, config.gpuSettings(directories.socket()));
         started.push(rest);
         MetricsPage metrics = new MetricsPage(view, config::listenLabels);
         web = WebServer.start(List.of(new HealthPage(), metrics, rest));

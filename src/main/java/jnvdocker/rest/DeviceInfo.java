@@ -11,6 +11,7 @@ import java.util.List;
  * @param power the limit, in watts
  * @param cpuAffinity the NUMA node
  * @param topology the GPUs whose memory this one can reach; null if there is none
+ * @param family the architecture, {@code Ampere}
  * @param arch the compute capability, {@code 8.0}
  * @param cores how many calculate
  */
@@ -42,15 +43,14 @@ record DeviceInfo(
     record Clocks(@JsonProperty("Cores") Integer cores, @JsonProperty("Memory") Integer memory) {}
 
     /**
-     * @param link a number of {@link P2pLink}
+     * @param link 1 across CPUs, 2 at one CPU, 3 at one host bridge, 4 by several switches, 5 by
+     *     one, 6 on one board; 0 if unknown
      */
     record Link(@JsonProperty("BusID") String busId, @JsonProperty("Link") int link) {}
 
     /**
      * @param global mebibytes
-     * @param shared kibibytes of a multiprocessor
-     * @param constant kibibytes
-     * @param l2Cache kibibytes
+     * @param shared null, as are the next two: only CUDA knows them
      * @param bandwidth megabytes per second
      */
     record Memory(

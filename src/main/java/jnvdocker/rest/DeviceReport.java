@@ -12,7 +12,6 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFacts.Clocks;
-import jnvdocker.nvml.GpuFacts.ComputeCapability;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.nvml.GpuPair;
@@ -22,7 +21,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.LongFunction;
 
@@ -72,11 +70,8 @@ public final class DeviceReport {
     }
 
     DeviceInfo.Document info(Seen seen) throws IOException {
-        return new DeviceInfo.Document(version(), devices(seen));
-    }
-
-    List<DeviceInfo> devices(Seen seen) {
-        return seen.gpus().stream().map(gpu -> info(gpu, seen)).toList();
+        return new DeviceInfo.Document(
+                version(), seen.gpus().stream().map(gpu -> info(gpu, seen)).toList());
     }
 
     private DeviceInfo.Version version() throws IOException {
@@ -92,10 +87,6 @@ public final class DeviceReport {
     private DeviceInfo info(Gpu gpu, Seen seen) {
         Optional<Reading> reading = seen.reading(gpu);
         Optional<GpuFacts> facts = reading.flatMap(Reading::facts);
-        Optional<KnownChips.Model> model = facts.map(GpuFacts::model).flatMap(KnownChips::model);
-        Optional<ComputeCapability> capability =
-                facts.flatMap(GpuFacts::computeCapability)
-                        .or(() -> model.map(KnownChips.Model::capability));
         return new DeviceInfo(
                 gpu.isIdentified() ? facts.map(GpuFacts::uuid).orElse(gpu.uuid()) : null,
                 gpu.isIdentified() ? DeviceNodes.nameOf(gpu) : null,
@@ -108,28 +99,21 @@ public final class DeviceReport {
                         facts.map(it -> Units.bandwidth(it.maxLink())).orElse(null)),
                 clocks(facts.map(GpuFacts::maxClocks)),
                 links(gpu, seen),
-                capability.flatMap(KnownChips::family).orElse(null),
-                capability.map(ComputeCapability::toString).orElse(null),
-                facts.map(it -> Units.number(it.chip().cores()))
-                        .or(() -> model.map(KnownChips.Model::cores))
-                        .orElse(null),
+                facts.flatMap(GpuFacts::architecture).map(Object::toString).orElse(null),
+                facts.flatMap(GpuFacts::computeCapability).map(Object::toString).orElse(null),
+                facts.map(it -> Units.number(it.chip().cores())).orElse(null),
                 new DeviceInfo.Memory(
                         reading.flatMap(Reading::figures)
                                 .flatMap(it -> it.errors().ecc())
                                 .orElse(null),
                         facts.map(it -> Units.mebibytes(it.memory())).orElse(null),
-                        capability.flatMap(KnownChips::shared).orElse(null),
-                        capability.map(_ -> KnownChips.CONSTANT).orElse(null),
-                        model.map(KnownChips.Model::l2Cache).orElse(null),
-                        facts.map(it -> Units.bandwidth(it.maxClocks().memory(), bus(it, model)))
+                        null,
+                        null,
+                        null,
+                        facts.map(it ->
+                                        Units.bandwidth(
+                                                it.maxClocks().memory(), it.chip().memoryBus()))
                                 .orElse(null)));
-    }
-
-    private static OptionalInt bus(GpuFacts facts, Optional<KnownChips.Model> model) {
-        OptionalInt known = facts.chip().memoryBus();
-        return known.isPresent() || model.isEmpty()
-                ? known
-                : OptionalInt.of(model.get().memoryBus());
     }
 
     private static DeviceInfo.Clocks clocks(Optional<Clocks> clocks) {
@@ -149,9 +133,22 @@ public final class DeviceReport {
                                         .map(topology ->
                                                 new DeviceInfo.Link(
                                                         Units.busId(other.pciAddress()),
-                                                        P2pLink.of(topology.ancestor()).number())))
+                                                        link(topology.ancestor()))))
                         .toList();
         return links.isEmpty() ? null : links;
+    }
+
+    /** The number of nvidia-docker 1.0. */
+    private static int link(Topology.Ancestor ancestor) {
+        return switch (ancestor) {
+            case UNKNOWN -> 0;
+            case SYSTEM -> 1;
+            case NUMA_NODE -> 2;
+            case HOST_BRIDGE -> 3;
+            case SEVERAL_SWITCHES -> 4;
+            case ONE_SWITCH -> 5;
+            case BOARD -> 6;
+        };
     }
 
     /**

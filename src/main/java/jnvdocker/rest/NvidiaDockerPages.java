@@ -3,13 +3,10 @@ package jnvdocker.rest;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.host.Host;
-import jnvdocker.host.NoDriverException;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebAnswer.Page;
 import jnvdocker.web.WebPages;
 import jnvdocker.web.WebRequest;
-import jnvdocker.words.RefusedException;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -20,25 +17,19 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.zip.DeflaterOutputStream;
 
-/** The pages of nvidia-docker 1.0's REST API, for clients that were written for it. */
+/** The documents of nvidia-docker 1.0's REST API, for programs that were written for it. */
 public final class NvidiaDockerPages implements WebPages {
     private static final String PREFIX = "/v1.0";
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Host host;
     private final DeviceReport report;
-    private final String volumeDriver;
     private final BooleanSupplier labels;
 
     /**
-     * @param volumeDriver the name of our volume plugin
      * @param labels whether pids and programs are shown over TCP, too
      */
-    public NvidiaDockerPages(
-            Host host, DeviceReport report, String volumeDriver, BooleanSupplier labels) {
-        this.host = host;
+    public NvidiaDockerPages(DeviceReport report, BooleanSupplier labels) {
         this.report = report;
-        this.volumeDriver = volumeDriver;
         this.labels = labels;
     }
 
@@ -47,15 +38,8 @@ public final class NvidiaDockerPages implements WebPages {
         return switch (request.path().startsWith(PREFIX + "/")
                 ? request.path().substring(PREFIX.length())
                 : request.path()) {
-            case "/gpu/info" -> text(DeviceText.info(report.info(report.see())));
             case "/gpu/info/json" -> json(report.info(report.see()));
-            case "/gpu/status" -> {
-                DeviceReport.Seen seen = report.see();
-                yield text(DeviceText.status(status(seen, request), report.devices(seen)));
-            }
             case "/gpu/status/json" -> json(status(report.see(), request));
-            case "/docker/cli" -> docker(request, false);
-            case "/docker/cli/json" -> docker(request, true);
             case "/mesos/cli" -> mesos();
             default -> Optional.empty();
         };
@@ -78,7 +62,8 @@ public final class NvidiaDockerPages implements WebPages {
                         .filter(Gpu::isSound)
                         .map(Gpu::uuid)
                         .collect(Collectors.joining(","));
-        return text(
+        return answer(
+                WebAnswer.TEXT,
                 "--attributes=gpus:%s --resources=gpus:{%s}"
                         .formatted(
                                 Base64.getUrlEncoder()
@@ -87,26 +72,12 @@ public final class NvidiaDockerPages implements WebPages {
                                 uuids));
     }
 
-    private Optional<WebAnswer> docker(WebRequest request, boolean json) throws IOException {
-        try {
-            DockerArguments arguments =
-                    DockerArguments.of(
-                            host,
-                            volumeDriver,
-                            request.parameter("dev").orElse(""),
-                            request.parameter("vol").orElse(""));
-            return json ? json(arguments) : text(arguments.line());
-        } catch (RefusedException | NoDriverException e) {
-            return Optional.of(new Page(400, WebAnswer.TEXT, e.getMessage() + "\n"));
-        }
-    }
-
-    private static Optional<WebAnswer> text(String text) {
-        return Optional.of(Page.of(WebAnswer.TEXT, text));
-    }
-
     private static Optional<WebAnswer> json(Object document) throws IOException {
-        return Optional.of(Page.of(WebAnswer.JSON, document(document)));
+        return answer(WebAnswer.JSON, document(document));
+    }
+
+    private static Optional<WebAnswer> answer(String type, String text) {
+        return Optional.of(Page.of(type, text));
     }
 
     private static String document(Object document) throws IOException {

@@ -27,18 +27,15 @@ public final class RestPages implements WebPages, AutoCloseable {
 
     /**
      * @param known what NVML reported, without a new reading, by PCI address
-     * @param volumeDriver the name of our volume plugin
      */
     public RestPages(
             GpuView view,
             CudaVersions cuda,
             Supplier<Map<String, Reading>> known,
-            GpuSettings settings,
-            String volumeDriver) {
+            GpuSettings settings) {
         GpuDocuments documents = new GpuDocuments(view);
         DeviceReport report = new DeviceReport(view, cuda, DeviceReport::program);
-        this.old =
-                new NvidiaDockerPages(view.host(), report, volumeDriver, settings.page().labels());
+        this.old = new NvidiaDockerPages(report, settings.page().labels());
         this.feed = EventFeed.of(documents);
         this.recorder =
                 GpuRecorder.start(view.host(), view.leases(), known, settings.keepHistory());

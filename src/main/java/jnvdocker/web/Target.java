@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the first line of a request names: {@code /docker/cli?dev=0+1}.
+ * What the first line of a request names: {@code /v2/chart?hours=168}.
  *
  * @param query the values of each parameter, in the order in which they came
  */

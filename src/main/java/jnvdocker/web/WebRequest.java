@@ -8,7 +8,7 @@ import java.util.OptionalInt;
 /**
  * An HTTP request for a page, which was let through.
  *
- * @param path decoded, {@code /v1.0/gpu/info}
+ * @param path decoded, {@code /v1.0/gpu/info/json}
  * @param query the decoded values of each parameter, in the order in which they came
  * @param trusted whether it came through the daemon's own socket, which only root and the socket's
  *     group can open; others came over TCP, where every user of this host can connect

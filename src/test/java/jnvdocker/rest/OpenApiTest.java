@@ -30,15 +30,7 @@ class OpenApiTest {
     @Test
     void everyPathOfNvidiaDockerIsThereWithBothPrefixes() throws IOException {
         List<String> paths = OpenApi.paths();
-        for (String path :
-                List.of(
-                        "/gpu/info",
-                        "/gpu/info/json",
-                        "/gpu/status",
-                        "/gpu/status/json",
-                        "/docker/cli",
-                        "/docker/cli/json",
-                        "/mesos/cli")) {
+        for (String path : List.of("/gpu/info/json", "/gpu/status/json", "/mesos/cli")) {
             assertTrue(paths.contains(path) && paths.contains("/v1.0" + path), path);
         }
     }

@@ -286,8 +286,8 @@ class WebServerTest {
 
     @ParameterizedTest
     @CsvSource({
-        "POST /gpu/info, 404",
-        "PUT /v1.0/docker/cli, 404",
+        "POST /gpu/info/json, 404",
+        "PUT /v1.0/mesos/cli, 404",
         "DELETE /mesos/cli?x, 404",
         "POST /metrics, 405",
         "QUERY /healthz, 405",

@@ -116,6 +116,12 @@ public record GpuFacts(
             this.number = number;
         }
 
+        /** As NVIDIA writes it: {@code Ampere}. */
+        @Override
+        public String toString() {
+            return name().charAt(0) + name().substring(1).toLowerCase(Locale.ROOT);
+        }
+
         /** Empty for one that is newer than this table. */
         static Optional<Architecture> of(int number) {
             for (Architecture each : values()) {
