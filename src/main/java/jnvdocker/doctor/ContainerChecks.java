@@ -157,7 +157,7 @@ final class ContainerChecks {
                         .filter(lease ->
                                 switch (lease.claim().origin()) {
                                     case Origin.MesosTask _ -> true;
-                                    case Origin.DockerContainer _,
+                                    case Origin.EngineContainer _,
                                             Origin.HostProcess _,
                                             Origin.OciContainer _,
                                             Origin.Pod _ ->

@@ -151,8 +151,7 @@ final class RuntimeCheck {
                 switch (claim.origin()) {
                     case Origin.OciContainer _ ->
                             (created.test(claim.container().get().id()) ? runtime : cdi).add(name);
-                    case Origin.EngineContainer _, Origin.OtherEngineContainer _ ->
-                            plugin.add(name);
+                    case Origin.EngineContainer _ -> plugin.add(name);
                     case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> {
                         // These have no engine.
                     }

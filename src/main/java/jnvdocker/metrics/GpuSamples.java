@@ -47,7 +47,7 @@ final class GpuSamples {
     private static String container(Claim claim) {
         return switch (claim.origin()) {
             case Origin.Pod pod -> pod.title();
-            case Origin.DockerContainer _,
+            case Origin.EngineContainer _,
                     Origin.OciContainer _,
                     Origin.HostProcess _,
                     Origin.MesosTask _ ->
@@ -57,7 +57,7 @@ final class GpuSamples {
 
     private static Optional<String> image(Origin origin) {
         return switch (origin) {
-            case Origin.DockerContainer container -> container.image();
+            case Origin.EngineContainer container -> container.image();
             case Origin.OciContainer(String _, Optional<String> image) -> image;
             case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> Optional.empty();
         };

@@ -7,7 +7,6 @@ import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
@@ -240,7 +239,6 @@ public final class Uninstall {
                         .ifPresent(found::add);
             }
         }
-        found.addAll(otherEngines());
         holders(containers).ifPresent(found::add);
         return found;
     }
@@ -284,38 +282,6 @@ public final class Uninstall {
                         new Refusal(
                                 "GPUs are held by " + String.join(", ", holders),
                                 "try again when they are free ('jnvdocker gpu leases')"));
-    }
-
-    /** This engine does not know that the volumes of such a container are in use. */
-    private List<Refusal> otherEngines() throws IOException {
-        List<Refusal> found = new ArrayList<>();
-        for (Claim claim : leases.claims().withVolume()) {
-            String volume = ClaimNames.volume(claim.key());
-            otherEngine(claim.origin())
-                    .ifPresent(address ->
-                            found.add(
-                                    new Refusal(
-                                            "the engine at "
-                                                    + address
-                                                    + " may have a container with the volume "
-                                                    + volume
-                                                    + ", which cannot be queried",
-                                            "remove both there: docker -H %s volume rm %s"
-                                                    .formatted(address, volume))));
-        }
-        return found;
-    }
-
-    private static Optional<String> otherEngine(Origin origin) {
-        return switch (origin) {
-            case Origin.OtherEngineContainer(String address, _) -> Optional.of(address);
-            case Origin.EngineContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _,
-                    Origin.OciContainer _,
-                    Origin.Pod _ ->
-                    Optional.empty();
-        };
     }
 
     private static String before(Removed removed) {

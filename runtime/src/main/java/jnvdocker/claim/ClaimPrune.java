@@ -160,14 +160,6 @@ public final class ClaimPrune {
                                     + Quote.shown(engine)
                                     + ", which is not the daemon's, may have its container; if"
                                     + " that engine is gone for good: --other-engines");
-            case Origin.OtherEngineContainer(String address, _) ->
-                    Optional.of(
-                            "the engine at "
-                                    + Quote.shown(address)
-                                    + " may have its container; if not: docker -H "
-                                    + Quote.shown(address)
-                                    + " volume rm "
-                                    + ClaimNames.volume(claim.key()));
             case Origin.EngineContainer _,
                     Origin.HostProcess _,
                     Origin.MesosTask _,

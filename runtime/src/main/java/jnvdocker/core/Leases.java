@@ -528,7 +528,7 @@ public final class Leases {
             case Life.Running(ProcessId process) when lease.isReservation() ->
                     LeaseText.command(lease.claim(), process)
                             + switch (lease.claim().origin()) {
-                                case Origin.DockerContainer _, Origin.MesosTask _ ->
+                                case Origin.EngineContainer _, Origin.MesosTask _ ->
                                         " has not started its container yet";
                                 case Origin.OciContainer _ ->
                                         lease.claim().container().isPresent()

@@ -255,7 +255,7 @@ public final class DecisionLog implements LeaseEvents {
     private static Optional<String> program(Origin origin) {
         return switch (origin) {
             case Origin.HostProcess(String program) -> Optional.of(program);
-            case Origin.DockerContainer _,
+            case Origin.EngineContainer _,
                     Origin.OciContainer _,
                     Origin.MesosTask _,
                     Origin.Pod _ ->

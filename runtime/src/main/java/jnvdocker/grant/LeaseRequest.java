@@ -98,7 +98,7 @@ public record LeaseRequest(
     static Optional<GpuRequest> kept(Origin origin, GpuRequest request) {
         return switch (origin) {
             case Origin.OciContainer _ -> Optional.of(request);
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ ->
+            case Origin.EngineContainer _, Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ ->
                     Optional.empty();
         };
     }

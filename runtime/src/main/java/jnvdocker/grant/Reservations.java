@@ -443,7 +443,7 @@ public final class Reservations {
     public void cancel(Claim claim) throws IOException {
         String what =
                 switch (claim.origin()) {
-                    case Origin.DockerContainer _ -> "docker";
+                    case Origin.EngineContainer _ -> "docker";
                     case Origin.HostProcess _ -> "its command";
                     case Origin.MesosTask _, Origin.OciContainer _, Origin.Pod _ -> "it";
                 };

@@ -144,7 +144,7 @@ final class Wait {
                         + ": "
                         + reason,
                 switch (request.origin()) {
-                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                    case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "wait "
                                     + (longest.isEmpty() ? "longer" : "again")
                                     + " with "

@@ -19,7 +19,7 @@ final class DockerKind extends ContainerKind {
 
     @Override
     public boolean isOf(Origin origin) {
-        return origin instanceof Origin.DockerContainer;
+        return origin instanceof Origin.EngineContainer;
     }
 
     @Override

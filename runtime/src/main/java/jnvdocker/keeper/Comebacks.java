@@ -280,7 +280,7 @@ final class Comebacks {
         if (root.isPresent()) {
             return created(lease, root.get(), gone, now, limit);
         }
-        if (!lease.claim().origin().isQueried()) {
+        if (!lease.claim().origin().isKnownToDocker()) {
             return silence(gone, now);
         }
         return lease.claim().origin().isOf(engine.id(limit))

@@ -29,7 +29,7 @@ public final class HolderName {
     public static String shown(Lease lease) {
         Claim claim = lease.claim();
         return switch (claim.origin()) {
-            case Origin.DockerContainer _, Origin.OciContainer _ ->
+            case Origin.EngineContainer _, Origin.OciContainer _ ->
                     Quote.shown(claim.displayName());
             case Origin.HostProcess(String program) -> process(program, lease.holder().process());
             case Origin.MesosTask(String name) -> task(name);
@@ -87,7 +87,7 @@ public final class HolderName {
     private static Stream<String> names(Claim claim) {
         Stream<String> titles =
                 switch (claim.origin()) {
-                    case Origin.DockerContainer _, Origin.OciContainer _ -> Stream.of();
+                    case Origin.EngineContainer _, Origin.OciContainer _ -> Stream.of();
                     case Origin.HostProcess(String program) -> Stream.of(program);
                     case Origin.MesosTask(String name) -> Stream.of(name);
                     case Origin.Pod pod -> Stream.of(pod.title(), pod.name());

@@ -38,8 +38,8 @@ public record Lease(
     public Optional<ProcessId> process() {
         return switch (claim.origin()) {
             case Origin.Pod _ -> Optional.empty();
-            case Origin.DockerContainer _ when !isReservation() -> holder.init();
-            case Origin.DockerContainer _,
+            case Origin.EngineContainer _ when !isReservation() -> holder.init();
+            case Origin.EngineContainer _,
                     Origin.OciContainer _,
                     Origin.HostProcess _,
                     Origin.MesosTask _ ->

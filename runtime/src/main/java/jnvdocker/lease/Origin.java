@@ -11,32 +11,16 @@ import java.util.Optional;
  */
 public sealed interface Origin {
 
-    /** A container of docker's, which mounts a volume of the claim whenever it is started. */
-    sealed interface DockerContainer extends Origin {
-        /** Empty for a claim that was lost, and is known again from a container that has it. */
-        Optional<String> image();
-    }
-
     /**
-     * A container of the engine that the daemon queries, or queried when the claim was made.
+     * A container of the engine that the daemon queries, or queried when the claim was made. It
+     * mounts a volume of the claim whenever it is started.
      *
      * @param engine the engine's own id, since a container means nothing to another engine
+     * @param image empty for a claim that was lost, and is known again from a container that has it
      */
-    record EngineContainer(String engine, Optional<String> image) implements DockerContainer {
+    record EngineContainer(String engine, Optional<String> image) implements Origin {
         public EngineContainer {
             engine = ForeignText.cut(engine, ForeignText.PATH);
-            image = ForeignText.name(image);
-        }
-    }
-
-    /**
-     * A container of an engine behind another socket, which the daemon does not query.
-     *
-     * @param address as {@code docker -H} takes it
-     */
-    record OtherEngineContainer(String address, Optional<String> image) implements DockerContainer {
-        public OtherEngineContainer {
-            address = ForeignText.cut(address, ForeignText.PATH);
             image = ForeignText.name(image);
         }
     }
@@ -104,19 +88,11 @@ public sealed interface Origin {
         return Owner.UNKNOWN;
     }
 
-    /** Whether it is a container that its engine mounts a volume for, and the daemon queries it. */
-    default boolean isQueried() {
-        return switch (this) {
-            case EngineContainer _ -> true;
-            case OtherEngineContainer _, HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
-        };
-    }
-
     /** Whether it is a container of this engine's. */
     default boolean isOf(String engineId) {
         return switch (this) {
             case EngineContainer(String engine, _) -> engine.equals(engineId);
-            case OtherEngineContainer _, HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
+            case HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
         };
     }
 
@@ -124,15 +100,14 @@ public sealed interface Origin {
     default Optional<String> runtimeRoot() {
         return switch (this) {
             case OciContainer oci -> Optional.of(oci.root());
-            case EngineContainer _, OtherEngineContainer _, HostProcess _, MesosTask _, Pod _ ->
-                    Optional.empty();
+            case EngineContainer _, HostProcess _, MesosTask _, Pod _ -> Optional.empty();
         };
     }
 
     /** Whether docker has a volume of the claim, which lives as long as its container. */
     default boolean isKnownToDocker() {
         return switch (this) {
-            case DockerContainer _ -> true;
+            case EngineContainer _ -> true;
             case HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
         };
     }
@@ -143,7 +118,7 @@ public sealed interface Origin {
      */
     default boolean isOverWithItsLease() {
         return switch (this) {
-            case DockerContainer _ -> false;
+            case EngineContainer _ -> false;
             case HostProcess _, MesosTask _, OciContainer _, Pod _ -> true;
         };
     }
@@ -151,7 +126,7 @@ public sealed interface Origin {
     /** Whether a directory of the claim is mounted in its container, as evidence of its holder. */
     default boolean isMounted() {
         return switch (this) {
-            case DockerContainer _, OciContainer _ -> true;
+            case EngineContainer _, OciContainer _ -> true;
             case HostProcess _, MesosTask _, Pod _ -> false;
         };
     }
@@ -162,7 +137,7 @@ public sealed interface Origin {
      */
     default boolean isRequestedAgain() {
         return switch (this) {
-            case DockerContainer _, OciContainer _, HostProcess _, MesosTask _ -> false;
+            case EngineContainer _, OciContainer _, HostProcess _, MesosTask _ -> false;
             case Pod _ -> true;
         };
     }
@@ -171,14 +146,14 @@ public sealed interface Origin {
     default boolean isScheduled() {
         return switch (this) {
             case MesosTask _, Pod _ -> true;
-            case DockerContainer _, HostProcess _, OciContainer _ -> false;
+            case EngineContainer _, HostProcess _, OciContainer _ -> false;
         };
     }
 
     /** Its image, {@code ?} when that is not known; its program; the task's or the pod's name. */
     default String title() {
         return switch (this) {
-            case DockerContainer container -> container.image().orElse("?");
+            case EngineContainer container -> container.image().orElse("?");
             case HostProcess(String program) -> program;
             case MesosTask(String name) -> name;
             case OciContainer(String _, Optional<String> image) -> image.orElse("?");

@@ -46,7 +46,7 @@ final class HistoryRows {
                     + " 0, 0, 0, counts FROM lease JOIN claim ON claim.id = lease.claim"
                     + " JOIN lease_gpu ON lease_gpu.lease = lease.id"
                     + " WHERE until > ?1 - ?3 AND holder = 'held' AND share IS NULL"
-                    + " AND origin IN ('engine', 'other_engine', 'oci')"
+                    + " AND origin IN ('engine', 'oci')"
                     + " AND evidence NOT LIKE 'released by force%'"
                     + " AND NOT EXISTS (SELECT 1 FROM claim theirs"
                     + " JOIN lease other ON other.claim = theirs.id"

@@ -17,7 +17,6 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
     /** The name of such an origin in a row, in small letters. */
     enum Kind {
         ENGINE,
-        OTHER_ENGINE,
         PROCESS,
         MESOS,
         OCI,
@@ -37,8 +36,6 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
         return switch (origin) {
             case Origin.EngineContainer(String engine, Optional<String> image) ->
                     new StoredOrigin(Kind.ENGINE, Optional.of(engine), image);
-            case Origin.OtherEngineContainer(String address, Optional<String> image) ->
-                    new StoredOrigin(Kind.OTHER_ENGINE, Optional.of(address), image);
             case Origin.HostProcess(String program) ->
                     new StoredOrigin(Kind.PROCESS, Optional.empty(), Optional.of(program));
             case Origin.MesosTask(String name) ->
@@ -57,7 +54,6 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
     Optional<Origin> origin() {
         return switch (kind) {
             case ENGINE -> engine.map(id -> new Origin.EngineContainer(id, image));
-            case OTHER_ENGINE -> engine.map(url -> new Origin.OtherEngineContainer(url, image));
             case PROCESS -> image.map(Origin.HostProcess::new);
             case MESOS -> image.map(Origin.MesosTask::new);
             case OCI -> engine.map(root -> new Origin.OciContainer(root, image));

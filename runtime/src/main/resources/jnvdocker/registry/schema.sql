@@ -6,8 +6,8 @@
 CREATE TABLE claim (
   id TEXT PRIMARY KEY,
   secret TEXT NOT NULL DEFAULT '',   -- what its container names beside the id, which every user sees; '' where no container can name it
-  origin TEXT NOT NULL CHECK (origin IN ('engine', 'other_engine', 'process', 'mesos', 'oci', 'pod')),
-  engine TEXT,                       -- of a container: its engine's id, address, or the root of the real runtime; of a pod: its uid, '' as long as that is not known
+  origin TEXT NOT NULL CHECK (origin IN ('engine', 'process', 'mesos', 'oci', 'pod')),
+  engine TEXT,                       -- of a container: its engine's id, or the root of the real runtime; of a pod: its uid, '' as long as that is not known
   image TEXT,                        -- of a container, as far as it is known; of a pod, its namespace/name, as far as it is known; else the program, or the task's name
   uid INTEGER NOT NULL,
   owner TEXT NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE claim (
   released INTEGER NOT NULL DEFAULT 0, -- by force: what runs now does not count until it is started again
   forgotten INTEGER,                 -- when its container and volume were gone
   stopped INTEGER NOT NULL DEFAULT 0, -- whether the engine said that the container had ended, when its last lease did
-  CHECK ((engine IS NOT NULL) = (origin IN ('engine', 'other_engine', 'oci', 'pod'))),
+  CHECK ((engine IS NOT NULL) = (origin IN ('engine', 'oci', 'pod'))),
   CHECK (image IS NOT NULL OR engine IS NOT NULL),
   CHECK (length(owner) <= 255 AND length(name) <= 255),
   CHECK (length(image) <= 511),      -- two names and a slash
@@ -155,7 +155,7 @@ BEGIN
     SELECT gpu, NEW.until, NEW.until_up, NEW.until_boot,
       (SELECT id FROM claim
         WHERE id = NEW.claim AND NEW.holder = 'held' AND NOT released AND share IS NULL
-          AND origin IN ('engine', 'other_engine', 'oci'))
+          AND origin IN ('engine', 'oci'))
     FROM lease_gpu WHERE lease = NEW.id
     ON CONFLICT (uuid) DO UPDATE
       SET idle_since = excluded.idle_since, idle_up = excluded.idle_up, idle_boot = excluded.idle_boot,

@@ -226,7 +226,7 @@ class MesosLeasesTest extends SimulatedWorldTest {
         world.daemon.start();
         Lease lease = world.daemon.parts().registry().live().getFirst();
         assertEquals(claim.gpus(), lease.claim().gpus());
-        assertTrue(lease.claim().origin() instanceof Origin.DockerContainer);
+        assertTrue(lease.claim().origin() instanceof Origin.EngineContainer);
         assertTrue(Files.readString(devices.resolve("devices.deny")).startsWith("c 195:"));
     }
 

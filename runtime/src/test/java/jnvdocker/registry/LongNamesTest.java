@@ -66,7 +66,6 @@ class LongNamesTest {
         Optional<String> image = Optional.of(LONG);
         return Stream.of(
                 new Origin.EngineContainer("engine", image),
-                new Origin.OtherEngineContainer("unix:///" + LONG, image),
                 new Origin.HostProcess(LONG),
                 new Origin.MesosTask(LONG),
                 new Origin.OciContainer("/run/runc", image),

@@ -258,7 +258,7 @@ class RegistrySchemaTest {
                 "NOT NULL, NULL, 'e', 'cuda'",
                 "CHECK, 'cell', 'e', 'cuda'",
                 "CHECK, 'engine', NULL, 'cuda'",
-                "CHECK, 'other_engine', NULL, 'cuda'",
+                "CHECK, 'oci', NULL, 'cuda'",
                 "CHECK, 'process', 'e', 'python3'",
                 "CHECK, 'process', NULL, NULL",
                 "CHECK, 'mesos', NULL, NULL"

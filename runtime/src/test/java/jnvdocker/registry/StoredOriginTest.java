@@ -29,13 +29,10 @@ import java.util.stream.Collectors;
 
 /** Origins in the registry and in claim files. */
 class StoredOriginTest {
-    private static final String URL = "unix:///run/other.sock";
-
     private static final List<Origin> ORIGINS =
             List.of(
                     container(Optional.of("cuda")),
                     container(Optional.empty()),
-                    new Origin.OtherEngineContainer(URL, Optional.of("cuda")),
                     new Origin.HostProcess("python3"),
                     new Origin.MesosTask("train"),
                     new Origin.OciContainer("/run/runc", Optional.of("cuda")),
@@ -89,10 +86,8 @@ class StoredOriginTest {
             value = {
                 "0 | 'origin':'engine','engine':'ABCD:EFGH','uid':1001,'owner':'alice','image':'cuda'",
                 "1 | 'origin':'engine','engine':'ABCD:EFGH','uid':1001,'owner':'alice'",
-                "2 | 'origin':'other_engine','engine':'unix:///run/other.sock','uid':1001,"
-                        + "'owner':'alice','image':'cuda'",
-                "3 | 'origin':'process','uid':1001,'owner':'alice','image':'python3'",
-                "4 | 'origin':'mesos','uid':1001,'owner':'alice','image':'train'"
+                "2 | 'origin':'process','uid':1001,'owner':'alice','image':'python3'",
+                "3 | 'origin':'mesos','uid':1001,'owner':'alice','image':'train'"
             })
     void aFileSaysIt(int which, String keys) throws Exception {
         Claim claim = claim(which, ORIGINS.get(which));

@@ -21,14 +21,18 @@ public sealed interface UserEngine {
     /** The engine that the daemon uses as well, be it through our proxy. */
     record Ours() implements UserEngine {}
 
-    /** Another engine on this machine. */
-    record OtherSocket(String url) implements UserEngine {}
-
-    /** An engine that is, as far as we know, on another machine. */
-    record Remote(String url) implements UserEngine {}
+    /** Another engine, on this machine or another one, which is given no GPUs. */
+    record Other(String url) implements UserEngine {
+        /** Whether it may be on this machine. */
+        public boolean isSocket() {
+            return url.startsWith(SOCKET);
+        }
+    }
 
     /** Docker cannot determine the engine, and has reported the reason to the user. */
     record Unknown(int exitCode) implements UserEngine {}
+
+    String SOCKET = "unix://";
 
     /** Docker's default socket. */
     String DEFAULT_SOCKET = "/var/run/docker.sock";
@@ -58,7 +62,7 @@ public sealed interface UserEngine {
                 || run.config().isPresent()) {
             return ofContext(run.globals(), request, client, ours);
         }
-        return at("unix://" + DEFAULT_SOCKET, request, ours);
+        return at(SOCKET + DEFAULT_SOCKET, request, ours);
     }
 
     /** Returns the engine that docker uses when no option names one. */
@@ -70,7 +74,7 @@ public sealed interface UserEngine {
         if (!request.variable("DOCKER_CONTEXT").isEmpty() || request.contextConfigured()) {
             return ofContext(List.of(), request, client, ours);
         }
-        return at("unix://" + DEFAULT_SOCKET, request, ours);
+        return at(SOCKET + DEFAULT_SOCKET, request, ours);
     }
 
     private static UserEngine ofContext(
@@ -103,17 +107,17 @@ public sealed interface UserEngine {
 
     private static UserEngine at(String url, ClientRequest request, DockerEngine ours)
             throws IOException {
-        if (!url.startsWith("unix://")) {
-            return new Remote(url);
+        if (!url.startsWith(SOCKET)) {
+            return new Other(url);
         }
-        String typed = url.substring("unix://".length());
+        String typed = url.substring(SOCKET.length());
         try {
             // Docker takes a relative path from the user's directory.
             Path socket =
                     Path.of(request.directory()).resolve(typed.isEmpty() ? DEFAULT_SOCKET : typed);
-            return ours.isAt(socket) ? new Ours() : new OtherSocket("unix://" + socket);
+            return ours.isAt(socket) ? new Ours() : new Other(SOCKET + socket);
         } catch (InvalidPathException e) {
-            return new OtherSocket(url);
+            return new Other(url);
         }
     }
 }

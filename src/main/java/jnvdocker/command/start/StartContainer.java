@@ -185,7 +185,9 @@ public final class StartContainer {
         }
         // Paths on another machine are meaningless here.
         TypedGpus typed =
-                where instanceof UserEngine.Remote ? TypedGpus.byName(run) : devices.of(run);
+                where instanceof UserEngine.Other other && !other.isSocket()
+                        ? TypedGpus.byName(run)
+                        : devices.of(run);
         if (run.gpus().isPresent() || !typed.isEmpty()) {
             boolean withGpus = !typed.isEmpty() || isOfGpus(run.gpus().get());
             refuseWhereItCannotWork(run, where, withGpus, request, client);
@@ -286,7 +288,8 @@ public final class StartContainer {
                         candidates,
                         Caller.owner(request),
                         Caller.process(request),
-                        origin(where, Quote.shown(run.image())),
+                        new Origin.EngineContainer(
+                                engine.id(ENGINE_LIMIT), Optional.of(Quote.shown(run.image()))),
                         waiting,
                         time);
         try (Grant<Claim> grant = take(wanted.get(), wish)) {
@@ -315,7 +318,7 @@ public final class StartContainer {
                                     now.version(),
                                     visible));
             if (claim.isPresent()) {
-                proof.refuseDropping(run, where, claim.get(), edits, request, client);
+                proof.refuseDropping(run, claim.get(), edits);
             }
             client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
             grant.keep();
@@ -393,13 +396,6 @@ public final class StartContainer {
         } catch (UnavailableException e) {
             throw wanted.byDefault() ? e.ofDefault(wanted.request()) : e;
         }
-    }
-
-    /** Only the answer of a container's own engine counts. */
-    private Origin origin(UserEngine where, String image) throws IOException {
-        return where instanceof UserEngine.OtherSocket(String url)
-                ? new Origin.OtherEngineContainer(url, Optional.of(image))
-                : new Origin.EngineContainer(engine.id(ENGINE_LIMIT), Optional.of(image));
     }
 
     /**

@@ -40,7 +40,8 @@ public record EngineProduct(String name, boolean rootless) {
 
     /**
      * Reads what {@code docker version --format '{{json .Server}}'} prints. The first component is
-     * the main one: behind those of another engine, docker's own client adds an {@code Engine}.
+     * the main one: behind those of another engine, docker's own client adds an {@code Engine}. It
+     * does not say whether the engine runs without root.
      */
     public static EngineProduct parse(String json) {
         try {
@@ -49,14 +50,6 @@ public record EngineProduct(String name, boolean rootless) {
         } catch (JsonProcessingException e) {
             return UNKNOWN;
         }
-    }
-
-    /**
-     * A copy with the answer to {@code docker info --format '{{json .SecurityOptions}}'}, which is
-     * not in the version.
-     */
-    public EngineProduct withSecurity(String options) {
-        return new EngineProduct(name, options.contains('"' + ROOTLESS + '"'));
     }
 
     /** The name for messages: {@code Docker}, {@code podman}, or the reported one. */

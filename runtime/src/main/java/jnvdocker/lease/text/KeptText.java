@@ -66,7 +66,7 @@ public final class KeptText {
     /** The purpose of a scheduler that waits, rather than a user. */
     private static Optional<String> task(Origin origin) {
         return switch (origin) {
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+            case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                     Optional.empty();
             case Origin.MesosTask(String name) -> Optional.of(HolderName.task(name));
             case Origin.Pod pod -> Optional.of(HolderName.pod(pod));

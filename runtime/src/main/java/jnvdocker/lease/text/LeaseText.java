@@ -70,7 +70,7 @@ public final class LeaseText {
 
     private static String holder(Claim claim, ProcessId process) {
         return switch (claim.origin()) {
-            case Origin.DockerContainer _, Origin.OciContainer _ -> container(claim);
+            case Origin.EngineContainer _, Origin.OciContainer _ -> container(claim);
             case Origin.HostProcess(String program) ->
                     "process " + HolderName.process(program, process);
             case Origin.MesosTask(String name) -> HolderName.task(name);
@@ -90,7 +90,7 @@ public final class LeaseText {
     public static String command(Claim claim, ProcessId client) {
         String pid = " (pid " + client.pid() + ")";
         return switch (claim.origin()) {
-            case Origin.DockerContainer _ -> "docker run" + pid;
+            case Origin.EngineContainer _ -> "docker run" + pid;
             case Origin.HostProcess _ -> "gpu run" + pid;
             case Origin.MesosTask(String name) -> HolderName.task(name);
             case Origin.Pod pod -> HolderName.pod(pod);
@@ -109,7 +109,7 @@ public final class LeaseText {
         }
         Origin origin = ticket.origin();
         return switch (origin) {
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+            case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                     Quote.shown(origin.title());
             case Origin.MesosTask(String name) -> HolderName.task(name);
             case Origin.Pod pod -> HolderName.pod(pod);
@@ -119,7 +119,7 @@ public final class LeaseText {
     /** The step that frees a claim's GPUs. */
     public static String toEnd(Claim claim) {
         return switch (claim.origin()) {
-            case Origin.DockerContainer _, Origin.OciContainer _ -> "stop the container";
+            case Origin.EngineContainer _, Origin.OciContainer _ -> "stop the container";
             case Origin.HostProcess _ -> "end it";
             case Origin.MesosTask _ -> "stop the task through its framework";
             case Origin.Pod _ -> "delete the pod";

@@ -114,7 +114,7 @@ public final class GpuRelease extends OwnCommand {
                 + runs
                 + ", and can use "
                 + switch (claim.origin()) {
-                    case Origin.DockerContainer _,
+                    case Origin.EngineContainer _,
                             Origin.HostProcess _,
                             Origin.OciContainer _,
                             Origin.Pod _ ->

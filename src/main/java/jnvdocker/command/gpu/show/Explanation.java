@@ -271,7 +271,7 @@ final class Explanation {
 
     private static String what(Claim claim) {
         return switch (claim.origin()) {
-            case Origin.DockerContainer _, Origin.OciContainer _ ->
+            case Origin.EngineContainer _, Origin.OciContainer _ ->
                     claim.container()
                                     .map(it -> "Container " + Holding.shortId(it.id()))
                                     .orElse("A container that is not known yet,")
@@ -306,7 +306,7 @@ final class Explanation {
                 + " waits in the kernel, most likely for the driver: search dmesg for 'Xid'; the"
                 + " host may have to be restarted."
                 + switch (claim.origin()) {
-                    case Origin.DockerContainer _,
+                    case Origin.EngineContainer _,
                             Origin.HostProcess _,
                             Origin.OciContainer _,
                             Origin.Pod _ ->
@@ -319,7 +319,7 @@ final class Explanation {
 
     private static String reserved(Claim claim) {
         return switch (claim.origin()) {
-            case Origin.DockerContainer _ ->
+            case Origin.EngineContainer _ ->
                     "It becomes held when docker starts the container, and free if that docker run"
                             + " ends first.";
             case Origin.HostProcess _ ->
@@ -342,7 +342,7 @@ final class Explanation {
                             .formatted(status.gpu().number());
         }
         return switch (claim.origin()) {
-            case Origin.DockerContainer _ ->
+            case Origin.EngineContainer _ ->
                     toStop(lease)
                             + "; if that is gone already: jnvdocker gpu release "
                             + claim.id();

@@ -167,7 +167,7 @@ public final class GpuWhy extends ShowCommand {
                                     + " agent will not come back, root can end it with: kill "
                                     + lease.holder().process().pid());
             case Origin.MesosTask _,
-                    Origin.DockerContainer _,
+                    Origin.EngineContainer _,
                     Origin.HostProcess _,
                     Origin.OciContainer _,
                     Origin.Pod _ ->

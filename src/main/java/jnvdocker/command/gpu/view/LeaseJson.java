@@ -75,7 +75,6 @@ public record LeaseJson(
     private static Optional<String> engine(Origin origin) {
         return switch (origin) {
             case Origin.EngineContainer(String engine, _) -> Optional.of(engine);
-            case Origin.OtherEngineContainer(String address, _) -> Optional.of(address);
             case Origin.HostProcess _ -> Optional.empty();
             case Origin.OciContainer _ -> Optional.of("oci");
             case Origin.MesosTask _ -> Optional.of("mesos");

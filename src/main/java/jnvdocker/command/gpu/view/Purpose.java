@@ -18,7 +18,7 @@ public record Purpose(
 
     public static Purpose of(Origin origin) {
         return switch (origin) {
-            case Origin.DockerContainer container -> ofImage(container.image());
+            case Origin.EngineContainer container -> ofImage(container.image());
             case Origin.OciContainer(String _, Optional<String> image) -> ofImage(image);
             case Origin.HostProcess(String program) ->
                     new Purpose(
