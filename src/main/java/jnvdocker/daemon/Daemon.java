@@ -83,11 +83,30 @@ final class Daemon implements AutoCloseable {
         }
     }
 
+    /**
+     * Makes this daemon the only one of the host: a second one, whatever its directories, would
+     * give out the same GPUs. The lock is that of the usual run directory.
+     */
+    private void takeHost(Host host, Path run) throws IOException {
+        Path usual = host.resolve("/run/jnvdocker");
+        if (!Files.exists(usual) || !Files.isSameFile(usual, run)) {
+            started.push(
+                    DirectoryLock.take(
+                            usual, RUN_LOCK, "gives out the GPUs of this host already", ""));
+        }
+    }
+
     private void startParts(Directories directories) throws IOException {
-        started.push(DirectoryLock.take(directories.run(), RUN_LOCK, "set JNVDOCKER_RUN_DIR"));
+        started.push(
+                DirectoryLock.take(
+                        directories.run(),
+                        RUN_LOCK,
+                        "uses " + directories.run(),
+                        "set JNVDOCKER_RUN_DIR to another directory"));
         started.push(StateDirectory.take(directories.state()));
         LiveConfig config = LiveConfig.read(directories);
         Host host = directories.host();
+        takeHost(host, directories.run());
         host.setDriverDirectories(config.driverDirectories());
         DeviceNodes nodes = new DeviceNodes(host);
         nodes.link();

@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The places of the daemon's files. Each has a variable that moves it, so that any number of
- * daemons can run side by side; the client reads the same variables.
+ * The places of the daemon's files. Each has a variable that moves it, for tests and unusual hosts;
+ * the client reads the same variables.
  *
  * @param run the lock and the log ({@code JNVDOCKER_RUN_DIR})
  * @param socket the socket for clients ({@code JNVDOCKER_SOCKET})

@@ -33,41 +33,47 @@ final class DirectoryLock implements AutoCloseable {
 
     /**
      * @param name the name of the file that is locked
-     * @param remedy how a second daemon gets a directory of its own
-     * @throws StartException naming the process that holds the directory
+     * @param use what the daemon that has the lock does
+     * @param remedy what helps besides stopping that daemon; empty for nothing
+     * @throws StartException naming the process that has the lock
      */
-    static DirectoryLock take(Path directory, String name, String remedy) throws IOException {
+    static DirectoryLock take(Path directory, String name, String use, String remedy)
+            throws IOException {
         try {
             Files.createDirectories(directory);
         } catch (IOException e) {
             throw new StartException(
                     "cannot make the directory " + FileErrors.describe(e),
-                    "fix that, or " + remedy + " to another directory",
+                    or("fix that", remedy),
                     e);
         }
         Path path = directory.resolve(name);
         // One daemon at a time, so that none replaces the file of another.
         try (FileChannel turn = open(directory.resolve(name + ".turn"))) {
             turn.lock();
-            return take(directory, path, remedy);
+            return take(path, use, remedy);
         } catch (StartException e) {
             throw e;
         } catch (IOException e) {
             throw new StartException(
                     "cannot write the lock " + path + ": " + FileErrors.reason(e),
-                    "fix that, or " + remedy + " to another directory",
+                    or("fix that", remedy),
                     e);
         }
     }
 
-    private static DirectoryLock take(Path directory, Path path, String remedy) throws IOException {
+    private static String or(String remedy, String other) {
+        return other.isEmpty() ? remedy : remedy + ", or " + other;
+    }
+
+    private static DirectoryLock take(Path path, String use, String remedy) throws IOException {
         FileChannel file = open(path);
         try {
             if (!lock(file)) {
                 if (!PrivateFile.isLockedByReaders(file)) {
                     throw new StartException(
-                            "another jnvdockerd (pid %s) uses %s".formatted(pid(path), directory),
-                            "stop it first, or " + remedy + " to another directory");
+                            "another jnvdockerd (pid %s) %s".formatted(pid(path), use),
+                            or("stop it first", remedy));
                 }
                 LOG.warn(
                         "{} was writable by others, and a process other than jnvdockerd has locked"

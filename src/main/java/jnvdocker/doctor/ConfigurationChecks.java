@@ -15,32 +15,21 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Compares the configuration with this host. */
 final class ConfigurationChecks {
     private static final HostNames NAMES = HostNames.ofThisHost();
     private static final Duration LATELY = Duration.ofDays(30);
     private static final int OTHERS_WRITE = 2;
-    private static final String MAIN = "jnvdocker.daemon.Main";
-
-    /** The options by which the program does something else than give out GPUs. */
-    private static final List<String> OTHER_TASKS = List.of("--make-nodes", "--proxy");
-
-    private static final String HOST_ROOT = "JNVDOCKER_HOST_ROOT=";
-    private static final int MAX_ENVIRONMENT = 1 << 17;
-
     private final Doctor.Surroundings around;
 
     ConfigurationChecks(Doctor.Surroundings around) {
@@ -125,14 +114,13 @@ final class ConfigurationChecks {
         };
     }
 
-    /** Users and daemons that share this host's GPUs and get in each other's way. */
+    /** Users that share this host's GPUs and get in each other's way. */
     void sharing(Findings found) throws IOException {
         int users = users();
         defaults(users, found);
         if (users > 1) {
             openNode(found);
         }
-        otherDaemons().forEach(pid -> other(pid, found));
     }
 
     /** Unknown users may be the known ones: they count only where none is known. */
@@ -176,48 +164,5 @@ final class ConfigurationChecks {
         } else {
             found.ok(what);
         }
-    }
-
-    private Stream<Long> otherDaemons() {
-        long self = ProcessHandle.current().pid();
-        return ProcessHandle.allProcesses()
-                .filter(process -> process.pid() != self && isDaemon(process.info()))
-                .map(ProcessHandle::pid)
-                .filter(this::isOfThisHost)
-                .sorted();
-    }
-
-    /** A daemon that root does not run gives out no GPUs, nor does one with another task. */
-    private static boolean isDaemon(ProcessHandle.Info process) {
-        List<String> arguments = List.of(process.arguments().orElse(new String[0]));
-        return process.user().filter("root"::equals).isPresent()
-                && arguments.contains(MAIN)
-                && Collections.disjoint(arguments, OTHER_TASKS);
-    }
-
-    /** A daemon with another root gives out the GPUs of that root. */
-    private boolean isOfThisHost(long pid) {
-        Path file = Path.of("/proc", Long.toString(pid), "environ");
-        try (var environment = Files.newInputStream(file)) {
-            byte[] bytes = environment.readNBytes(MAX_ENVIRONMENT);
-            String root =
-                    Stream.of(new String(bytes, StandardCharsets.UTF_8).split("\0"))
-                            .filter(variable -> variable.startsWith(HOST_ROOT))
-                            .map(variable -> variable.substring(HOST_ROOT.length()))
-                            .findFirst()
-                            .orElse("/");
-            return around.host().root().equals(Host.at(Path.of(root)).root());
-        } catch (IOException e) {
-            return false; // it has just ended
-        }
-    }
-
-    private static void other(long pid, Findings found) {
-        found.hint(
-                "another jnvdockerd (pid "
-                        + pid
-                        + ") gives out this host's GPUs, too: each daemon learns of the other's"
-                        + " leases only from running containers",
-                "cordon the other's GPUs in each configuration");
     }
 }

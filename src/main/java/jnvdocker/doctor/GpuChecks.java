@@ -9,7 +9,6 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.NodeText;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.nvml.GpuHealth.Health;
-import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
@@ -166,33 +165,12 @@ final class GpuChecks {
         for (GpuStatus gpu : status()) {
             gpu.unmanaged().forEach(use -> add(gpu, use, found));
         }
-        around.leases()
-                .claimsOfUnknownGpus()
-                .forEach((directory, process) -> unknown(directory, process, found));
         found.okIfNothingElse("nobody uses a GPU without a lease");
-    }
-
-    private static void unknown(String directory, ProcessId process, Findings found) {
-        found.wrong(
-                "the container of pid "
-                        + process.pid()
-                        + " has the claim of another jnvdocker mounted ("
-                        + Quote.shown(directory)
-                        + "), and its GPUs cannot be learnt from there",
-                "put both daemons' state directories where each sees the other's, or cordon the"
-                        + " other's GPUs in each configuration");
     }
 
     private static void add(GpuStatus gpu, GpuUse use, Findings found) {
         String used =
                 LeaseText.name(gpu.gpu().number(), gpu.gpu().uuid()) + " " + LeaseText.used(use);
-        if (use.kind() == GpuUse.Kind.OTHER_CLAIM) {
-            found.wrong(
-                    used,
-                    "stop it with its own engine's docker; let two daemons of one host give out"
-                            + " different GPUs: cordon the other's in each configuration");
-            return;
-        }
         found.wrong(
                 used,
                 use.container()

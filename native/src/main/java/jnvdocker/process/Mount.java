@@ -72,19 +72,6 @@ public record Mount(
         return point.equals("/") || path.equals(point) || path.startsWith(point + "/");
     }
 
-    /**
-     * Returns the place where a path of its file system is mounted; empty for a path outside of
-     * this mount.
-     */
-    Optional<String> at(String path) {
-        String above = root.equals("/") ? "" : root;
-        if (!path.equals(root) && !path.startsWith(above + "/")) {
-            return Optional.empty();
-        }
-        String below = path.equals(root) ? "" : path.substring(above.length());
-        return Optional.of((point.equals("/") ? "" : point) + below);
-    }
-
     /** Returns the real path of a root that the kernel has written. */
     static String root(String text) {
         return unescape(

@@ -76,18 +76,4 @@ public record MountTable(List<Mount> mounts) {
                                         .resolve(Path.of(mount.point()).relativize(directory))
                                         .toString()));
     }
-
-    /**
-     * Returns the place of a directory as seen from here; empty when its file system, or that part
-     * of it, is not mounted here.
-     */
-    public Optional<Path> find(MountedDirectory directory) {
-        return mounts.stream()
-                .filter(mount -> mount.device().equals(directory.device()))
-                .flatMap(mount -> mount.at(directory.path()).stream())
-                .map(Path::of)
-                // The mount is not covered by another.
-                .filter(path -> spell(path).filter(directory::equals).isPresent())
-                .findFirst();
-    }
 }

@@ -9,7 +9,6 @@ import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -389,15 +388,6 @@ final class ProcDirectory implements Processes {
         try {
             return mounts(SELF).spell(directory.toRealPath());
         } catch (IOException e) {
-            return Optional.empty();
-        }
-    }
-
-    @Override
-    public Optional<Path> locate(MountedDirectory directory) {
-        try {
-            return mounts(SELF).find(directory);
-        } catch (IOException | InvalidPathException e) {
             return Optional.empty();
         }
     }

@@ -218,12 +218,6 @@ public interface Processes {
      */
     Optional<MountedDirectory> spell(Path directory);
 
-    /**
-     * Returns the place of a directory of which a mount was found. Empty when its file system is
-     * not mounted within our sight, or is covered.
-     */
-    Optional<Path> locate(MountedDirectory directory);
-
     /** Returns its path within its file system. */
     default Optional<String> mountRoot(Path directory) {
         return spell(directory).map(MountedDirectory::path);

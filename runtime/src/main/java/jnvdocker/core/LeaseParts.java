@@ -14,7 +14,6 @@ import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.HolderKind;
 import jnvdocker.holder.Leftovers;
-import jnvdocker.holder.OtherClaims;
 import jnvdocker.holder.Pace;
 import jnvdocker.holder.PresentGpus;
 import jnvdocker.holder.Unleased;
@@ -131,13 +130,7 @@ public record LeaseParts(
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
             UnmanagedScan unmanagedScan =
-                    new UnmanagedScan(
-                            world.uses(),
-                            registry,
-                            evidence,
-                            unleased,
-                            new OtherClaims(world.processes(), evidence, world.pace()),
-                            leftovers);
+                    new UnmanagedScan(world.uses(), registry, evidence, unleased, leftovers);
             Keeper keeper =
                     new Keeper(
                             registry,

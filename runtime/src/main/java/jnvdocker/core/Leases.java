@@ -16,7 +16,6 @@ import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.HostView;
 import jnvdocker.holder.Life;
-import jnvdocker.holder.OtherClaims;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
@@ -71,7 +70,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** Gives GPUs to containers, each to one at a time, and reports their holders. */
@@ -408,20 +406,6 @@ public final class Leases {
     /** The processes that have more files open than one scan checks, as of the last scan. */
     public List<OpenDevices.Partial> partiallyScanned() {
         return unmanagedScan.beyond();
-    }
-
-    /**
-     * Claims of other daemons that containers of this host have mounted, and of which it cannot be
-     * learnt which GPUs they are for: by their directory, a process.
-     */
-    public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
-        Map<String, ProcessId> unknown = new TreeMap<>();
-        for (OtherClaims.Mounted mounted : unmanagedScan.otherClaims()) {
-            if (mounted.gpus().isEmpty()) {
-                unknown.put(mounted.directory().path(), mounted.process());
-            }
-        }
-        return unknown;
     }
 
     /**

@@ -40,15 +40,10 @@ public final class ClaimMounts {
      *
      * @param ours the processes that have a claim of our state directory mounted, by its id: one of
      *     each namespace, the oldest first
-     * @param others the oldest of those with a claim of another state directory, of which other
-     *     daemons have one each
      * @param unread a process of each namespace that has more mounts than are read: any claim may
      *     be mounted there, too
      */
-    public record Seen(
-            Map<String, List<ProcessId>> ours,
-            Map<MountedDirectory, ProcessId> others,
-            List<ProcessId> unread) {
+    public record Seen(Map<String, List<ProcessId>> ours, List<ProcessId> unread) {
         /** Whether all mounts were read. */
         public boolean complete() {
             return unread.isEmpty();
@@ -59,17 +54,14 @@ public final class ClaimMounts {
         SeenMounts mounts = processes.mounts(ClaimMounts::isAClaims);
         Optional<MountedDirectory> claims = claims();
         Map<String, List<ProcessId>> ours = new HashMap<>();
-        Map<MountedDirectory, ProcessId> others = new HashMap<>();
         mounts.holders()
                 .forEach((directory, holders) -> {
                     if (isOurs(directory, claims)) {
                         ours.computeIfAbsent(claimOf(directory), _ -> new ArrayList<>())
                                 .addAll(holders);
-                    } else {
-                        others.put(directory, holders.getFirst());
                     }
                 });
-        return new Seen(ours, others, mounts.unread());
+        return new Seen(ours, mounts.unread());
     }
 
     /**

@@ -1,7 +1,6 @@
 package jnvdocker.holder;
 
 import jnvdocker.registry.Changes;
-import jnvdocker.use.SharedAnswer;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -67,12 +66,6 @@ public interface Pace {
                         }
                     };
                 }
-
-                @Override
-                public <T> Supplier<T> shared(Supplier<T> question) {
-                    SharedAnswer<T> answer = new SharedAnswer<>();
-                    return () -> answer.get(question);
-                }
             };
 
     /** Nanoseconds since some moment. */
@@ -135,9 +128,6 @@ public interface Pace {
             throw e.getCause();
         }
     }
-
-    /** A query with one answer for all threads that wait for it: see {@link SharedAnswer}. */
-    <T> Supplier<T> shared(Supplier<T> question);
 
     /** Returns early when the thread is interrupted, and leaves it so. */
     void sleep(Duration duration);

@@ -28,7 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The unmanaged uses, of all uses that were seen. */
@@ -54,7 +53,6 @@ public final class UnmanagedScan {
     private final LeaseRegistry registry;
     private final Evidence evidence;
     private final Unleased unleased;
-    private final OtherClaims otherClaims;
     private final Leftovers leftovers;
 
     public UnmanagedScan(
@@ -62,13 +60,11 @@ public final class UnmanagedScan {
             LeaseRegistry registry,
             Evidence evidence,
             Unleased unleased,
-            OtherClaims otherClaims,
             Leftovers leftovers) {
         this.uses = uses;
         this.registry = registry;
         this.evidence = evidence;
         this.unleased = unleased;
-        this.otherClaims = otherClaims;
         this.leftovers = leftovers;
     }
 
@@ -77,27 +73,19 @@ public final class UnmanagedScan {
      * lease before that, or has none.
      */
     public List<GpuUse> scan(List<Gpu> gpus, Duration limit) throws IOException {
-        Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
-        return withClaims(gpus, uses.scan(gpus, limit), others);
+        return withClaims(gpus, uses.scan(gpus, limit));
     }
 
     /** The candidates as far as no engine need be queried. */
     public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) throws IOException {
-        Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
-        return withClaims(gpus, uses.scanWithoutEngine(gpus), others);
+        return withClaims(gpus, uses.scanWithoutEngine(gpus));
     }
 
-    /**
-     * A process that has a claim mounted has its GPUs, idle or not: a claim of ours without a
-     * lease, or one of another daemon.
-     */
-    private List<GpuUse> withClaims(
-            List<Gpu> gpus, List<GpuUse> seen, Supplier<List<OtherClaims.Mounted>> others)
-            throws IOException {
+    /** A process that has a claim of ours without a lease mounted has its GPUs, idle or not. */
+    private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
         leftovers.opened(gpus, seen);
         List<GpuUse> all = withoutClaims(seen);
         all.addAll(unleased.uses(gpus));
-        all.addAll(otherClaims.uses(gpus, others));
         return all;
     }
 
@@ -135,11 +123,6 @@ public final class UnmanagedScan {
     /** The processes that have more descriptors than one scan checks, as of the last scan. */
     public List<OpenDevices.Partial> beyond() {
         return uses.beyond();
-    }
-
-    /** Claims of other daemons on this host that containers have mounted. */
-    public List<OtherClaims.Mounted> otherClaims() throws IOException {
-        return otherClaims.mounted();
     }
 
     /**
@@ -224,7 +207,7 @@ public final class UnmanagedScan {
                     lease.excludes(ClaimedGpu.of(use.gpu()))
                             || lease.claim().gpus().stream()
                                     .anyMatch(gpu -> gpu.isPartOf(use.gpu().wholeUuid()));
-            case REQUEST, CDI, RUNTIME, CLAIM, OTHER_CLAIM, OPEN, OPEN_GRAPHICS, UNKNOWN ->
+            case REQUEST, CDI, RUNTIME, CLAIM, OPEN, OPEN_GRAPHICS, UNKNOWN ->
                     lease.excludes(ClaimedGpu.of(use.gpu()));
         };
     }

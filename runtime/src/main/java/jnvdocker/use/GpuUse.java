@@ -26,8 +26,6 @@ public record GpuUse(
         RUNTIME("NVIDIA's runtime"),
         /** A process has a claim of ours mounted. */
         CLAIM("a claim"),
-        /** Another jnvdocker of this host has given it to a container. */
-        OTHER_CLAIM("a claim of another jnvdocker"),
         /** A process has its node open. */
         OPEN("an open node"),
         /**

@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.core.SimulatedContainer.State;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
-import jnvdocker.holder.OtherClaims;
-import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodKind;
@@ -288,7 +286,6 @@ final class ModelCheck {
                         registry,
                         evidence,
                         world.daemon.parts().unleased(),
-                        new OtherClaims(world.machine, evidence, Pace.REAL),
                         new Leftovers(evidence, MemoryUsers.UNKNOWN));
         UnmanagedUses unmanaged =
                 new UnmanagedUses(

@@ -10,8 +10,6 @@ import jnvdocker.grant.Grants;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
-import jnvdocker.holder.OtherClaims;
-import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodKind;
@@ -710,7 +708,6 @@ class PodLeasesTest extends SimulatedWorldTest {
                         world.daemon.parts().registry(),
                         evidence,
                         world.daemon.parts().unleased(),
-                        new OtherClaims(world.machine, evidence, Pace.REAL),
                         new Leftovers(evidence, MemoryUsers.UNKNOWN));
         GpuUse its = given(gpu(0), init);
         GpuUse anothers = given(gpu(0), world.machine.spawn());

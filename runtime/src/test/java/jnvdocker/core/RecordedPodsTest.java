@@ -44,7 +44,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
@@ -303,11 +302,6 @@ class RecordedPodsTest {
         @Override
         public void later(Duration delay, Runnable task) {
             throw new AssertionError("pods need nothing later");
-        }
-
-        @Override
-        public <T> Supplier<T> shared(Supplier<T> question) {
-            return question;
         }
     }
 

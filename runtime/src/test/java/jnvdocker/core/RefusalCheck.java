@@ -41,8 +41,7 @@ final class RefusalCheck {
                 + " waiting for .* since |(user[0-2]|uid [0-9]+|somebody) until .*, since container"
                 + " .* has stopped))";
     private static final String USED =
-            "used by .*, which (jnvdocker did not start|has no lease on it"
-                    + "|has it from another jnvdocker of this host)";
+            "used by .*, which (jnvdocker did not start|has no lease on it)";
     private static final String SHARERS =
             "shared by (user[0-2]|uid [0-9]+)'s .* and ((user[0-2]|uid [0-9]+)'s .*|[0-9]+ others)";
     private static final String TAKEN =

@@ -463,12 +463,6 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         public void later(Duration delay, Runnable task) {
             later.add(new Later(machine.nanos() + delay.toNanos(), task::run));
         }
-
-        /** A caller that waited for another's answer would never go on. */
-        @Override
-        public <T> Supplier<T> shared(Supplier<T> question) {
-            return question;
-        }
     }
 
     /** The daemon's side of the engine's API. */

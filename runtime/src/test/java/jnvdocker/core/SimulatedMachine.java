@@ -132,7 +132,7 @@ final class SimulatedMachine implements Processes, HostClock {
         return id;
     }
 
-    /** Starts a container of another daemon, with one of that daemon's claims mounted. */
+    /** Starts a container that has a claim of another state directory mounted. */
     ProcessId spawnElsewhere(Path directory) {
         ProcessId process = spawn();
         foreign.put(process, new Foreign(directory, true));
@@ -445,11 +445,6 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public Optional<MountedDirectory> spell(Path directory) {
         return Optional.of(new MountedDirectory(DISK, directory.toString()));
-    }
-
-    @Override
-    public Optional<Path> locate(MountedDirectory directory) {
-        return Optional.of(Path.of(directory.path()));
     }
 
     @Override

@@ -11,7 +11,6 @@ import jnvdocker.use.GpuUses;
 import jnvdocker.use.RunningContainer;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,15 +41,12 @@ final class SimulatedUses implements GpuUses {
     /** A process has a GPU's node open. */
     private record Open(ProcessId process, String gpu, Optional<SimulatedContainer> container) {}
 
-    /** A container of another daemon. */
-    private record Elsewhere(ProcessId process, String gpu, String claim) {}
-
     private final SimulatedWorld world;
     private final List<Plain> plain = new ArrayList<>();
     private final List<Open> open = new ArrayList<>();
 
-    /** Containers of another daemon, which has given them a GPU. */
-    private final List<Elsewhere> elsewhere = new ArrayList<>();
+    /** Containers that have a claim of another state directory, whose daemon is gone. */
+    private final List<ProcessId> elsewhere = new ArrayList<>();
 
     /** Processes that pretend to be a container of ours. */
     private final List<ProcessId> forgers = new ArrayList<>();
@@ -77,32 +73,17 @@ final class SimulatedUses implements GpuUses {
     }
 
     /**
-     * Another daemon on this host gives a container a GPU.
+     * A container has a claim of another state directory mounted, and no GPU open.
      *
-     * @param same whether its claim has the same id as one of ours
+     * @param same whether the claim has the same id as one of ours
      */
-    boolean startElsewhere(int index, boolean same) throws IOException {
+    boolean startElsewhere(int index, boolean same) {
         String claim = same ? aClaim(index).orElse("0123456789ab") : "%012x".formatted(++made);
         Path other = world.machine.state().resolveSibling("other").resolve("claims");
-        Path directory = Files.createDirectories(other.resolve(claim).resolve("mount"));
-        String gpu = gpu(index);
-        boolean running =
-                elsewhere.stream()
-                        .anyMatch(it -> it.claim().equals(claim) && isThere(it.process()));
-        if (running) {
-            return false;
-        }
-        Files.writeString(
-                directory.resolve("lease.json"),
-                "{\"claim\": \"" + claim + "\", \"gpus\": [{\"uuid\": \"" + gpu + "\"}]}");
-        Elsewhere one = new Elsewhere(world.machine.spawnElsewhere(directory), gpu, claim);
-        world.say("pid " + one.process().pid() + " has " + gpu + " from another daemon");
+        ProcessId one = world.machine.spawnElsewhere(other.resolve(claim).resolve("mount"));
+        world.say("pid " + one.pid() + " has claim " + claim + " of another state directory");
         elsewhere.add(one);
         return true;
-    }
-
-    private boolean isThere(ProcessId process) {
-        return world.machine.lives(process);
     }
 
     /** A user mounts a claim's directory in a namespace of their own. */
@@ -181,7 +162,7 @@ final class SimulatedUses implements GpuUses {
         List<ProcessId> those = new ArrayList<>();
         plain.forEach(it -> those.add(it.init()));
         open.stream().filter(it -> it.container().isEmpty()).forEach(it -> those.add(it.process()));
-        elsewhere.forEach(it -> those.add(it.process()));
+        those.addAll(elsewhere);
         those.addAll(forgers);
         those.removeIf(it -> !world.machine.lives(it));
         return those;
@@ -356,9 +337,6 @@ final class SimulatedUses implements GpuUses {
                 .filter(it -> world.machine.lives(it.init()) && listed.contains(it.id()))
                 .filter(it -> it.engine() == world.engine())
                 .forEach(it -> known.add(new Use(it.id(), it.gpu())));
-        elsewhere.stream()
-                .filter(it -> world.machine.lives(it.process()))
-                .forEach(it -> known.add(new Use("pid " + it.process(), it.gpu())));
         return known;
     }
 
@@ -381,9 +359,6 @@ final class SimulatedUses implements GpuUses {
                 .forEach(it -> used.add(it.gpu()));
         plain.stream()
                 .filter(it -> world.machine.lives(it.init()))
-                .forEach(it -> used.add(it.gpu()));
-        elsewhere.stream()
-                .filter(it -> world.machine.lives(it.process()))
                 .forEach(it -> used.add(it.gpu()));
         for (SimulatedContainer container : world.allContainers()) {
             used.addAll(unknown(container));

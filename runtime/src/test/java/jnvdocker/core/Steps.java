@@ -143,7 +143,7 @@ final class Steps {
                 Tuple.of(
                         1,
                         maybe(
-                                "container of another daemon, claim of the same id",
+                                "container of another state directory, claim of the same id",
                                 MAYBE,
                                 (world, i, so) -> world.uses.startElsewhere(i, so))),
                 Tuple.of(1, which("forged mount", (world, i) -> world.uses.forge(i))),

@@ -4,7 +4,6 @@ import jnvdocker.holder.Pace;
 import jnvdocker.registry.Changes;
 
 import java.time.Duration;
-import java.util.function.Supplier;
 
 /** Time that stands still for whoever measures it: nothing is due some time later. */
 final class StillPace implements Pace {
@@ -16,11 +15,6 @@ final class StillPace implements Pace {
     @Override
     public void later(Duration delay, Runnable task) {
         REAL.later(delay, task);
-    }
-
-    @Override
-    public <T> Supplier<T> shared(Supplier<T> question) {
-        return REAL.shared(question);
     }
 
     @Override

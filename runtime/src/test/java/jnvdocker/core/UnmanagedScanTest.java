@@ -8,8 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
-import jnvdocker.holder.OtherClaims;
-import jnvdocker.holder.Pace;
 import jnvdocker.holder.Unleased;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
@@ -67,7 +65,6 @@ class UnmanagedScanTest {
                         registry,
                         evidence,
                         new Unleased(registry, evidence),
-                        new OtherClaims(processes, evidence, Pace.REAL),
                         new Leftovers(evidence, MemoryUsers.UNKNOWN));
     }
 

@@ -39,7 +39,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /** The clients that have a place in the queue, and for how long. */
 class WaitingQueueTest {
@@ -85,11 +84,6 @@ class WaitingQueueTest {
 
             @Override
             public void later(Duration delay, Runnable task) {
-                throw new UnsupportedOperationException();
-            }
-
-            @Override
-            public <T> Supplier<T> shared(Supplier<T> question) {
                 throw new UnsupportedOperationException();
             }
 

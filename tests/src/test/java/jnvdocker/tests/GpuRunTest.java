@@ -11,7 +11,6 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.ProcessGroups;
-import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -249,27 +248,6 @@ class GpuRunTest extends OneEngineTest {
             lab.startDaemon();
         }
         awaitStates("ffff");
-    }
-
-    @Test
-    void aProgramOfAnotherStateDirectoryKeepsNothingFromOthers() throws Exception {
-        try (TestDaemon other = new TestDaemon(lab.host())) {
-            Process process = other.jnvdocker("gpu", "run", "--gpus", "1", "sleep", "1000").start();
-            started.add(process);
-            Lab.await(() ->
-                    other.jnvdocker("gpu", "ls").run().ok().out().contains("HELD")
-                            ? List.of()
-                            : List.of("not held"));
-            lab.daemon().kill();
-            lab.startDaemon();
-            awaitStates("ffff");
-            process.destroyForcibly().waitFor();
-            Lab.await(() ->
-                    other.jnvdocker("gpu", "ls").run().ok().out().contains("HELD")
-                            ? List.of("held")
-                            : List.of());
-            ProcessGroups.awaitNone(other);
-        }
     }
 
     @ParameterizedTest

@@ -10,6 +10,7 @@ import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
+import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Podman;
 import jnvdocker.tests.world.TestDaemon;
@@ -351,9 +352,9 @@ class PodmanTest {
     void runThroughItsDockerSocketIsRefusedUnlessItAsksForNoGpu() throws IOException {
         Path socket = directory.resolve("podman.sock");
         Path link = Files.createSymbolicLink(directory.resolve("docker.sock"), socket);
-        TestDaemon linked = new TestDaemon(lab.host()).with("JNVDOCKER_DOCKER_SOCKET", link);
         Process service = podman.serve(socket);
-        try (linked) {
+        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+                TestDaemon linked = new TestDaemon(host).with("JNVDOCKER_DOCKER_SOCKET", link)) {
             for (TestDaemon daemon : List.of(lab.daemon(), linked)) {
                 for (Path requested : List.of(socket, link)) {
                     assertRefusedAsPodmans(throughSocket(daemon, "run", requested, "--gpus=1"));
@@ -386,7 +387,8 @@ class PodmanTest {
         Path docker = directory.resolve("docker");
         Files.writeString(docker, "#!/bin/sh\nexec " + CLIENT.program() + " \"$@\"\n");
         Command.of("chmod", "755", docker).run().ok();
-        try (TestDaemon daemon = new TestDaemon(lab.host())) {
+        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+                TestDaemon daemon = new TestDaemon(host)) {
             assertRefusedAsPodmans(
                     daemon.jnvdocker("run", "--gpus=1", "plain", "true")
                             .with("NV_DOCKER", docker)

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
@@ -47,6 +48,20 @@ class RunningDaemonTest extends OneDaemonTest {
         daemon.jnvdocker("gpu", "ls").run().ok();
     }
 
+    /** It would give out the same GPUs. */
+    @Test
+    void secondDaemonOfTheHostIsRefusedWhateverItsDirectories() {
+        try (TestDaemon other = new TestDaemon(host)) {
+            Command.Result second = other.jnvdockerd().run();
+            assertEquals(125, second.exitCode());
+            assertEquals(
+                    "jnvdocker: another jnvdockerd (pid "
+                            + daemon.pid().orElseThrow()
+                            + ") gives out the GPUs of this host already; stop it first\n",
+                    second.err());
+        }
+    }
+
     @Test
     void daemonsWithOneStateDirectoryAreRefused() {
         try (TestDaemon other = new TestDaemon(host)) {
@@ -69,7 +84,8 @@ class RunningDaemonTest extends OneDaemonTest {
 
     @Test
     void pluginSocketOfAnotherProgramIsLeftAlone() throws Exception {
-        try (TestDaemon other = new TestDaemon(host)) {
+        try (DriverRoot another = DriverRoot.make(DriverRoot.Release.DRIVER_535, 1);
+                TestDaemon other = new TestDaemon(another)) {
             other.with("JNVDOCKER_PLUGIN_DIR", daemon.pluginSocket().getParent());
             Command.Result result = other.jnvdockerd().run();
             assertEquals(125, result.exitCode());
@@ -137,7 +153,8 @@ class RunningDaemonTest extends OneDaemonTest {
 
     @Test
     void socketOfAnotherDaemonIsLeftAlone() {
-        try (TestDaemon other = new TestDaemon(host)) {
+        try (DriverRoot another = DriverRoot.make(DriverRoot.Release.DRIVER_535, 1);
+                TestDaemon other = new TestDaemon(another)) {
             other.with("JNVDOCKER_SOCKET", daemon.socket());
             Command.Result result = other.jnvdockerd().run();
             assertEquals(125, result.exitCode());

@@ -60,22 +60,4 @@ class SharedHostTest extends OneHostTest {
         daemon.jnvdocker("gpu", "ls").run().ok();
         assertEquals(List.of("ok: 2 users have had GPUs in the last 30 days"), found());
     }
-
-    @Test
-    void anotherDaemonOfTheHostIsNamed() {
-        daemon.jnvdocker("gpu", "ls").run().ok();
-        try (TestDaemon other = new TestDaemon(host)) {
-            other.jnvdocker("gpu", "ls").run().ok();
-            assertEquals(
-                    List.of(
-                            "ok: nobody has had GPUs in the last 30 days",
-                            "hint: another jnvdockerd (pid "
-                                    + other.pid().orElseThrow()
-                                    + ") gives out this host's GPUs, too: each daemon learns of the"
-                                    + " other's leases only from running containers; cordon the"
-                                    + " other's GPUs in each configuration"),
-                    found());
-        }
-        assertEquals(List.of("ok: nobody has had GPUs in the last 30 days"), found());
-    }
 }

@@ -435,45 +435,6 @@ class UnmanagedUseTest extends WantedEngineTest {
         assertTrue(forger.isAlive());
     }
 
-    /** Another daemon's containers usually belong to another engine; the mount is what counts. */
-    @Test
-    void claimOfAnotherStateDirectoryIsAUse() throws IOException {
-        Path mount = programs.resolve("other/claims/0123456789ab/mount");
-        Files.createDirectories(mount);
-        Files.writeString(
-                mount.resolve("lease.json"),
-                "{\"claim\": \"0123456789ab\", \"gpus\": [{\"uuid\": \""
-                        + gpus().path(1).path("uuid").asText()
-                        + "\"}]}");
-        plain("plain-1", "-v " + mount + ":/run/jnvdocker:ro").ok();
-        awaitStates("fuff");
-        JsonNode gpu = gpus().path(1);
-        String id = lab.inspect("plain-1", "{{.Id}}");
-        assertEquals(id, gpu.path("container_id").asText());
-        assertEquals("given by another jnvdocker of this host", gpu.path("note").asText());
-        String user =
-                "GPU 1 (GPU-5c1a1003) is used by container "
-                        + id.substring(0, 12)
-                        + " (pid "
-                        + gpu.path("pid").asLong()
-                        + "), which has it from another jnvdocker of this host";
-        Command.Result refused = run("device=1");
-        assertEquals(125, refused.exitCode(), refused::toString);
-        assertTrue(refused.err().startsWith("jnvdocker: " + user + "; "), refused.err());
-        String doctor = lab.jnvdocker("gpu", "doctor").out();
-        assertTrue(doctor.contains(user + "; stop it with its own engine's docker"), doctor);
-
-        // A file that other users could have written is not evidence.
-        Command.of("chown", "65534", mount.resolve("lease.json")).run().ok();
-        awaitStates("ffff");
-        doctor = lab.jnvdocker("gpu", "doctor").out();
-        assertTrue(doctor.contains("and its GPUs cannot be learnt from there"), doctor);
-        Command.of("chown", "0", mount.resolve("lease.json")).run().ok();
-        awaitStates("fuff");
-        lab.docker("rm", "-f", "plain-1").ok();
-        awaitStates("ffff");
-    }
-
     @Test
     void processesAreSeenWithoutAnEngine() {
         lab.engine().stop();

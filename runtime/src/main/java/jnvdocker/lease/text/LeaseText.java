@@ -167,7 +167,6 @@ public final class LeaseText {
         return switch (use.kind()) {
             case UNKNOWN -> "which has too many files open to be checked in one pass";
             case CLAIM -> "which has no lease on it";
-            case OTHER_CLAIM -> "which has it from another jnvdocker of this host";
             default ->
                     use.container()
                                     .flatMap(it -> ClaimNames.of(it.labels(), it.volumes()))
@@ -177,27 +176,17 @@ public final class LeaseText {
         };
     }
 
-    /** The id of the container that uses a GPU; of another engine's, no more is known. */
+    /** The id of the container that uses a GPU. */
     public static Optional<String> containerId(GpuUse use) {
-        return use.container()
-                .map(RunningContainer::id)
-                .or(() ->
-                        use.kind() == GpuUse.Kind.OTHER_CLAIM
-                                ? use.process().flatMap(GpuUse.User::containerId)
-                                : Optional.empty());
+        return use.container().map(RunningContainer::id);
     }
 
     /** {@code train-7}, or {@code python3 (pid 4711)}. */
     public static String name(GpuUse use) {
         return use.container()
                 .map(container -> Quote.shown(container.name()))
-                .or(() -> containerId(use).map(id -> Claim.shortId(id) + pid(use)))
                 .or(() -> use.process().map(LeaseText::process))
                 .orElse("");
-    }
-
-    private static String pid(GpuUse use) {
-        return use.process().map(process -> " (pid " + process.id().pid() + ")").orElse("");
     }
 
     /** {@code python3 (pid 4711)}. */
@@ -222,7 +211,6 @@ public final class LeaseText {
         return switch (use.kind()) {
             case OPEN, OPEN_WHOLE, OPEN_GRAPHICS -> opened(use);
             case CLAIM -> "its lease was lost, or is held by another";
-            case OTHER_CLAIM -> "given by another jnvdocker of this host";
             case UNKNOWN -> "perhaps: not all of its open files have been checked yet";
             default -> "given by docker: " + use.kind().words();
         };

@@ -195,12 +195,8 @@ final class Explanation {
         return start
                 + use.container()
                         .map(its -> "docker stop " + Holding.typed(its.id(), its.name()))
-                        .orElseGet(() ->
-                                use.kind() == GpuUse.Kind.OTHER_CLAIM
-                                        ? "stop it with its own engine's docker"
-                                        : LeaseText.other(use)
-                                                .map(it -> Quote.shown(it.toStop()))
-                                                .orElseGet(() -> "kill" + pid(use)))
+                        .or(() -> LeaseText.other(use).map(it -> Quote.shown(it.toStop())))
+                        .orElseGet(() -> "kill" + pid(use))
                 + "; to ignore such use, add it to ignore in the configuration.";
     }
 
@@ -215,10 +211,6 @@ final class Explanation {
                     who
                             + " has a claim whose lease was lost, or is another's, and may"
                             + " use this GPU";
-            case OTHER_CLAIM ->
-                    who
-                            + " has the claim of another jnvdocker mounted, and that claim has this"
-                            + " GPU";
             case UNKNOWN ->
                     who
                             + " may open "
