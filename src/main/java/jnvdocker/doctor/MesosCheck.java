@@ -6,7 +6,6 @@ import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.util.List;
 import java.util.function.Supplier;
 
 /** Checks the Mesos agents of this host, and whether their tasks get GPUs from us. */
@@ -27,13 +26,6 @@ final class MesosCheck {
         for (RunningAgent agent : RunningAgent.all()) {
             Findings its = new Findings();
             describe(agent, its);
-            if (agent.usesDocker()) {
-                its.wrong(
-                        name(agent)
-                                + " has the docker containerizer: with jnvdocker's flags it exits"
-                                + " at its next start on a host with NVML",
-                        "leave docker out of its --containerizers");
-            }
             if (!agent.isGone()) {
                 its.all().forEach(found::add);
             }
@@ -52,9 +44,14 @@ final class MesosCheck {
         }
         try {
             if (agent.callsUs()) {
-                withHook(agent, name, found);
+                found.ok(name + " gets its tasks' GPUs from jnvdocker");
             } else {
-                withoutHook(agent, name, found);
+                found.hint(
+                        "%s does not query jnvdocker (its --launcher_dir is %s), and its tasks get no GPUs"
+                                .formatted(name, Quote.shown(agent.launcherDir())),
+                        "if it offers GPUs: create a directory for it with 'jnvdocker mesos"
+                                + " install', and "
+                                + FLAGS);
             }
         } catch (IOException e) {
             found.unknown(
@@ -64,37 +61,5 @@ final class MesosCheck {
 
     private static String name(RunningAgent agent) {
         return "the Mesos agent (pid " + agent.pid() + ")";
-    }
-
-    private static void withoutHook(RunningAgent agent, String name, Findings found) {
-        String instead =
-                " does not query jnvdocker (its --launcher_dir is "
-                        + Quote.shown(agent.launcherDir())
-                        + ")";
-        if (agent.hasResourcesInFile()) {
-            found.unknown(
-                    name + instead + ", and its --resources is a file, which is not read here");
-        } else if (agent.offersGpus()) {
-            found.wrong(
-                    name + " offers GPUs, and its tasks get none: it" + instead,
-                    "create a directory for it with 'jnvdocker mesos install', and " + FLAGS);
-        } else {
-            found.ok(name + " offers no GPUs");
-        }
-    }
-
-    private static void withHook(RunningAgent agent, String name, Findings found) {
-        List<String> missing = agent.missing();
-        if (!missing.isEmpty()) {
-            found.wrong(
-                    name
-                            + " launches no task with GPUs: it was started without "
-                            + String.join(" and ", missing),
-                    FLAGS);
-        } else if (agent.offersGpus() || agent.hasResourcesInFile()) {
-            found.ok(name + " gets its tasks' GPUs from jnvdocker");
-        } else {
-            found.hint(name + " queries jnvdocker, and offers no GPUs", FLAGS);
-        }
     }
 }

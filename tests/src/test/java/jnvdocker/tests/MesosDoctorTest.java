@@ -102,69 +102,23 @@ class MesosDoctorTest extends OneDaemonTest {
     }
 
     @Test
-    void agentWithoutOurHookMayOfferNoGpus() throws IOException {
-        String without = agent(ISOLATION, "--resources=cpus:2");
+    void agentWithoutOurHookIsNamedAndOneWithItIsWell() throws IOException {
+        install();
+        String without = agent(ISOLATION, "--resources=gpus:2");
         String with = agent(ISOLATION, "--resources=gpus:2", "--launcher_dir=" + launcher);
-        String unknown = agent(ISOLATION, "--resources=file:///etc/mesos/resources");
         assertEquals(
                 List.of(
-                        "ok: " + without + "offers no GPUs",
-                        "wrong: "
-                                + with
-                                + "offers GPUs, and its tasks get none: it does not query jnvdocker"
-                                + " (its --launcher_dir is "
-                                + launcher
-                                + "); create a directory for it with 'jnvdocker mesos install', and"
-                                + " "
-                                + FLAGS,
-                        "unknown: "
-                                + unknown
+                        "hint: "
+                                + without
                                 + "does not query jnvdocker (its --launcher_dir is"
-                                + " /usr/libexec/mesos), and its --resources is a file, which is"
-                                + " not read here"),
+                                + " /usr/libexec/mesos), and its tasks get no GPUs; if it offers"
+                                + " GPUs: create a directory for it with 'jnvdocker mesos install',"
+                                + " and "
+                                + FLAGS,
+                        "ok: " + with + "gets its tasks' GPUs from jnvdocker"),
                 findings());
     }
 
-    @Test
-    void agentWithTheHookIsWellWhenItHasAllThatThatNeeds() throws IOException {
-        install();
-        String ours = "--launcher_dir=" + launcher;
-        String well = agent(ours, ISOLATION, "--resources=cpus:2;gpus:2");
-        String idle = agent(ours, ISOLATION, "--resources=cpus:2");
-        String lacking = agent(ours, "--isolation=filesystem/linux", "--resources=gpus:2");
-        assertEquals(
-                List.of(
-                        "ok: " + well + "gets its tasks' GPUs from jnvdocker",
-                        "hint: " + idle + "queries jnvdocker, and offers no GPUs; " + FLAGS,
-                        "wrong: "
-                                + lacking
-                                + "launches no task with GPUs: it was started without"
-                                + " docker/runtime,cgroups/devices in --isolation; "
-                                + FLAGS),
-                findings());
-    }
-
-    @Test
-    void agentWithTheDockerContainerizerIsWrong() throws IOException {
-        install();
-        String both =
-                agent(
-                        "--launcher_dir=" + launcher,
-                        ISOLATION,
-                        "--resources=gpus:2",
-                        "--containerizers=mesos,docker");
-        assertEquals(
-                List.of(
-                        "ok: " + both + "gets its tasks' GPUs from jnvdocker",
-                        "wrong: "
-                                + both
-                                + "has the docker containerizer: with jnvdocker's flags it exits at"
-                                + " its next start on a host with NVML; leave docker out of its"
-                                + " --containerizers"),
-                findings());
-    }
-
-    /** Where others than Docker's containers get the GPUs, a missing Docker is no fault. */
     @Test
     void hostWithoutDockerNeedsNone() throws IOException {
         Files.deleteIfExists(daemon.state().resolve("mesos-install"));

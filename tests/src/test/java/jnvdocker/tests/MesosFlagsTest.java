@@ -177,16 +177,7 @@ class MesosFlagsTest {
     }
 
     @Test
-    void whatCannotBeAddedToIsRefusedAndWrongUsageIsNot() {
-        Command.Result different = flags("--resources=cpus:2;gpus:3");
-        assertEquals(125, different.exitCode());
-        assertEquals("", different.out());
-        assertEquals(
-                "jnvdocker: --resources has GPUs already; leave them out: all that Mesos tasks get"
-                        + " are added (mesos_gpus in the configuration says which); a role is"
-                        + " written into the printed line\n",
-                different.err());
-        assertEquals(125, flags("--isolation=gpu/nvidia,cgroups/all").exitCode());
+    void wrongUsageIsNoRefusal() {
         assertEquals(2, flags("--no-such-option").exitCode());
         assertEquals(2, daemon.jnvdocker("mesos", "flags", "--launcher_dir=").run().exitCode());
         assertEquals(2, daemon.jnvdocker("mesos", "run").run().exitCode());

@@ -5,14 +5,12 @@ import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.words.Quote;
-import jnvdocker.words.RefusedException;
 import jnvdocker.words.ShellWord;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -38,9 +36,6 @@ public record AgentFlags(
     public static final String FEWER =
             "an agent that offered more GPUs before does not start with fewer ('Incompatible agent"
                     + " info'); 'jnvdocker mesos flags --help' says what to do";
-
-    private static final Pattern GPUS = Pattern.compile("(^|;)\\s*(gpus|gpu_uuids)\\s*[(:].*");
-    private static final Pattern NOT_PAIRS = Pattern.compile("\\s*([\\[{/]|file:).*");
 
     public AgentFlags {
         remarks = List.copyOf(remarks);
@@ -78,12 +73,7 @@ public record AgentFlags(
     public record Facts(
             DriverVersion driver, Optional<CudaVersion> cuda, List<GpuStatus> gpus, Path config) {}
 
-    /**
-     * @throws RefusedException when GPUs cannot be added to the administrator's values
-     */
-    public static AgentFlags of(Wanted wanted, Facts host, MesosPolicy policy)
-            throws RefusedException {
-        refuseUnlessOther(wanted.resources());
+    public static AgentFlags of(Wanted wanted, Facts host, MesosPolicy policy) {
         AgentIsolation isolation =
                 AgentIsolation.of(wanted.isolation().orElse(AgentIsolation.STANDARD));
         AgentGpus gpus = AgentGpus.of(host.gpus(), policy::gives);
@@ -115,21 +105,6 @@ public record AgentFlags(
                 isolation.toString(),
                 wanted.launcherDir().toString(),
                 remarks);
-    }
-
-    private static void refuseUnlessOther(String resources) throws RefusedException {
-        if (NOT_PAIRS.matcher(resources).lookingAt()) {
-            throw new RefusedException(
-                    "--resources is JSON or a file's name, to which no GPUs can be added here",
-                    "leave it out, and write the printed gpus into it");
-        }
-        if (GPUS.matcher(resources).find()) {
-            throw new RefusedException(
-                    "--resources has GPUs already",
-                    "leave them out: all that Mesos tasks get are added (mesos_gpus in the"
-                            + " configuration says which); a role is written into the printed"
-                            + " line");
-        }
     }
 
     private static String resources(Wanted wanted, List<Gpu> offered) {

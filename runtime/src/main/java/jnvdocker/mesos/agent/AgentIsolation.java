@@ -1,7 +1,5 @@
 package jnvdocker.mesos.agent;
 
-import jnvdocker.words.RefusedException;
-
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -24,21 +22,14 @@ record AgentIsolation(List<String> all, List<String> added) {
         added = List.copyOf(added);
     }
 
-    /**
-     * Adds what the hook needs: a root file system, images, and a devices cgroup.
-     *
-     * @throws RefusedException when Mesos' own isolator for GPUs is among those given
-     */
-    static AgentIsolation of(String given) throws RefusedException {
+    /** Adds what the hook needs: a root file system, images, and a devices cgroup. */
+    static AgentIsolation of(String given) {
         List<String> all =
                 new ArrayList<>(
                         Stream.of(given.split(","))
                                 .map(String::strip)
                                 .filter(name -> !name.isEmpty())
                                 .toList());
-        for (String name : all) {
-            refuseOther(name);
-        }
         List<String> added = new ArrayList<>();
         for (String name : List.of(FILES, "docker/runtime", "cgroups/devices")) {
             boolean covered = name.startsWith("cgroups/") && all.contains("cgroups/all");
@@ -48,15 +39,6 @@ record AgentIsolation(List<String> all, List<String> added) {
         }
         all.addAll(added);
         return new AgentIsolation(all, added);
-    }
-
-    private static void refuseOther(String name) throws RefusedException {
-        if (name.equals("gpu/nvidia")) {
-            throw new RefusedException(
-                    "gpu/nvidia and jnvdocker would both give out this host's GPUs",
-                    "leave gpu/nvidia out of --isolation, and do not give --nvidia_gpu_devices to"
-                            + " the agent");
-        }
     }
 
     @Override

@@ -1,17 +1,14 @@
 package jnvdocker.mesos.agent;
 
 import jnvdocker.process.StartedProgram;
-import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 
 /**
  * A Mesos agent that runs on this host.
@@ -26,15 +23,6 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
 
     /** Where the helpers are in Mesos's own packages. */
     private static final String USUAL_LAUNCHER_DIR = "/usr/libexec/mesos";
-
-    /** Some, of any role, by number or by name, in Mesos' text form. */
-    private static final Pattern GPUS_IN_TEXT =
-            Pattern.compile(
-                    "(^|;)\\s*+(gpus\\s*+(\\([^)]*+\\)\\s*+)?:\\s*+0*+[1-9]"
-                            + "|gpu_uuids\\s*+(\\([^)]*+\\)\\s*+)?:\\s*+\\{\\s*+[^}])");
-
-    private static final Pattern GPUS_IN_JSON =
-            Pattern.compile("\"name\"\\s*+:\\s*+\"gpu(s|_uuids)\"");
 
     public RunningAgent {
         flags = Map.copyOf(flags);
@@ -88,23 +76,6 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         return List.of(flag("isolation").split(",")).contains("gpu/nvidia");
     }
 
-    /** Whether it also runs tasks in Docker; with our flags it then exits at its next start. */
-    public boolean usesDocker() {
-        return List.of(flag("containerizers").strip().split("\\s*,\\s*")).contains("docker");
-    }
-
-    /** Whether its resources are in a file, which is not read here. */
-    public boolean hasResourcesInFile() {
-        String resources = flag("resources").strip();
-        return resources.startsWith("/") || resources.startsWith("file:");
-    }
-
-    /** Whether it offers GPUs to frameworks, as far as its flags say. */
-    public boolean offersGpus() {
-        String resources = flag("resources");
-        return GPUS_IN_TEXT.matcher(resources).find() || GPUS_IN_JSON.matcher(resources).find();
-    }
-
     /** From its flags, else the usual one. */
     public String launcherDir() {
         return flags.getOrDefault("launcher_dir", USUAL_LAUNCHER_DIR);
@@ -119,23 +90,6 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         // Its own root may be a container's.
         Path directory = root.resolve(launcherDir().replaceFirst("^/+", ""));
         return new LauncherDirectory(directory).isLaidOut();
-    }
-
-    /** The flags that our hook needs and that it was started without. */
-    public List<String> missing() {
-        List<String> missing = new ArrayList<>();
-        if (flag("launcher").equals("posix")) {
-            missing.add("--launcher=linux");
-        }
-        try {
-            List<String> isolators = AgentIsolation.of(flag("isolation")).added();
-            if (!isolators.isEmpty()) {
-                missing.add(String.join(",", isolators) + " in --isolation");
-            }
-        } catch (RefusedException e) {
-            missing.add("an --isolation that GPUs can have"); // 'mesos flags' says why
-        }
-        return missing;
     }
 
     private String flag(String name) {
