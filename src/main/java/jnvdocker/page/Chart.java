@@ -37,11 +37,7 @@ public record Chart(
 
     /** Reads what has been since then. */
     public static Chart since(Instant from, Timeline timeline) throws IOException {
-        return between(from, timeline.now(), timeline);
-    }
-
-    /** Reads what has been in that time. */
-    public static Chart between(Instant from, Instant until, Timeline timeline) throws IOException {
+        Instant until = timeline.now();
         List<LeaseBar> bars = timeline.bars(from, MOST + 1);
         return new Chart(
                 from,

@@ -11,19 +11,17 @@ import jnvdocker.lease.LeaseBar;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Trouble;
 import jnvdocker.rest.OpenApi;
-import jnvdocker.screen.Screen;
 
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 
-/** A chart in a terminal, and as a document. */
+/** A chart as a document. */
 class ChartTest {
     private static final Instant BEGIN = Instant.parse("2026-11-01T00:00:00Z");
     private static final Owner ALICE = new Owner(1000, "alice");
@@ -64,27 +62,6 @@ class ChartTest {
 
     private static Trouble trouble(Trouble.Kind kind, double from, double until) {
         return new Trouble(GPU.uuid(), kind, Optional.of("eve"), hour(from), hour(until));
-    }
-
-    @Test
-    void characterStandsForWhatTookMostOfItsTime() {
-        Screen screen = new Screen(31, 0, true, false, false);
-        List<String> lines = ChartText.lines(DAY, List.of(GPU), ZoneOffset.UTC, screen);
-        assertEquals("       00:00 06:00 12:00 18:00", lines.get(0));
-        assertEquals("GPU 0  aAAAAAAAA.!!..##....bbBB", lines.get(1));
-        assertEquals("A alice   B bob", lines.get(2));
-        assertTrue(lines.getLast().endsWith("1h each"), lines::toString);
-    }
-
-    @Test
-    void linesFitTheScreen() {
-        for (int columns : new int[] {0, 20, 80, 500}) {
-            Screen screen = new Screen(columns, 0, columns > 0, false, false);
-            int most = columns == 0 ? 80 : Math.max(40, columns);
-            for (String line : ChartText.lines(DAY, List.of(GPU), ZoneOffset.UTC, screen)) {
-                assertTrue(line.length() <= most, line);
-            }
-        }
     }
 
     @Test

@@ -484,19 +484,18 @@ public final class Leases {
      * @param gpu the UUID of the one that counts; empty counts all
      */
     public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
-        return gpuTime(from, Optional.empty(), gpu, GpuTime.By.USER);
+        return gpuTime(from, Optional.empty(), gpu);
     }
 
     /**
-     * For how long they have had GPUs until another time, by something else.
+     * For how long they have had GPUs until another time.
      *
      * @param until empty for now
      */
-    public GpuTime gpuTime(
-            Instant from, Optional<Instant> until, Optional<String> gpu, GpuTime.By by)
+    public GpuTime gpuTime(Instant from, Optional<Instant> until, Optional<String> gpu)
             throws IOException {
         endReservations();
-        return registry.history().gpuTime(from, until, gpu, by);
+        return registry.history().gpuTime(from, until, gpu);
     }
 
     /** The use of each GPU over time. */

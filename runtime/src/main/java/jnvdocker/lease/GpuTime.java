@@ -56,13 +56,6 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
         }
     }
 
-    /** The key by which time is added up. */
-    public enum By {
-        USER,
-        /** The image of a container, or a program or task: the owner of a use has its name. */
-        IMAGE
-    }
-
     /** Adds up the uses whose owners have the same key, which owns the sum. */
     public GpuTime by(Function<Owner, Owner> key) {
         Map<Owner, Use> sums = new LinkedHashMap<>();

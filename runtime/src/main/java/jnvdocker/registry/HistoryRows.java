@@ -72,7 +72,6 @@ final class HistoryRows {
                 transaction,
                 false,
                 Optional.empty(),
-                GpuTime.By.USER,
                 afterStop.isPresent() ? KEPT : "",
                 parameters);
     }
@@ -80,20 +79,18 @@ final class HistoryRows {
     /**
      * @param ends whether later leases do not count; else, they are those of a clock set back
      * @param gpu the UUID of the one that counts; empty counts all
-     * @param by images: then an owner is one, without a number
      */
     static List<GpuTime.Use> use(
             Transaction transaction,
             Instant from,
             Instant until,
             boolean ends,
-            Optional<String> gpu,
-            GpuTime.By by)
+            Optional<String> gpu)
             throws SQLException {
         List<Object> parameters =
                 new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));
         gpu.ifPresent(parameters::add);
-        return use(transaction, ends, gpu, by, "", parameters);
+        return use(transaction, ends, gpu, "", parameters);
     }
 
     /**
@@ -103,21 +100,14 @@ final class HistoryRows {
             Transaction transaction,
             boolean ends,
             Optional<String> gpu,
-            GpuTime.By by,
             String more,
             List<Object> parameters)
             throws SQLException {
-        String owner =
-                switch (by) {
-                    case USER -> "uid, owner";
-                    case IMAGE -> Owner.UNKNOWN.uid() + " AS uid, ifnull(image, '?') AS owner";
-                };
         // A lease has a row for each of its GPUs. The name is of the row with the latest end:
         // beside a single max() SQLite takes plain columns from the row that has it.
         String begun = ends ? " AND since <= ?2" : "";
         String leases =
-                "SELECT "
-                        + owner
+                "SELECT uid, owner"
                         + ", iif(holder = 'reserved', NULL, lease.id) AS id, iif(holder <>"
                         + " 'reserved' AND engine IS NOT NULL, lease.claim, NULL) AS container,"
                         + " max(since, ?1, "
@@ -132,8 +122,7 @@ final class HistoryRows {
                         + begun
                         + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String reserved =
-                "SELECT "
-                        + owner.replace("ifnull(image, '?')", "'?'")
+                "SELECT uid, owner"
                         + ", NULL, NULL, last, last, millis, 0, 0, 1 FROM reserved"
                         + " WHERE last > ?1"
                         + (ends ? " AND last <= ?2" : "")
@@ -141,8 +130,7 @@ final class HistoryRows {
                         + (gpu.isPresent() ? "?3" : "''");
         // No more than what the window has of an hour, be it the lease's last.
         String idle =
-                "SELECT "
-                        + owner
+                "SELECT uid, owner"
                         + ", NULL, NULL, 0, 0, 0, max(0, min(idle.millis,"
                         + " min(ifnull(until, ?2), ?2, since + (hour + 1) * "
                         + HOUR

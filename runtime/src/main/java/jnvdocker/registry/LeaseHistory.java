@@ -102,7 +102,7 @@ public final class LeaseHistory {
      * @param gpu the UUID of the one that counts; empty counts all
      */
     public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
-        return gpuTime(from, Optional.empty(), gpu, GpuTime.By.USER);
+        return gpuTime(from, Optional.empty(), gpu);
     }
 
     /**
@@ -124,9 +124,8 @@ public final class LeaseHistory {
      * Adds up the GPU time likewise.
      *
      * @param end of the window; empty for now
-     * @param by the key by which it is added up
      */
-    public GpuTime gpuTime(Instant from, Optional<Instant> end, Optional<String> gpu, GpuTime.By by)
+    public GpuTime gpuTime(Instant from, Optional<Instant> end, Optional<String> gpu)
             throws IOException {
         return reading(transaction -> {
             // Finer than the stored precision, equal times would differ.
@@ -137,9 +136,7 @@ public final class LeaseHistory {
                             .filter(now::isAfter)
                             .orElse(now);
             return new GpuTime(
-                    begin,
-                    until,
-                    HistoryRows.use(transaction, begin, until, end.isPresent(), gpu, by));
+                    begin, until, HistoryRows.use(transaction, begin, until, end.isPresent(), gpu));
         });
     }
 

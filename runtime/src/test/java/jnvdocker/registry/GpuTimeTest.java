@@ -207,26 +207,12 @@ class GpuTimeTest extends OneRegistryTest {
                         .gpuTime(
                                 START,
                                 Optional.of(START.plus(Duration.ofHours(4))),
-                                Optional.empty(),
-                                GpuTime.By.USER);
+                                Optional.empty());
         assertEquals(Duration.ofHours(5), early.total());
         assertEquals(START.plus(Duration.ofHours(4)), early.until());
         assertEquals(Duration.ofHours(1), early.of(BOB));
         assertEquals(1, early.users().getLast().leases());
         registry.end(live, "seen");
-    }
-
-    @Test
-    void hoursAreAddedUpByImage() throws Exception {
-        lease(0, 4, ALICE, A);
-        lease(4, 7, BOB, A);
-        at(9);
-        GpuTime images =
-                registry.history()
-                        .gpuTime(START, Optional.empty(), Optional.empty(), GpuTime.By.IMAGE);
-        assertEquals(1, images.users().size());
-        assertEquals("cuda", images.users().getFirst().owner().name());
-        assertEquals(Duration.ofHours(7), images.total());
     }
 
     @Test

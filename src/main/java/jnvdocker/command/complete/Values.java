@@ -69,7 +69,7 @@ final class Values {
                     answer.add(before + kind.word(), "");
                 }
             }
-            case "user|group|image" -> {
+            case "user|group" -> {
                 for (String word : label.split("\\|")) {
                     answer.add(before + word, "");
                 }

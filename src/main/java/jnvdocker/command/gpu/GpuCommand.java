@@ -25,7 +25,6 @@ import jnvdocker.command.gpu.show.GpuLs;
 import jnvdocker.command.gpu.show.GpuNeedsCommand;
 import jnvdocker.command.gpu.show.GpuQueue;
 import jnvdocker.command.gpu.show.GpuTop;
-import jnvdocker.command.gpu.show.GpuTopology;
 import jnvdocker.command.gpu.show.GpuVolume;
 import jnvdocker.command.gpu.show.GpuWhy;
 import jnvdocker.command.gpu.show.ImageSource;
@@ -201,7 +200,6 @@ public final class GpuCommand {
                                     request,
                                     new HostQuery(client, settings.hosts()),
                                     screen));
-            all.put("topology", () -> new GpuTopology(view, screen));
             all.put("why", () -> new GpuWhy(view, mayEnd(request), screen));
             all.put("idle", () -> new GpuIdle(view.idle(), screen));
             all.put("run", () -> new CommandLine(run).setStopAtPositional(true));

@@ -6,7 +6,6 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
-import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -26,7 +25,7 @@ public record AgentHost(
         Path config) {
 
     /** Returns the agent's current flags. */
-    AgentFlags flags(AgentFlags.Wanted wanted) throws RefusedException, IOException {
+    AgentFlags flags(AgentFlags.Wanted wanted) throws IOException {
         HostDriver driver = inventory.read();
         AgentFlags.Facts facts =
                 new AgentFlags.Facts(

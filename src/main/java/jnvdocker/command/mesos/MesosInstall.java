@@ -111,8 +111,6 @@ final class MesosInstall extends OwnCommand {
             AgentFlags flags = host.flags(AgentFlags.Wanted.standard(directory));
             flags.remarks().forEach(this::remark);
             return flags.lines();
-        } catch (RefusedException e) {
-            return launcherDirOnly(directory, e.getMessage());
         } catch (IOException e) {
             return launcherDirOnly(directory, FileErrors.describe(e));
         }

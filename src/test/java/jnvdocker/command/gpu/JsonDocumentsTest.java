@@ -16,7 +16,6 @@ import jnvdocker.command.gpu.show.GpuIdle;
 import jnvdocker.command.gpu.show.GpuLs;
 import jnvdocker.command.gpu.show.GpuQueue;
 import jnvdocker.command.gpu.show.GpuTop;
-import jnvdocker.command.gpu.show.GpuTopology;
 import jnvdocker.command.gpu.show.GpuWhy;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.Samples;
@@ -304,12 +303,19 @@ class JsonDocumentsTest {
                         new Topology(Ancestor.UNKNOWN, 0));
         JsonNode gpus =
                 checked(
-                        "topology",
-                        print(_ ->
-                                new GpuTopology(
-                                        new GpuView(
-                                                host, leases(), Map::of, () -> known, this::idle),
-                                        Screen.NONE)));
+                        "ls-topology",
+                        print(
+                                _ ->
+                                        new GpuLs(
+                                                new GpuView(
+                                                        host,
+                                                        leases(),
+                                                        Map::of,
+                                                        () -> known,
+                                                        this::idle),
+                                                new HostQuery(null, List::of),
+                                                Screen.NONE),
+                                "--topology"));
         assertEquals(GPUS, gpus.size());
         JsonNode first = gpus.path(0);
         assertEquals("held", first.path("state").asText());

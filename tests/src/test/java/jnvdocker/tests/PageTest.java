@@ -192,19 +192,4 @@ class PageTest {
                         .out());
         Directories.remove(programs);
     }
-
-    @Test
-    void terminalDrawsTheSame() {
-        List<String> lines =
-                daemon.jnvdocker("gpu", "history", "--chart", "--since", "7d")
-                        .run()
-                        .ok()
-                        .out()
-                        .lines()
-                        .toList();
-        assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);
-        assertTrue(lines.get(1).matches("GPU 0  [A-Za-z.!#]{73}"), lines::toString);
-        assertTrue(lines.get(9).startsWith("A "), lines::toString);
-        assertTrue(lines.getLast().contains(". free   2h18m each"), lines::toString);
-    }
 }

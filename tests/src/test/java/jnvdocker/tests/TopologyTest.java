@@ -63,7 +63,7 @@ class TopologyTest {
     }
 
     private List<String> topology() {
-        return daemon.jnvdocker("gpu", "topology").run().ok().out().lines().toList();
+        return daemon.jnvdocker("gpu", "ls", "--topology").run().ok().out().lines().toList();
     }
 
     private boolean isHeld(int gpu) {
@@ -106,8 +106,8 @@ class TopologyTest {
                 topology().stream().filter(line -> !line.contains(" HELD ")).toList().stream()
                         .filter(line -> !line.matches("[567] .*"))
                         .toList());
-        Command.Result json = daemon.jnvdocker("gpu", "topology", "--json").run().ok();
-        JsonSchemas.check("gpu-topology", json.out());
+        Command.Result json = daemon.jnvdocker("gpu", "ls", "--topology", "--json").run().ok();
+        JsonSchemas.check("gpu-ls-topology", json.out());
         assertEquals(
                 "jnvdocker: 1 GPU of model a100 with at least 80 GB of memory requested, but this"
                         + " host has none; request others ('jnvdocker gpu ls' shows them)",

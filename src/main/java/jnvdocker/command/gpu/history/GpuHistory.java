@@ -13,8 +13,6 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
-import jnvdocker.page.Chart;
-import jnvdocker.page.ChartText;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.LeaseHistory;
 import jnvdocker.registry.PastLeases;
@@ -36,7 +34,6 @@ import picocli.CommandLine.TypeConversionException;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneId;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
@@ -87,10 +84,10 @@ public final class GpuHistory extends OwnCommand {
 
     @Option(
             names = "--by",
-            paramLabel = "user|group|image",
+            paramLabel = "user|group",
             defaultValue = "user",
             converter = Rows.class,
-            description = "The rows: users, their groups (--groups) or images; ${DEFAULT-VALUE}.")
+            description = "The rows: users, or their groups (--groups); ${DEFAULT-VALUE}.")
     private HistoryReport.By by;
 
     @Option(
@@ -105,11 +102,6 @@ public final class GpuHistory extends OwnCommand {
 
     @Option(names = "--csv", description = "Print CSV, for spreadsheets.")
     private boolean csv;
-
-    @Option(
-            names = "--chart",
-            description = "Draw what each GPU was used for, a line for each GPU.")
-    private boolean chart;
 
     @Option(
             names = "--user",
@@ -180,10 +172,6 @@ public final class GpuHistory extends OwnCommand {
             return ofHosts(from, end);
         }
         Optional<String> uuid = gpu == null ? Optional.empty() : Optional.of(uuid());
-        if (chart) {
-            printChart(from, end, uuid);
-            return ExitCode.OK.code();
-        }
         HistoryReport report =
                 new HistoryReport(
                         time(leases, by, named(), from, end, uuid),
@@ -263,23 +251,6 @@ public final class GpuHistory extends OwnCommand {
         return history.missing().isEmpty() ? ExitCode.OK.code() : ExitCode.WRONG.code();
     }
 
-    private void printChart(Instant from, Optional<Instant> end, Optional<String> uuid)
-            throws IOException {
-        List<Gpu> gpus =
-                view.status().stream()
-                        .map(GpuStatus::gpu)
-                        .filter(it -> uuid.isEmpty() || it.uuid().equals(uuid.get()))
-                        .toList();
-        Instant now = leases.timeline().now();
-        try (var _ = out.reserve(Chart.MEMORY)) {
-            Chart drawn =
-                    Chart.between(from, end.filter(now::isAfter).orElse(now), leases.timeline());
-            for (String line : ChartText.lines(drawn, gpus, zone(), screen)) {
-                out.println(line);
-            }
-        }
-    }
-
     /**
      * @param groups for which users count by group, the first of them first
      */
@@ -291,27 +262,18 @@ public final class GpuHistory extends OwnCommand {
             Optional<Instant> end,
             Optional<String> uuid)
             throws IOException {
+        GpuTime time = leases.gpuTime(from, end, uuid);
         return switch (by) {
-            case USER -> leases.gpuTime(from, end, uuid, GpuTime.By.USER);
+            case USER -> time;
             case GROUP ->
-                    leases.gpuTime(from, end, uuid, GpuTime.By.USER)
-                            .by(owner ->
-                                    new Owner(Owner.UNKNOWN.uid(), CountedGroup.of(owner, groups)));
-            case IMAGE -> leases.gpuTime(from, end, uuid, GpuTime.By.IMAGE);
+                    time.by(owner ->
+                            new Owner(Owner.UNKNOWN.uid(), CountedGroup.of(owner, groups)));
         };
     }
 
     /** The groups of the limits have the members that an administrator counts together. */
     private Set<String> named() {
         return groups == null ? leases.rules().limits().groups() : new LinkedHashSet<>(groups);
-    }
-
-    private ZoneId zone() {
-        try {
-            return Moment.zone(timeZone);
-        } catch (IllegalArgumentException e) {
-            throw usage(e.getMessage());
-        }
     }
 
     private Instant moment(String option, String text) {
@@ -341,11 +303,8 @@ public final class GpuHistory extends OwnCommand {
         if (groups != null && by != HistoryReport.By.GROUP) {
             throw usage("--groups are for --by group");
         }
-        if (chart && (csv || json || user != null || isTyped("--by"))) {
-            throw usage("--chart draws all users: leave out --by, --user, --csv and --json");
-        }
-        if (hosts.isRequested() && (gpu != null || chart)) {
-            throw usage("--on adds up hours: leave out --gpu and --chart");
+        if (hosts.isRequested() && gpu != null) {
+            throw usage("--on adds up hours: leave out --gpu");
         }
         if (csv && json) {
             throw usage("choose --json or --csv");

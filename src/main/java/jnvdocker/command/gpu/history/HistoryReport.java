@@ -49,8 +49,7 @@ public record HistoryReport(
     public enum By {
         USER,
         /** A group of each user. */
-        GROUP,
-        IMAGE;
+        GROUP;
 
         /**
          * @throws InvalidValueException when it is none of these words
@@ -61,8 +60,8 @@ public record HistoryReport(
                     .findFirst()
                     .orElseThrow(() ->
                             new InvalidValueException(
-                                    Quote.quoted(word) + " is not user, group or image",
-                                    "write one of these"));
+                                    Quote.quoted(word) + " is neither user nor group",
+                                    "write one of the two"));
         }
 
         public String word() {

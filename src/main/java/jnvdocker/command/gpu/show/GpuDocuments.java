@@ -81,7 +81,7 @@ public final class GpuDocuments {
     /**
      * Returns the document of {@code gpu history}.
      *
-     * @param by {@code user}, {@code group} or {@code image}, else an exception says so
+     * @param by {@code user} or {@code group}, else an exception says so
      * @param kept for how long leases are kept; empty if for ever
      */
     public String history(Instant from, String by, Optional<Duration> kept) throws IOException {

@@ -25,6 +25,7 @@ import jnvdocker.words.Span;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 import java.io.IOException;
 import java.time.Instant;
@@ -41,10 +42,16 @@ import java.util.stream.Stream;
         aliases = {"list", "ps", "status"},
         description = {
             "List the GPUs, who holds them, and who uses them without a lease.",
-            "AGE: how long a container has had GPUs, or a GPU has been idle."
+            "AGE: how long a container has had GPUs, or a GPU has been idle.",
+            "With --topology, show how the GPUs are connected: a number of GPUs (--gpus 2) gets the"
+                    + " best connected ones that are free. CPUS and NUMA are the processors and the"
+                    + " memory that are nearest to a GPU."
         })
 public final class GpuLs extends WatchedCommand {
     private final GpuView view;
+
+    @Option(names = "--topology", description = "Show how the GPUs are connected.")
+    private boolean topology;
 
     @Mixin private final HostQuery hosts;
 
@@ -56,6 +63,12 @@ public final class GpuLs extends WatchedCommand {
 
     @Override
     protected Shown show() throws IOException, RefusedException {
+        if (topology && hosts.isRequested()) {
+            throw usage("--topology is that of one host: leave out --on");
+        }
+        if (topology) {
+            return GpuTopology.of(view);
+        }
         if (hosts.isRequested()) {
             return new HostGpus(hosts.run(HostGpus.COMMAND), Instant.now(), isRepeated());
         }

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import jnvdocker.command.gpu.view.GpuJson;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.HolderJson;
-import jnvdocker.command.gpu.view.WatchedCommand;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.PciPlace;
 import jnvdocker.lease.GpuStatus;
@@ -17,8 +16,6 @@ import jnvdocker.screen.Screen;
 import jnvdocker.screen.Shown;
 import jnvdocker.screen.TextTable;
 
-import picocli.CommandLine.Command;
-
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,20 +24,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-@Command(
-        name = "topology",
-        description = {
-            "Show how the GPUs are connected, and who has them.",
-            "A number of GPUs (--gpus 2) gets the best connected ones that are free. CPUS and NUMA"
-                    + " are the processors and the memory that are nearest to a GPU."
-        })
-public final class GpuTopology extends WatchedCommand {
-    private final GpuView view;
-
-    public GpuTopology(GpuView view, Screen screen) {
-        super(screen);
-        this.view = view;
-    }
+/** How the GPUs of a host are connected, and who has them: {@code gpu ls --topology}. */
+final class GpuTopology {
+    private GpuTopology() {}
 
     /** A GPU, its holder, and the nearest processors. */
     record Member(GpuStatus status, PciPlace place) {
@@ -49,8 +35,7 @@ public final class GpuTopology extends WatchedCommand {
         }
     }
 
-    @Override
-    protected Shown show() throws IOException {
+    static Connections of(GpuView view) throws IOException {
         List<Member> members =
                 view.status().stream()
                         .filter(status -> status.state() != GpuStatus.State.MISSING)

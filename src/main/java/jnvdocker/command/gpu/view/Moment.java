@@ -245,7 +245,7 @@ public final class Moment {
      * @param name as the variable TZ has it; empty for this host's
      * @throws InvalidValueException when it is not known
      */
-    public static ZoneId zone(String name) {
+    private static ZoneId zone(String name) {
         String plain = name.startsWith(":") ? name.substring(1) : name;
         try {
             return plain.isEmpty() ? ZoneId.systemDefault() : ZoneId.of(plain);

@@ -154,16 +154,16 @@ class HistoryReportTest {
 
     @Test
     void spreadsheetsGetNumbersAndNamesThatAreNoFormulas() {
-        GpuTime.Use image = use(new Owner(-1, "=cmd|\"x\""), Duration.ofMinutes(90), 1, 2, 1, 0, 1);
-        GpuTime time = new GpuTime(FROM, TIME.until(), List.of(image));
+        GpuTime.Use group = use(new Owner(-1, "=cmd|\"x\""), Duration.ofMinutes(90), 1, 2, 1, 0, 1);
+        GpuTime time = new GpuTime(FROM, TIME.until(), List.of(group));
         String window = FROM + "," + TIME.until();
         assertEquals(
                 List.of(
-                        "from,until,image,uid,gpu_hours,idle_hours,leases,containers,last",
-                        window + ",\"'=cmd|\"\"x\"\"\",,1.5,1.0,2,1," + image.last()),
+                        "from,until,group,uid,gpu_hours,idle_hours,leases,containers,last",
+                        window + ",\"'=cmd|\"\"x\"\"\",,1.5,1.0,2,1," + group.last()),
                 new HistoryReport(
                                 time,
-                                HistoryReport.By.IMAGE,
+                                HistoryReport.By.GROUP,
                                 false,
                                 Optional.empty(),
                                 Optional.empty(),
