@@ -7,7 +7,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
@@ -287,13 +286,9 @@ final class GrantCheck {
         Instant now = registry().holdings().now();
         for (ClaimedGpu gpu : claim.gpus()) {
             for (Lease last : registry().history().pastOf(gpu.uuid(), 1)) {
-                boolean stopped =
-                        last.holder().stage() == Holder.Stage.HELD
-                                && !last.claim().origin().isScheduled()
-                                && last.claim().share().isEmpty()
-                                && !last.end().orElseThrow().evidence().contains("force");
                 boolean kept =
-                        stopped && now.isBefore(last.end().orElseThrow().at().plus(hold.get()));
+                        SimulatedLab.keepsItsGpus(last)
+                                && now.isBefore(last.end().orElseThrow().at().plus(hold.get()));
                 assertTrue(
                         !kept
                                 || last.claim().owner().uid() == claim.owner().uid()

@@ -64,7 +64,7 @@ final class ModelCheck {
         if (!calm) {
             return;
         }
-        assertTrue(container.refusedAtBegin, () -> "was not refused: " + container);
+        assertTrue(container.refusedByItself, () -> "was not refused: " + container);
         assertTrue(container.policy, () -> "has no policy: " + container);
         try {
             for (Lease lease : world.daemon.parts().registry().live()) {
@@ -72,7 +72,7 @@ final class ModelCheck {
                     assertTrue(
                             !lease.isOf(gpu)
                                     || container.claim().map(world::party).stream()
-                                            .anyMatch(SimulatedWorld.party(lease.claim())::equals),
+                                            .anyMatch(world.party(lease.claim().id())::equals),
                             () -> container + " is started beside " + lease);
                 }
             }
@@ -401,8 +401,9 @@ final class ModelCheck {
             return true;
         }
         return world.allContainers().stream()
-                .filter(it -> it.claim().equals(Optional.of(lease.claim().id())))
-                .anyMatch(it -> it.lives(world.machine) || it.state == State.RESTARTING);
+                .filter(it -> it.isOf(lease.claim().key()))
+                .anyMatch(
+                        it -> it.state == State.RESTARTING || !it.guest && it.lives(world.machine));
     }
 
     /** No container and no client is left in the world. */

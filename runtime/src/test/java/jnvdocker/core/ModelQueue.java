@@ -84,6 +84,8 @@ final class ModelQueue {
         List<Lease> own =
                 held.getOrDefault(gpu, List.of()).stream()
                         .filter(lease -> lease.claim().owner().uid() == ticket.owner().uid())
+                        .filter(lease ->
+                                !(lease.claim().origin().isScheduled() && ticket.isScheduled()))
                         .toList();
         return lab.hasRoom(gpu, own, SimulatedLab.share(ticket.request()))
                 && !lab.isCordoned(gpu)

@@ -77,8 +77,8 @@ final class SimulatedContainer {
     /** How often it has ended, which stands for the time of the last end. */
     int ends;
 
-    /** Whether it was refused when its engine began, or did not answer. */
-    boolean refusedAtBegin;
+    /** Whether it may have been refused a start that no user has typed. */
+    boolean refusedByItself;
 
     Optional<ProcessId> init = Optional.empty();
 
@@ -101,6 +101,12 @@ final class SimulatedContainer {
         this.policy = settings.always();
     }
 
+    /** Whether it mounts this claim's volume, if only in name: its next start may have the GPUs. */
+    boolean isOf(ClaimKey claim) {
+        return settings.volume().equals(Optional.of(ClaimNames.volume(claim)));
+    }
+
+    /** The claim whose GPUs it may have now. */
     Optional<String> claim() {
         return settings.volume()
                 .filter(_ -> !guest)
@@ -145,8 +151,13 @@ final class SimulatedContainer {
         return state == State.RUNNING || state == State.PAUSED;
     }
 
+    /** As the engine's list has it. */
+    State shown() {
+        return state == State.STARTING ? before : state;
+    }
+
     String shownState() {
-        return (state == State.STARTING ? before : state).name().toLowerCase(Locale.ROOT);
+        return shown().name().toLowerCase(Locale.ROOT);
     }
 
     @Override

@@ -378,7 +378,7 @@ final class SimulatedEngine {
         for (SimulatedContainer container : List.copyOf(containers)) {
             if (container.state == State.EXITED && container.policy) {
                 container.stoppedByHand = false;
-                container.refusedAtBegin |= startNow(container, false).isPresent();
+                container.refusedByItself |= startNow(container, false).isPresent();
             }
         }
         serving = true;
@@ -419,11 +419,14 @@ final class SimulatedEngine {
     private Optional<String> startNow(SimulatedContainer container, boolean slowly) {
         container.before = container.state;
         container.state = State.STARTING;
+        boolean restarts = isAnyRestarting(container);
         Optional<String> error = mount(container);
         if (error.isPresent()) {
             container.error = "error while mounting volume '': " + error.get();
-            // An engine that does not answer cannot be distinguished from one that is starting.
-            container.refusedAtBegin |= mood != Mood.WELL;
+            // An engine that does not answer cannot be distinguished from one that is starting, and
+            // the start of a copy not from the restart of another container with its claim.
+            container.refusedByItself |=
+                    mood != Mood.WELL || restarts || isAnyRestarting(container);
             notStarted(container);
             return error;
         }
@@ -436,10 +439,17 @@ final class SimulatedEngine {
         return DONE;
     }
 
+    /** Whether a policy starts this container, or another one with its claim. */
+    private boolean isAnyRestarting(SimulatedContainer container) {
+        return container.settings.volume().stream()
+                .flatMap(volume -> using(volume).stream())
+                .anyMatch(it -> it.shown() == State.RESTARTING);
+    }
+
     private void run(SimulatedContainer container) {
         container.state = State.RUNNING;
         container.error = "";
-        container.refusedAtBegin = false;
+        container.refusedByItself = false;
         Optional<String> cgroup = Optional.of(container.cgroup());
         container.init = Optional.of(machine.spawn(container.claim(), cgroup));
         emit("start", container);

@@ -8,6 +8,7 @@ import jnvdocker.lease.Booking;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.Connections;
 import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
@@ -80,8 +81,11 @@ final class SimulatedLab {
         return policy;
     }
 
-    /** How many GPUs a user may have. */
+    /** How many GPUs a user may have; the limits of users are not for pods. */
     int quota(Owner owner) {
+        if (owner.isKubernetes()) {
+            return Integer.MAX_VALUE;
+        }
         boolean own = ownQuota.isPresent() && owner.uid() == LIMITED;
         return (own ? ownQuota : quota).orElse(Integer.MAX_VALUE);
     }
@@ -133,7 +137,7 @@ final class SimulatedLab {
      * @param aside what {@link #setAside} was
      */
     boolean isKeptFrom(Owner owner, String gpu, Optional<Duration> wanted, Optional<Kept> aside) {
-        Optional<Instant> end = limits.time(wanted).map(now()::plus);
+        Optional<Instant> end = limits.time(owner, wanted).map(now()::plus);
         return aside.filter(it -> it.owner().uid() != owner.uid()).isPresent()
                 || barredLater(gpu)
                         .filter(it -> end.filter(at -> !at.isAfter(it.from())).isEmpty())
@@ -182,6 +186,14 @@ final class SimulatedLab {
         } catch (IOException e) {
             throw new AssertionError(e);
         }
+    }
+
+    /** Whether the GPUs of a lease that has ended may be kept for the next start. */
+    static boolean keepsItsGpus(Lease ended) {
+        return ended.holder().stage() == Holder.Stage.HELD
+                && !ended.claim().origin().isScheduled()
+                && ended.claim().share().isEmpty()
+                && !ended.end().orElseThrow().evidence().contains("force");
     }
 
     /**
@@ -359,7 +371,7 @@ final class SimulatedLab {
         }
         Set<String> wanted =
                 gpus.stream()
-                        .filter(gpu -> ids.contains("" + gpu.index()))
+                        .filter(gpu -> ids.contains("" + gpu.index()) || ids.contains(gpu.uuid()))
                         .map(Gpu::uuid)
                         .collect(Collectors.toSet());
         return wanted.size() == ids.size() ? wanted : new HashSet<>();

@@ -96,7 +96,12 @@ final class SimulatedLimits {
                 || allowed().contains(gpu);
     }
 
-    /** How long a lease may last. */
+    /** How long a lease of this user may last. */
+    Optional<Duration> time(Owner owner, Optional<Duration> wanted) {
+        return owner.isKubernetes() ? wanted : time(wanted);
+    }
+
+    /** How long a lease of any user may last. */
     Optional<Duration> time(Optional<Duration> wanted) {
         Optional<Duration> hold =
                 Optional.of(Duration.ofSeconds(wish.hold())).filter(Duration::isPositive);
@@ -120,6 +125,9 @@ final class SimulatedLimits {
     }
 
     private boolean isSpent(Owner owner, Instant until, boolean atMost) {
+        if (owner.isKubernetes()) {
+            return false;
+        }
         boolean own = owner.uid() == SimulatedLab.LIMITED;
         LocalDate day = LocalDate.ofInstant(until, ZoneId.systemDefault());
         LocalDate monday = day.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY));
@@ -130,7 +138,8 @@ final class SimulatedLimits {
     /**
      * The milliseconds for which a user has had GPUs since a day began.
      *
-     * @param atMost whether what a user has had twice at one time counts twice
+     * @param atMost whether what a user has had twice at one time counts twice, and so does what
+     *     may have been kept for the user after a stop
      */
     private long used(Owner owner, LocalDate since, Instant until, boolean atMost) {
         long from = since.atStartOfDay(ZoneId.systemDefault()).toInstant().toEpochMilli();
@@ -141,7 +150,13 @@ final class SimulatedLimits {
             long to = lease.end().map(Lease.End::at).orElse(until).toEpochMilli();
             // Where the clock was set back, what was used is of a time to come.
             long end = atMost ? to : Math.min(until.toEpochMilli(), to);
-            if (!lease.claim().owner().isSameAs(owner) || end <= begin) {
+            if (!lease.claim().owner().isSameAs(owner)) {
+                continue;
+            }
+            if (atMost) {
+                sum += kept(lease, from, until);
+            }
+            if (end <= begin) {
                 continue;
             }
             for (ClaimedGpu gpu : lease.claim().gpus()) {
@@ -154,6 +169,20 @@ final class SimulatedLimits {
             }
         }
         return Math.round(sum) + whole.values().stream().mapToLong(SimulatedLimits::covered).sum();
+    }
+
+    /** The milliseconds for which the GPUs of a lease may have been kept after its end. */
+    private long kept(Lease lease, long from, Instant until) {
+        Optional<Duration> hold = world.lab.policy().holdAfterStop();
+        if (hold.isEmpty() || lease.end().isEmpty() || !SimulatedLab.keepsItsGpus(lease)) {
+            return 0;
+        }
+        long end = lease.end().get().at().toEpochMilli();
+        long kept =
+                Math.min(
+                        hold.get().toMillis(),
+                        Math.min(until.toEpochMilli() - end, end + hold.get().toMillis() - from));
+        return Math.max(0, kept) * lease.claim().gpus().size();
     }
 
     private static long covered(List<long[]> periods) {

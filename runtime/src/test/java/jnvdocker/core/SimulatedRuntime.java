@@ -323,7 +323,7 @@ final class SimulatedRuntime {
         Map<String, SimulatedWorld.User> users = new HashMap<>();
         for (Container it : containers) {
             if (it.lives() && !it.released && it.claim.isPresent()) {
-                var user = new SimulatedWorld.User(it, SimulatedWorld.party(it.claim.get()));
+                var user = new SimulatedWorld.User(it, world.party(it.claim.get().id()));
                 for (ClaimedGpu gpu : it.claim.get().gpus()) {
                     var other = users.put(gpu.uuid(), user);
                     assertTrue(

@@ -48,8 +48,11 @@ final class SimulatedWorld
     /** Claims that a daemon that has lost its state cannot know before an engine reports them. */
     final List<String> unknownClaims = new ArrayList<>();
 
-    /** The parties of claims by the claims' ids, as they were given. */
+    /** The claims by their ids, as they were given. */
     private final Map<String, Claim> given = new HashMap<>();
+
+    /** The parties of claims by the claims' ids. */
+    private final Map<String, String> parties = new HashMap<>();
 
     final Course course = new Course(this);
     final SimulatedClients clients = new SimulatedClients(this);
@@ -85,18 +88,19 @@ final class SimulatedWorld
     /** Whoever has GPUs, and the party for which the holder has them. */
     record User(Object holder, String party) {}
 
-    /** A claim was given its GPUs. */
+    /**
+     * A claim was given its GPUs. The party of one that was recovered without the registry has its
+     * id, whatever party it was of.
+     */
     void given(Claim claim) {
         given.put(claim.id(), claim);
+        boolean shares = claim.share().isPresent();
+        parties.put(claim.id(), shares ? "shares" : party(claim.party()));
     }
 
     /** The party of a claim; all shares are of one. */
     String party(String claim) {
-        return given.containsKey(claim) ? party(given.get(claim)) : claim;
-    }
-
-    static String party(Claim claim) {
-        return claim.share().isPresent() ? "shares" : claim.party();
+        return parties.getOrDefault(claim, claim);
     }
 
     /**
@@ -145,7 +149,7 @@ final class SimulatedWorld
         return given.values().stream()
                 .filter(other -> !other.id().equals(claim.id()))
                 .anyMatch(other ->
-                        other.party().equals(claim.party())
+                        party(other.id()).equals(party(claim.id()))
                                 && other.owner().equals(claim.owner())
                                 && GrantCheck.uuids(other).equals(GrantCheck.uuids(claim)));
     }
