@@ -18,6 +18,7 @@ import jnvdocker.use.Observers;
 import jnvdocker.use.SeenUses;
 
 import java.io.IOException;
+import java.security.SecureRandom;
 
 /** Wires what leases depend on: this machine, its GPUs and its engine. */
 final class LeaseWorld {
@@ -55,6 +56,7 @@ final class LeaseWorld {
                 config::trustedOwners,
                 new NvmlTraits(monitor)::known,
                 HostClock.OF_THIS_MACHINE,
+                new SecureRandom(),
                 Pace.REAL,
                 AllowanceReader.Groups.OF_THIS_HOST,
                 new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));

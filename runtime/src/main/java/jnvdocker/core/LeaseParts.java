@@ -47,6 +47,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
 public record LeaseParts(
@@ -83,6 +84,7 @@ public record LeaseParts(
      * @param policy the limits of the configuration, as they are now
      * @param trusted what counts as evidence of a container's owner, as the configuration is now
      * @param traits the facts about GPUs that NVML has reported by now
+     * @param random for the keys of new claims
      * @param groups of users, on which limits depend
      * @param log that is notified of each decision
      */
@@ -100,6 +102,7 @@ public record LeaseParts(
             Supplier<Set<ContainerOwner.Trust>> trusted,
             Supplier<GpuTraits> traits,
             HostClock clock,
+            RandomGenerator random,
             Pace pace,
             AllowanceReader.Groups groups,
             DecisionLog log) {}
@@ -112,7 +115,8 @@ public record LeaseParts(
      * @throws RegistryException when it is of a newer version, or cannot be opened
      */
     public static LeaseParts open(World world, HolderKind... others) throws IOException {
-        LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
+        LeaseRegistry registry =
+                LeaseRegistry.open(world.state(), world.boot(), world.clock(), world.random());
         registry.addListener(world.log());
         world.troubles().addListener(registry.changes()::add);
         PresentGpus inventory = () -> world.troubles().mark(world.inventory().gpus());

@@ -24,7 +24,6 @@ import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
@@ -439,7 +438,7 @@ public final class Leases {
     public Claim observer(Owner owner, String image) throws IOException {
         Claim claim =
                 new Claim(
-                        ClaimKey.make(),
+                        registry.newKey(),
                         new Origin.OciContainer("", Optional.of(image)),
                         owner,
                         List.of(),

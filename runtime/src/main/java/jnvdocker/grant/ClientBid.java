@@ -224,7 +224,7 @@ final class ClientBid implements Grants.Bid<Claim> {
         }
         return Optional.of(
                 new Grants.Granted<>(
-                        Grants.begin(
+                        grants.begin(
                                 leases,
                                 request.ticket(0),
                                 chosen.claimed(),

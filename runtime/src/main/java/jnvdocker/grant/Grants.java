@@ -161,7 +161,7 @@ public final class Grants {
      * @param container that it is for, if that is known
      * @param time how long the lease may last
      */
-    static Claim begin(
+    Claim begin(
             LeaseWriter leases,
             Ticket ticket,
             List<ClaimedGpu> gpus,
@@ -169,7 +169,7 @@ public final class Grants {
             Optional<Claim.ContainerRef> container,
             Holder holder,
             Optional<Duration> time) {
-        ClaimKey key = ClaimKey.make();
+        ClaimKey key = registry.newKey();
         Claim claim =
                 new Claim(
                         key,

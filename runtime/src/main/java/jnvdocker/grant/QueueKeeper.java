@@ -339,7 +339,7 @@ public final class QueueKeeper {
                 registry.decide(leases ->
                         grants.stopped().isEmpty() && leases.holdings().decidesLike(holdings)
                                 ? Optional.of(
-                                        Grants.begin(
+                                        grants.begin(
                                                 leases,
                                                 ticket,
                                                 gpus,

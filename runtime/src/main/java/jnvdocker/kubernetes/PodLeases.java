@@ -218,7 +218,7 @@ public final class PodLeases implements PodGrants {
                                 () -> new RefusedException(why.get().what(), AT_ADMISSION)));
             }
             for (Gpu gpu : free) {
-                Claim claim = PodReport.claim(ClaimedGpu.of(gpu), Origin.Pod.UNKNOWN, holdings);
+                Claim claim = report.claim(ClaimedGpu.of(gpu), Origin.Pod.UNKNOWN, holdings);
                 leases.add(claim, Optional.empty());
                 leases.promise(claim, kubelet);
             }
@@ -508,7 +508,7 @@ public final class PodLeases implements PodGrants {
                 if (own.isPresent()) {
                     taken.add(goesOn(own.get(), holder, writer));
                 } else {
-                    Claim claim = PodReport.claim(wanted(gpu), start.pod(), before);
+                    Claim claim = report.claim(wanted(gpu), start.pod(), before);
                     writer.add(claim, Optional.empty());
                     taken.add(writer.begin(claim, holder));
                 }

@@ -4,7 +4,6 @@ import jnvdocker.core.LeaseParts;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
@@ -206,8 +205,13 @@ public final class PodReport {
     }
 
     /** A new claim of one GPU. */
-    static Claim claim(ClaimedGpu gpu, Origin.Pod pod, Holdings holdings) {
+    Claim claim(ClaimedGpu gpu, Origin.Pod pod, Holdings holdings) {
         return new Claim(
-                ClaimKey.make(), pod, pod.owner(), List.of(gpu), holdings.now(), Optional.empty());
+                registry.newKey(),
+                pod,
+                pod.owner(),
+                List.of(gpu),
+                holdings.now(),
+                Optional.empty());
     }
 }

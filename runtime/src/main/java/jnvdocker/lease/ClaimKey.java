@@ -1,8 +1,8 @@
 package jnvdocker.lease;
 
-import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.random.RandomGenerator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -17,11 +17,14 @@ public record ClaimKey(String id, String secret) {
     private static final Pattern TEXT = Pattern.compile("([0-9a-f]{12})-([0-9a-f]{32})");
     private static final int ID_BYTES = 6;
     private static final int SECRET_BYTES = 16;
-    private static final SecureRandom RANDOM = new SecureRandom();
 
-    /** Returns the key of a new claim, whose id no other claim has. */
-    public static ClaimKey make() {
-        return new ClaimKey(random(ID_BYTES), random(SECRET_BYTES));
+    /**
+     * Returns the key of a new claim, whose id no other claim has.
+     *
+     * @param random whose numbers nobody else can know before: the secret is one
+     */
+    public static ClaimKey make(RandomGenerator random) {
+        return new ClaimKey(digits(random, ID_BYTES), digits(random, SECRET_BYTES));
     }
 
     /** The key of a claim that no container can name. */
@@ -48,9 +51,9 @@ public record ClaimKey(String id, String secret) {
         return id;
     }
 
-    private static String random(int bytes) {
+    private static String digits(RandomGenerator random, int bytes) {
         byte[] digits = new byte[bytes];
-        RANDOM.nextBytes(digits);
+        random.nextBytes(digits);
         return HexFormat.of().formatHex(digits);
     }
 }

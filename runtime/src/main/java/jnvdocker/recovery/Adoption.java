@@ -7,7 +7,6 @@ import jnvdocker.holder.Unleased;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -115,7 +114,7 @@ final class Adoption {
             if (!free.isEmpty()) {
                 Claim claim =
                         new Claim(
-                                ClaimKey.make(),
+                                registry.newKey(),
                                 stray.origin(),
                                 stray.origin().owner(),
                                 free,

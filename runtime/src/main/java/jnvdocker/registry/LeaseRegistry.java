@@ -1,5 +1,6 @@
 package jnvdocker.registry;
 
+import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.random.RandomGenerator;
 
 /**
  * The present and past holders of GPUs, on disk. Each change is one transaction; that a GPU has one
@@ -36,6 +38,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final Timeline timeline;
     private final String boot;
     private final BootTime time;
+    private final RandomGenerator random;
     private final Changes changes = new Changes();
     private final AtomicLong forced = new AtomicLong();
 
@@ -49,7 +52,12 @@ public final class LeaseRegistry implements AutoCloseable {
 
     private volatile LeaseEvents events = LeaseEvents.NONE;
 
-    private LeaseRegistry(RegistryDatabase database, String boot, BootTime time, Ledger ledger) {
+    private LeaseRegistry(
+            RegistryDatabase database,
+            String boot,
+            BootTime time,
+            RandomGenerator random,
+            Ledger ledger) {
         this.database = database;
         this.ledger = ledger;
         this.claims = new ClaimStore(database, this::present, boot, time);
@@ -59,6 +67,7 @@ public final class LeaseRegistry implements AutoCloseable {
         this.timeline = new Timeline(database, time);
         this.boot = boot;
         this.time = time;
+        this.random = random;
         database.beforeEach(this::followTheClock);
         database.follow(this::read);
     }
@@ -66,10 +75,12 @@ public final class LeaseRegistry implements AutoCloseable {
     /**
      * @param directory that has {@code registry.db}, or will have it
      * @param boot this boot's id
+     * @param random for the keys of new claims
      * @throws RegistryException when a newer version has made it, or it cannot be opened; a damaged
      *     one is kept beside, and a new one made
      */
-    public static LeaseRegistry open(Path directory, String boot, HostClock clock)
+    public static LeaseRegistry open(
+            Path directory, String boot, HostClock clock, RandomGenerator random)
             throws IOException {
         RegistryDatabase database = RegistryDatabase.open(directory);
         BootTime time;
@@ -81,7 +92,7 @@ public final class LeaseRegistry implements AutoCloseable {
             database.close();
             throw e;
         }
-        LeaseRegistry registry = new LeaseRegistry(database, boot, time, ledger);
+        LeaseRegistry registry = new LeaseRegistry(database, boot, time, random, ledger);
         if (database.wasAnother()) {
             LOG.warn(
                     "the registry in {} was replaced or lost a part; querying processes and the"
@@ -137,6 +148,11 @@ public final class LeaseRegistry implements AutoCloseable {
 
     public Instant now() {
         return time.now();
+    }
+
+    /** Returns the key of a new claim. */
+    public ClaimKey newKey() {
+        return ClaimKey.make(random);
     }
 
     /** When this boot began, by the same clock. */

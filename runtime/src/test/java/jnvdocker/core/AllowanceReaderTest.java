@@ -14,7 +14,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
@@ -51,7 +50,9 @@ class AllowanceReaderTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> now));
+        registry =
+                LeaseRegistry.open(
+                        directory, "boot", TestingLeases.steady(() -> now), TestingLeases.RANDOM);
     }
 
     @AfterEach
@@ -71,7 +72,7 @@ class AllowanceReaderTest {
     }
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {
-        Claim claim = TestingLeases.claim(ClaimKey.make().id(), owner, gpus);
+        Claim claim = TestingLeases.claim(TestingLeases.newKey().id(), owner, gpus);
         TestingLeases.reserve(registry, claim, CLIENT);
         return claim;
     }

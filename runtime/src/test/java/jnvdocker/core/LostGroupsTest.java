@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.keeper.LostGroups;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.process.ProcessGroup;
 import jnvdocker.registry.HostClock;
@@ -37,7 +36,8 @@ class LostGroupsTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(state, "boot", HostClock.OF_THIS_MACHINE);
+        registry =
+                LeaseRegistry.open(state, "boot", HostClock.OF_THIS_MACHINE, TestingLeases.RANDOM);
     }
 
     @AfterEach
@@ -69,14 +69,14 @@ class LostGroupsTest {
 
     @Test
     void emptyOnesGoThatNoLeaseTellsOf() throws Exception {
-        Claim claim = TestingLeases.claim(ClaimKey.make().id(), ALICE, A);
+        Claim claim = TestingLeases.claim(TestingLeases.newKey().id(), ALICE, A);
         TestingLeases.reserve(registry, claim, TestingLeases.CLIENT);
-        Path left = group("jnvdocker-" + ClaimKey.make().id(), true);
+        Path left = group("jnvdocker-" + TestingLeases.newKey().id(), true);
         Path live = group("jnvdocker-" + claim.id(), true);
-        Path young = group("jnvdocker-" + ClaimKey.make().id(), false);
+        Path young = group("jnvdocker-" + TestingLeases.newKey().id(), false);
         Path other = group("jnvdocker-test-" + ProcessHandle.current().pid(), true);
-        Path used = group("jnvdocker-" + ClaimKey.make().id(), true);
-        Claim over = TestingLeases.claim(ClaimKey.make().id(), ALICE, B);
+        Path used = group("jnvdocker-" + TestingLeases.newKey().id(), true);
+        Claim over = TestingLeases.claim(TestingLeases.newKey().id(), ALICE, B);
         TestingLeases.reserve(registry, over, TestingLeases.CLIENT);
         registry.end(registry.liveOf(over.id()).orElseThrow(), "it has ended");
         Path ended = group("jnvdocker-" + over.id(), false);

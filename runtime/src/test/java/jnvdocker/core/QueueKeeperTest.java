@@ -111,6 +111,7 @@ class QueueKeeperTest {
                 Set::of,
                 () -> traits,
                 machine,
+                TestingLeases.RANDOM,
                 Pace.REAL,
                 AllowanceReader.Groups.OF_THIS_HOST,
                 new DecisionLog(Optional.empty()));

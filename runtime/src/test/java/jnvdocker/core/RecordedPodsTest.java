@@ -104,6 +104,7 @@ class RecordedPodsTest {
                             Set::of,
                             () -> GpuTraits.UNKNOWN,
                             machine,
+                            TestingLeases.RANDOM,
                             this,
                             AllowanceReader.Groups.OF_THIS_HOST,
                             new DecisionLog(Optional.empty()));

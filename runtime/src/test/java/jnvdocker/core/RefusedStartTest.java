@@ -65,7 +65,10 @@ class RefusedStartTest {
     void open() throws IOException {
         registry =
                 LeaseRegistry.open(
-                        directory, "boot", TestingLeases.steady(() -> TestingLeases.THEN));
+                        directory,
+                        "boot",
+                        TestingLeases.steady(() -> TestingLeases.THEN),
+                        TestingLeases.RANDOM);
     }
 
     @AfterEach

@@ -33,8 +33,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /**
  * The real parts that give out GPUs, in a simulated world. Work that the daemon does by itself, on
@@ -111,6 +113,10 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     private final Path state;
     private final SimulatedMachine machine;
     private final Surroundings world;
+
+    /** The same in each world, so that the same steps lead to the same state. */
+    private final RandomGenerator random = new Random(1);
+
     private final List<Event> events = new ArrayList<>();
     private final List<Later> later = new ArrayList<>();
 
@@ -187,6 +193,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             Set::of,
                             world::traits,
                             machine,
+                            random,
                             new SimulatedPace(),
                             world.groups(),
                             new DecisionLog(Optional.empty()));

@@ -52,6 +52,7 @@ public final class TestingParts {
                         Set::of,
                         () -> traits,
                         HostClock.OF_THIS_MACHINE,
+                        TestingLeases.RANDOM,
                         Pace.REAL,
                         AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty())));
@@ -110,6 +111,7 @@ public final class TestingParts {
                         Set::of,
                         () -> GpuTraits.UNKNOWN,
                         machine,
+                        TestingLeases.RANDOM,
                         pace,
                         AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty())));

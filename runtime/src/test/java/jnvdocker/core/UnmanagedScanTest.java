@@ -55,7 +55,9 @@ class UnmanagedScanTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", HostClock.OF_THIS_MACHINE);
+        registry =
+                LeaseRegistry.open(
+                        directory, "boot", HostClock.OF_THIS_MACHINE, TestingLeases.RANDOM);
         registry.claims().restore(TestingLeases.claim(CLAIM, ALICE, A), true);
         Processes processes = Processes.ofThisMachine();
         Evidence evidence = new Evidence(processes, "boot", directory, List.of());

@@ -97,7 +97,7 @@ class UsesBeforeMountTest {
                 List.of(
                         ClaimKey.secretless(claim.id()),
                         new ClaimKey(claim.id(), "0".repeat(32)),
-                        new ClaimKey(claim.id(), ClaimKey.make().secret()))) {
+                        new ClaimKey(claim.id(), TestingLeases.newKey().secret()))) {
             String name = ClaimNames.volume(made);
             assertThrows(
                     RefusedException.class, () -> parts.volumes().create(name, Map.of()), name);

@@ -61,7 +61,7 @@ class WaitingQueueTest {
     @BeforeEach
     void open() throws IOException {
         machine = new SimulatedMachine(directory, scans::incrementAndGet);
-        registry = LeaseRegistry.open(directory, machine.bootId(), machine);
+        registry = LeaseRegistry.open(directory, machine.bootId(), machine, TestingLeases.RANDOM);
         queue =
                 WaitingQueue.open(
                         registry,

@@ -105,7 +105,7 @@ class IdleKeeperTest {
 
     @BeforeEach
     void start() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", clock);
+        registry = LeaseRegistry.open(directory, "boot", clock, TestingLeases.RANDOM);
         keeper =
                 new IdleKeeper(
                         registry,

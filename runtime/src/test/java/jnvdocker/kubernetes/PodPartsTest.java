@@ -116,6 +116,7 @@ class PodPartsTest {
                         Set::of,
                         () -> GpuTraits.UNKNOWN,
                         HostClock.OF_THIS_MACHINE,
+                        TestingLeases.RANDOM,
                         Pace.REAL,
                         AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty()));

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 
 class ClaimKeyTest {
-    private static final ClaimKey KEY = ClaimKey.make();
+    private static final ClaimKey KEY = TestingLeases.newKey();
 
     @Test
     void namesInDockerHaveTheSecret() {
@@ -21,7 +21,7 @@ class ClaimKeyTest {
         Map<String, String> labels = Map.of(ClaimNames.CLAIM_LABEL, KEY.text());
         assertEquals(Optional.of(KEY), ClaimNames.ofLabel(labels));
         assertEquals(Optional.of(KEY), ClaimNames.of(labels, List.of(ClaimNames.volume(KEY))));
-        ClaimKey other = new ClaimKey(KEY.id(), ClaimKey.make().secret());
+        ClaimKey other = new ClaimKey(KEY.id(), TestingLeases.newKey().secret());
         assertNotEquals(KEY, other);
         assertEquals(Optional.empty(), ClaimNames.of(labels, List.of(ClaimNames.volume(other))));
     }

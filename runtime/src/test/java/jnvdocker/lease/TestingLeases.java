@@ -25,7 +25,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Random;
 import java.util.Set;
+import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
 /** GPUs, claims and leases as the tests of this package need them. */
@@ -48,6 +50,9 @@ public final class TestingLeases {
      * A time long ago, so that messages show the day; {@code 2024-01-02 09:12} in every time zone.
      */
     public static final Instant THEN = time(9, 12);
+
+    /** For the keys of claims. */
+    public static final RandomGenerator RANDOM = new Random();
 
     /** Nothing uses a GPU. */
     public static final GpuUses NO_USES =
@@ -119,7 +124,12 @@ public final class TestingLeases {
                 .toInstant();
     }
 
-    /** The key of a claim: all claims of tests have the same secret. */
+    /** The key of a new claim. */
+    public static ClaimKey newKey() {
+        return ClaimKey.make(RANDOM);
+    }
+
+    /** A key with this id: all claims of tests that have such keys have the same secret. */
     public static ClaimKey key(String id) {
         return new ClaimKey(id, "5ec2e7".repeat(5) + "00");
     }

@@ -16,7 +16,6 @@ import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.HistoryKeeper;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
@@ -160,7 +159,7 @@ class GpuTimeTest extends OneRegistryTest {
     private Lease share(int hour, Owner owner, String amount) throws Exception {
         at(hour);
         Share share = new Share(MemorySize.parse(amount).orElseThrow(), 40L << 30);
-        Claim whole = TestingLeases.claim(ClaimKey.make().id(), owner, A);
+        Claim whole = TestingLeases.claim(TestingLeases.newKey().id(), owner, A);
         Claim claim =
                 new Claim(
                         whole.key(),
@@ -182,7 +181,7 @@ class GpuTimeTest extends OneRegistryTest {
         Claim its = other.claim();
         Claim claim =
                 new Claim(
-                        ClaimKey.make(),
+                        TestingLeases.newKey(),
                         its.origin(),
                         its.owner(),
                         its.gpus(),

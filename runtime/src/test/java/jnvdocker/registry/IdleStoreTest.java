@@ -32,7 +32,8 @@ class IdleStoreTest {
     private Instant now = TestingLeases.THEN;
 
     private LeaseRegistry open(String boot) throws IOException {
-        return LeaseRegistry.open(directory, boot, TestingLeases.steady(() -> now));
+        return LeaseRegistry.open(
+                directory, boot, TestingLeases.steady(() -> now), TestingLeases.RANDOM);
     }
 
     private static Lease reserve(LeaseRegistry registry) throws IOException {

@@ -12,7 +12,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
@@ -38,7 +37,7 @@ class KeptTimeTest extends OneRegistryTest {
     }
 
     private Lease begin(Owner owner, Gpu... gpus) throws IOException {
-        Claim claim = TestingLeases.claim(ClaimKey.make().id(), owner, gpus);
+        Claim claim = TestingLeases.claim(TestingLeases.newKey().id(), owner, gpus);
         TestingLeases.reserve(registry, claim, CLIENT);
         TestingLeases.mount(registry, claim, "use", DOCKERD);
         return registry.liveOf(claim.id()).orElseThrow();
@@ -117,7 +116,7 @@ class KeptTimeTest extends OneRegistryTest {
         Lease first = begin(ALICE, A);
         Claim claim =
                 new Claim(
-                        ClaimKey.make(),
+                        TestingLeases.newKey(),
                         first.claim().origin(),
                         ALICE,
                         first.claim().gpus(),
@@ -140,7 +139,7 @@ class KeptTimeTest extends OneRegistryTest {
     @Test
     void reservationsAndWhatIsReleasedByForceKeepNothing() throws Exception {
         at(0);
-        Claim claim = TestingLeases.claim(ClaimKey.make().id(), ALICE, A);
+        Claim claim = TestingLeases.claim(TestingLeases.newKey().id(), ALICE, A);
         TestingLeases.reserve(registry, claim, CLIENT);
         Lease forced = begin(ALICE, B);
         at(1);

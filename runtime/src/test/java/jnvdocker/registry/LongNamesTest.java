@@ -43,7 +43,9 @@ class LongNamesTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> THEN));
+        registry =
+                LeaseRegistry.open(
+                        directory, "boot", TestingLeases.steady(() -> THEN), TestingLeases.RANDOM);
     }
 
     @AfterEach

@@ -22,7 +22,9 @@ abstract class OneRegistryTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> now));
+        registry =
+                LeaseRegistry.open(
+                        directory, "boot", TestingLeases.steady(() -> now), TestingLeases.RANDOM);
     }
 
     @AfterEach

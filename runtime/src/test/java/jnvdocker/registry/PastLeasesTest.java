@@ -35,7 +35,8 @@ class PastLeasesTest {
     /** Adds one lease after the other, by two users in turn, every third of GPU-b. */
     @BeforeEach
     void fill() throws Exception {
-        LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> NOW)).close();
+        LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> NOW), TestingLeases.RANDOM)
+                .close();
         try (var connection =
                         DriverManager.getConnection(
                                 "jdbc:sqlite:" + directory.resolve("registry.db"));
@@ -64,7 +65,9 @@ class PastLeasesTest {
                             + " iif(id % 3 = 0, 'GPU-b', 'GPU-a'), 0 FROM lease");
             connection.commit();
         }
-        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> NOW));
+        registry =
+                LeaseRegistry.open(
+                        directory, "boot", TestingLeases.steady(() -> NOW), TestingLeases.RANDOM);
     }
 
     @AfterEach

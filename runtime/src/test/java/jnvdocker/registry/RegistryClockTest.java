@@ -64,7 +64,7 @@ class RegistryClockTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, boot, clock);
+        registry = LeaseRegistry.open(directory, boot, clock, TestingLeases.RANDOM);
     }
 
     @AfterEach
@@ -79,7 +79,10 @@ class RegistryClockTest {
         pauses = reads;
         try (LeaseRegistry other =
                 LeaseRegistry.open(
-                        Files.createDirectory(directory.resolve("other")), boot, clock)) {
+                        Files.createDirectory(directory.resolve("other")),
+                        boot,
+                        clock,
+                        TestingLeases.RANDOM)) {
             assertEquals(wall, other.now());
             pauses = reads;
             other.live();

@@ -59,7 +59,10 @@ class StoredOriginTest {
 
     private LeaseRegistry open() throws IOException {
         return LeaseRegistry.open(
-                directory, "boot", TestingLeases.steady(() -> TestingLeases.THEN));
+                directory,
+                "boot",
+                TestingLeases.steady(() -> TestingLeases.THEN),
+                TestingLeases.RANDOM);
     }
 
     @Test

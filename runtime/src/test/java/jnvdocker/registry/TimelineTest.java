@@ -37,7 +37,9 @@ class TimelineTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> now));
+        registry =
+                LeaseRegistry.open(
+                        directory, "boot", TestingLeases.steady(() -> now), TestingLeases.RANDOM);
     }
 
     @AfterEach

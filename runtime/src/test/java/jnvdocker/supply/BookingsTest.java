@@ -43,7 +43,9 @@ class BookingsTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(directory, "boot", TestingLeases.steady(() -> NOW));
+        registry =
+                LeaseRegistry.open(
+                        directory, "boot", TestingLeases.steady(() -> NOW), TestingLeases.RANDOM);
     }
 
     @AfterEach
