@@ -158,8 +158,15 @@ public final class JobCommands {
                         client.beforeItBecomes(() -> jobs.started(job, process.orElseThrow())));
     }
 
-    /** Records why a request is refused, if the client is a job's process. */
+    /**
+     * Records why a request is refused, if the client is a job's process. When the daemon stops, it
+     * interrupts those who answer clients: a job that waits then goes on to wait for the next
+     * daemon.
+     */
     public void refused(ClientRequest request, String why) {
+        if (Thread.currentThread().isInterrupted()) {
+            return;
+        }
         request.process()
                 .flatMap(jobs::of)
                 .ifPresent(job -> {

@@ -201,6 +201,9 @@ class JobsTest {
 
         machine.command("systemctl", "restart", SERVICE).run().ok();
         awaitWaiting(id);
+        assertFalse(
+                machine.journal(SERVICE).contains("WARN JobCommands - job " + id),
+                () -> machine.journal(SERVICE));
         machine.command("systemctl", "kill", "--signal=KILL", SERVICE).run().ok();
         Lab.await(() ->
                 machine.jnvdocker("gpu", "ls").run().exitCode() == 0
