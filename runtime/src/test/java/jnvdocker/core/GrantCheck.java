@@ -1,5 +1,6 @@
 package jnvdocker.core;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.grant.LeaseRequest;
@@ -27,6 +28,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * The conditions that a lease must meet at the moment when it begins. Clients and uses that have
@@ -65,6 +67,7 @@ final class GrantCheck {
      * @param held numbers of leases of containers
      * @param reserved numbers of leases of clients
      * @param aside why GPUs that nobody holds are kept, by UUID
+     * @param cordoned the UUIDs of the GPUs that are cordoned
      * @param clockSet how often the clock had been set
      * @param steady for how long it had not been set
      */
@@ -79,6 +82,7 @@ final class GrantCheck {
             Set<Long> held,
             Set<Long> reserved,
             Map<String, Kept> aside,
+            Set<String> cordoned,
             int clockSet,
             Duration steady) {}
 
@@ -107,8 +111,22 @@ final class GrantCheck {
                 held,
                 reserved,
                 aside,
+                cordoned(world.gpus()),
                 world.machine.clockSet(),
                 world.machine.sinceClockSet());
+    }
+
+    /** Whether nothing has come free since that was kept then: a request takes its time. */
+    boolean isStillKept(Before before) {
+        return before.aside().keySet().stream()
+                .allMatch(gpu -> world.lab.setAside(gpu).isPresent());
+    }
+
+    private Set<String> cordoned(List<Gpu> gpus) {
+        return gpus.stream()
+                .map(Gpu::uuid)
+                .filter(world.lab::isCordoned)
+                .collect(Collectors.toSet());
     }
 
     /** When docker mounts, the engine is not queried. */
@@ -147,6 +165,7 @@ final class GrantCheck {
             return;
         }
         world.given(claim);
+        asRequested(request, claim, before);
         Set<String> gpus = uuids(claim);
         Map<String, List<Lease>> held = registry().holdings().held();
         inTurn(request, claim, before, held);
@@ -159,6 +178,43 @@ final class GrantCheck {
         if (!(request.request() instanceof GpuRequest.With)) {
             notSpent(claim, before);
         }
+    }
+
+    /**
+     * A claim has as many GPUs as were requested, of those that were meant, and as much of each.
+     * Those of another holder are compared with that holder's.
+     */
+    private void asRequested(LeaseRequest request, Claim claim, Before before) {
+        if (request.request() instanceof GpuRequest.With) {
+            return;
+        }
+        assertEquals(
+                SimulatedLab.share(request.request()),
+                claim.share(),
+                () -> request + " was given " + claim);
+        Set<String> gpus = uuids(claim);
+        List<Gpu> now = world.gpus();
+        Set<String> then = meant(request, before.gpus(), before.cordoned());
+        Set<String> still = meant(request, now, cordoned(now));
+        boolean asMeant =
+                switch (request.request()) {
+                    case GpuRequest.None _, GpuRequest.With _ -> false;
+                    case GpuRequest.Count(int count, _) ->
+                            gpus.size() == count
+                                    && (then.containsAll(gpus) || still.containsAll(gpus));
+                    case GpuRequest.All _, GpuRequest.Devices _ ->
+                            gpus.equals(then) || gpus.equals(still);
+                };
+        assertTrue(asMeant, () -> request + " was given " + claim + ", and not of " + still);
+        assertEquals(gpus.size(), claim.gpus().size(), () -> "a GPU twice: " + claim);
+    }
+
+    /** The UUIDs of the GPUs that a request may mean. */
+    private Set<String> meant(LeaseRequest request, List<Gpu> gpus, Set<String> cordoned) {
+        Set<String> meant =
+                world.lab.wanted(request.request(), world.lab.allowed(request.owner(), gpus));
+        meant.removeAll(cordoned);
+        return meant;
     }
 
     /** A lease lasts as long as its user wants and may, unless others have booked its GPUs. */
@@ -233,6 +289,7 @@ final class GrantCheck {
         }
         // A container that is started again keeps its GPUs, whatever the rules have become.
         if (!again) {
+            asRequested(request, claim, before);
             beside(request, claim, held);
             notKeptForAnother(claim);
             if (its.isEmpty()) {
@@ -440,7 +497,7 @@ final class GrantCheck {
 
     /** Whether an earlier lease of its container ended at the same moment. */
     private boolean isAgain(Lease lease, Before before) throws IOException {
-        return registry().history().past(Long.MAX_VALUE, 10).stream()
+        return registry().history().past(Long.MAX_VALUE, 1000).stream()
                 .filter(it -> it.claim().id().equals(lease.claim().id()))
                 .filter(it -> before.held().contains(it.id()))
                 .anyMatch(it -> it.end().orElseThrow().at().equals(latest(it, lease)));

@@ -67,6 +67,10 @@ final class ModelCheck {
         assertTrue(container.refusedByItself, () -> "was not refused: " + container);
         assertTrue(container.policy, () -> "has no policy: " + container);
         try {
+            Set<String> kept = world.refusals.kept(container.gpus().keySet());
+            assertTrue(
+                    kept.isEmpty(),
+                    () -> container + " is started on " + kept + ", for which others wait");
             for (Lease lease : world.daemon.parts().registry().live()) {
                 for (String gpu : container.gpus().keySet()) {
                     assertTrue(

@@ -263,10 +263,55 @@ final class RefusalCheck {
                 .toList();
     }
 
+    /** The UUIDs of GPUs that are kept for waiting clients, if these cannot be given others. */
+    Set<String> kept(Set<String> gpus) throws IOException {
+        List<Gpu> all = world.gpus();
+        Set<String> seen = new HashSet<>(world.uses.used());
+        Set<String> kept =
+                new ModelQueue(
+                                world.lab,
+                                all,
+                                registry().holdings().held(),
+                                seen,
+                                world.lab.limits::mayBeSpent,
+                                world.lab::setAside)
+                        .kept(
+                                registry().tickets().stream()
+                                        .filter(it -> world.waiters.isWaiting(it.client()))
+                                        .filter(it -> !world.waiters.isOverdue(it.client()))
+                                        .sorted(Ticket.ORDER)
+                                        .toList(),
+                                gpu -> !gpus.contains(gpu));
+        kept.retainAll(gpus);
+        return kept;
+    }
+
+    /** Checks that a client that still waits cannot be served now. */
+    void stillWaiting(LeaseRequest request) throws IOException {
+        List<Ticket> before =
+                registry().tickets().stream()
+                        .sorted(Ticket.ORDER)
+                        .takeWhile(it -> !it.client().equals(request.client()))
+                        .toList();
+        Map<String, List<Lease>> held = registry().holdings().held();
+        assertTrue(
+                !isToBeHad(request, held, before),
+                () -> "waits though it could be served: " + request);
+    }
+
     /**
      * @param held by others, by the UUIDs of GPUs
      */
     private boolean isToBeHad(LeaseRequest request, Map<String, List<Lease>> held)
+            throws IOException {
+        return isToBeHad(request, held, queue(request.owner()));
+    }
+
+    /**
+     * @param before the clients for whom GPUs may be kept, in order
+     */
+    private boolean isToBeHad(
+            LeaseRequest request, Map<String, List<Lease>> held, List<Ticket> before)
             throws IOException {
         Optional<MemorySize> share = SimulatedLab.share(request.request());
         if (world.lab.limits.mayBeSpent(request.owner())
@@ -300,9 +345,7 @@ final class RefusalCheck {
                                 seen,
                                 owner -> world.lab.limits.wasSpent(owner, registry().now()),
                                 world.lab::setAside)
-                        .kept(
-                                queue(request.owner()),
-                                gpu -> wished.contains(gpu) && !taken.contains(gpu)));
+                        .kept(before, gpu -> wished.contains(gpu) && !taken.contains(gpu)));
         List<String> usable =
                 gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
         List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();

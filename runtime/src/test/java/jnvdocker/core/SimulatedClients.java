@@ -173,7 +173,8 @@ final class SimulatedClients {
                         world.grants.claimed(request, claim.orElseThrow(), before);
                     } catch (RefusedException e) {
                         world.say("refused: " + e.getMessage());
-                        world.refusals.client(request, e.getMessage(), alone);
+                        world.refusals.client(
+                                request, e.getMessage(), alone && world.grants.isStillKept(before));
                     }
                 });
         // If the daemon is killed now, the client has no answer.

@@ -166,7 +166,11 @@ final class SimulatedRuntime {
                         world.grants.created(requested, lease.claim(), before);
                     } catch (RefusedException e) {
                         world.say("refused: " + e.getMessage());
-                        world.refusals.creation(requested, it.id, e.getMessage(), alone);
+                        world.refusals.creation(
+                                requested,
+                                it.id,
+                                e.getMessage(),
+                                alone && world.grants.isStillKept(before));
                     }
                 });
         // If the daemon is killed now, our runtime has no answer.

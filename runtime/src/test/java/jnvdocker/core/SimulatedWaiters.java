@@ -361,10 +361,14 @@ final class SimulatedWaiters {
 
     /**
      * No other client has a place, except one that died while no daemon ran, which does no harm. No
-     * waiter waits longer than it wants to, or may.
+     * waiter waits longer than it wants to, or may, or for GPUs that it could have had in the time
+     * that {@link #settle} has given it.
      */
-    void checkAll(List<Ticket> tickets) {
+    void checkAll(List<Ticket> tickets) throws IOException {
         for (Waiter waiter : waiters) {
+            if (waiter.isResting() && waiter.lives()) {
+                world.refusals.stillWaiting(waiter.request);
+            }
             assertTrue(
                     !waiter.isOverdue() || !waiter.isTimeKnown(),
                     () -> "waits too long: " + waiter);
