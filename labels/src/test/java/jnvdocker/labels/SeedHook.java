@@ -25,8 +25,7 @@ public final class SeedHook implements AroundPropertyHook {
                 context.containerClass().getSimpleName() + "#" + context.targetMethod().getName();
         String own = context.attributes().seed().orElse("1");
         PropertyExecutionResult result = null;
-        boolean ofDay = context.findAnnotation(OwnSeed.class).isEmpty();
-        for (String seed : Seeds.of(name, own, ofDay)) {
+        for (String seed : Seeds.of(name, own)) {
             context.attributes().setSeed(seed);
             result = property.execute();
             if (result.status() != PropertyExecutionResult.Status.SUCCESSFUL) {

@@ -30,15 +30,14 @@ public final class Seeds {
      *
      * @param property as a line of {@code tests/seeds} names it: {@code LeaseModelTest#method}
      * @param own the seed that never changes
-     * @param ofDay whether the day's seed is one
      */
-    static SequencedSet<String> of(String property, String own, boolean ofDay) {
+    static SequencedSet<String> of(String property, String own) {
         if (WANTED.isPresent()) {
             return new LinkedHashSet<>(WANTED.stream().toList());
         }
         SequencedSet<String> seeds = failed(property);
         seeds.add(own);
-        if (IS_CI && ofDay) {
+        if (IS_CI) {
             seeds.add(today());
         }
         return seeds;

@@ -246,14 +246,36 @@ class ArchitectureTest {
                                     .anyMatch(ArchitectureTest::isReading)
                             || each.getMethodReferencesFromSelf().stream()
                                     .anyMatch(ArchitectureTest::isReading);
-            // The tests of other modules, which these use.
-            String source = each.getSource().orElseThrow().getUri().toString();
-            boolean isTest = source.contains("-tests.jar") || source.contains("/test-classes/");
-            if (reads && !isTest) {
+            if (reads && !isTest(each)) {
                 found.add(each.getName().replaceAll("^.*[.]|[$].*", ""));
             }
         }
         assertEquals(new TreeSet<>(READERS.keySet()), found);
+    }
+
+    /** Whether a class is of the tests of another module, which these use. */
+    private static boolean isTest(JavaClass each) {
+        String source = each.getSource().orElseThrow().getUri().toString();
+        return source.contains("-tests.jar") || source.contains("/test-classes/");
+    }
+
+    /** A claim's secret is a random number: whoever guesses it has the claim's GPUs. */
+    @Test
+    void randomNumbersAreSecure() {
+        Set<String> guessable =
+                Set.of(
+                        "java.util.Random",
+                        "java.util.SplittableRandom",
+                        "java.util.concurrent.ThreadLocalRandom");
+        Set<String> found = new TreeSet<>();
+        for (JavaClass each : OURS) {
+            for (Dependency dependency : each.getDirectDependenciesFromSelf()) {
+                if (guessable.contains(dependency.getTargetClass().getName()) && !isTest(each)) {
+                    found.add(each.getName());
+                }
+            }
+        }
+        assertEquals(Set.of(), found);
     }
 
     private static final Set<String> OPENERS =
