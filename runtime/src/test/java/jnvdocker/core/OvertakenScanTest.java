@@ -135,6 +135,15 @@ class OvertakenScanTest {
         assertEquals(List.of(), parts.registry().live());
     }
 
+    /** The program has left its container's cgroup, and the container ends. */
+    @Test
+    void leaseThatEndsByItselfWhileUsesAreAssignedLeavesItsProgramToNobody() throws Exception {
+        amidTheAssignment =
+                Optional.of(() -> assertTrue(parts.registry().end(lease, "its container is gone")));
+        assertThatNobodyGetsTheGpu(program);
+        assertEquals(List.of(), parts.registry().live());
+    }
+
     @Test
     void leaseThatEndsAfterTheScanLeavesItsProgramToNobody() throws Exception {
         afterTheScan = Optional.of(this::release);
