@@ -340,6 +340,29 @@ class QueueKeeperTest {
     }
 
     @Test
+    void gpuIsTakenBackFromAClientThatNoLongerWaits() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client alice = waiting(ONE, ALICE);
+        release(held);
+        amidTheGift(() -> {
+            alice.claim().cancel(true);
+            while (!parts.leases().waiting().isEmpty()) {
+                Thread.onSpinWait();
+            }
+        });
+        assertEquals(List.of(), parts.registry().live());
+        assertEquals(
+                "its client no longer waits",
+                parts.registry()
+                        .history()
+                        .past(Long.MAX_VALUE, 1)
+                        .getFirst()
+                        .end()
+                        .orElseThrow()
+                        .evidence());
+    }
+
+    @Test
     void gpuThatIsBookedAfterTheChoiceIsNotGiven() throws Exception {
         Claim held = hold(ALL, BOB);
         Client alice = waiting(new GpuRequest.Count(2), ALICE);
