@@ -210,8 +210,8 @@ final class ContainerSteps {
     }
 
     /**
-     * Whether no other container shares its claim, or could seem to, and its GPUs are still the
-     * same.
+     * Whether no other container shares its claim, or could seem to, it ran with the claim before,
+     * and its GPUs are still the same.
      */
     private boolean canStart(SimulatedContainer container) {
         boolean alone =
@@ -227,7 +227,7 @@ final class ContainerSteps {
         boolean clear =
                 !container.outlives(world.machine)
                         || world.engine().mood == SimulatedEngine.Mood.WELL;
-        return alone && same && clear;
+        return alone && !container.guest && same && clear;
     }
 
     boolean remove(int index, boolean force) {
