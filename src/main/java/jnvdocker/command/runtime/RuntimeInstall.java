@@ -304,6 +304,11 @@ final class RuntimeInstall extends OwnCommand {
                                 + registration.name()
                                 + (isDefault ? "', the default" : "'")
                         : registration.config() + " stays as it is");
+        plan.lines()
+                .ifPresent(its -> {
+                    lines.add("add these lines to it, since it imports no directory:");
+                    its.lines().forEach(line -> lines.add("    " + line));
+                });
         if (dryRun && plan.changesConfig()) {
             plan.after().lines().forEach(line -> lines.add("    " + line));
         }
@@ -322,7 +327,7 @@ final class RuntimeInstall extends OwnCommand {
 
     private List<String> next(Plan plan, boolean reloads) {
         List<String> commands = new ArrayList<>();
-        if (plan.changesConfig() && !reloads) {
+        if ((plan.changesConfig() || plan.lines().isPresent()) && !reloads) {
             plan.registration().engine().reload().ifPresent(commands::add);
         }
         if (plan.registration().hook().isPresent() && plan.changesConfig()) {

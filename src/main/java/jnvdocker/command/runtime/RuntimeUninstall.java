@@ -111,6 +111,10 @@ final class RuntimeUninstall extends OwnCommand {
             print("would " + removal("take", "leave", registration, heirs));
         } else if (host.installer().removeName(registration, heirs)) {
             print(removal("took", "left", registration, heirs));
+        } else if (host.installer().isNamed(registration)) {
+            print(
+                    "take the runtime '%s' out of %s, where an administrator has added it"
+                            .formatted(registration.name(), registration.config()));
         }
         List<Listed> withGpus = heirs.isEmpty() ? List.of() : needs.withGpus(registration);
         if (!withGpus.isEmpty()) {

@@ -433,65 +433,50 @@ class RuntimeInstallTest {
         assertNotEquals(older, Files.getAttribute(runtime.program(), "unix:ino"));
     }
 
-    /** Where any handler is named, containerd 1.x forgets the one of its own. */
-    @Test
-    void containerdHasOurHandlerBesideItsOwn() throws Exception {
-        Path directory = runtime.hooks().resolveSibling("containerd");
-        Path config = directory.resolve("config.toml");
-        Object[] install = {
-            "runtime",
-            "install",
-            "--engine=containerd",
-            "--config",
-            config,
-            "--runtime-dir",
-            directory.resolve("runtime")
-        };
-        Command.Result installed = lab.jnvdocker(install).ok();
-        assertTrue(installed.out().contains("    systemctl restart containerd\n"), installed.out());
-        String dump =
-                Command.of("containerd", "--config", config, "config", "dump").run().ok().out();
-        assertTrue(dump.contains(".containerd.runtimes.runc]\n"), dump);
-        assertTrue(
-                dump.contains("\"" + directory.resolve("runtime/nvidia-container-runtime")), dump);
-        assertTrue(status().path("works").asBoolean());
-        lab.jnvdocker("runtime", "uninstall").ok();
-        assertFalse(Files.exists(config));
-        Directories.remove(directory.resolve("runtime"));
-    }
-
-    /** A file of the release's own defaults, of either format, with one that it imports. */
+    /** A file of the release's own defaults, of either format. */
     @ParameterizedTest
     @EnumSource(value = PodEngine.Kind.class, names = "CRIO", mode = EnumSource.Mode.EXCLUDE)
-    void containerdsDefaultsStayAsTheyAre(PodEngine.Kind kind) throws Exception {
+    void containerdHasOurHandlerBesideItsOwn(PodEngine.Kind kind) throws Exception {
         Path directory = Files.createDirectories(runtime.hooks().resolveSibling("defaults" + kind));
         Path config = directory.resolve("config.toml");
-        Path part = directory.resolve("part.toml");
+        Path ours = directory.resolve("conf.d/jnvdocker.toml");
         try (PodEngine engine = new PodEngine(kind)) {
             String defaults = engine.program("containerd", "config", "default").run().ok().out();
-            String before = defaults.replace("imports = []", "imports = [\"part.toml\"]");
+            String before = defaults.replace("imports = []", "imports = [\"conf.d/*.toml\"]");
             Files.writeString(config, before);
-            Files.writeString(part, "version = 2\n[debug]\nlevel = \"warn\"\n");
-            lab.jnvdocker(
-                            "runtime",
-                            "install",
-                            "--engine=containerd",
-                            "--config",
-                            config,
-                            "--runtime-dir",
-                            directory.resolve("runtime"))
-                    .ok();
+            Object[] install = {
+                "runtime",
+                "install",
+                "--engine=containerd",
+                "--config",
+                config,
+                "--runtime-dir",
+                directory.resolve("runtime")
+            };
+            String installed = lab.jnvdocker(install).ok().out();
+            assertTrue(installed.contains("    systemctl restart containerd\n"), installed);
+            assertEquals(before, Files.readString(config));
+            assertEquals(kind == PodEngine.Kind.CONTAINERD_2, Files.exists(ours));
+            if (kind == PodEngine.Kind.CONTAINERD_1) {
+                assertFalse(status().path("works").asBoolean());
+                PodEngine.addTo(config, installed);
+            }
             assertTrue(status().path("works").asBoolean());
             String dump =
                     engine.program("containerd", "--config", config, "config", "dump")
                             .run()
                             .ok()
                             .out();
+            assertTrue(dump.contains(".containerd.runtimes.runc]\n"), dump);
             assertTrue(
                     dump.contains(
                             directory.resolve("runtime/nvidia-container-runtime").toString()));
-            lab.jnvdocker("runtime", "uninstall").ok();
-            assertEquals(before, Files.readString(config));
+            String removed = lab.jnvdocker("runtime", "uninstall").ok().out();
+            assertFalse(Files.exists(ours));
+            assertEquals(
+                    kind == PodEngine.Kind.CONTAINERD_1,
+                    removed.contains("take the runtime 'nvidia' out of " + config),
+                    removed);
         }
         Directories.remove(directory);
     }

@@ -23,8 +23,8 @@ final class ContainersConf extends DropIn {
     }
 
     @Override
-    List<String> standard() {
-        return List.of("engine", "runtime");
+    boolean isStandard(TomlParseResult toml, String name) {
+        return name.equals(toml.getString(List.of("engine", "runtime")));
     }
 
     @Override

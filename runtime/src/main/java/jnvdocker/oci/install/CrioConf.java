@@ -19,8 +19,8 @@ final class CrioConf extends DropIn {
     }
 
     @Override
-    List<String> standard() {
-        return List.of("crio", "runtime", "default_runtime");
+    boolean isStandard(TomlParseResult toml, String name) {
+        return name.equals(toml.getString(List.of("crio", "runtime", "default_runtime")));
     }
 
     @Override

@@ -6,11 +6,11 @@ import org.tomlj.Toml;
 import org.tomlj.TomlParseResult;
 
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 
 /** A file of ours alone in a directory that an engine reads beside its own configuration. */
-abstract sealed class DropIn implements EngineSettings permits ContainersConf, CrioConf {
+abstract sealed class DropIn implements EngineSettings
+        permits ContainerdConf, ContainersConf, CrioConf {
     private static final String HEADER =
             "# Written by 'jnvdocker runtime install', removed by 'jnvdocker runtime uninstall'.\n";
 
@@ -21,16 +21,16 @@ abstract sealed class DropIn implements EngineSettings permits ContainersConf, C
     }
 
     /** The text of a file with this runtime. */
-    abstract String text(Entry entry);
+    abstract String text(Entry entry) throws RefusedException;
 
-    /** Where the name of the runtime stands that containers get which name none. */
-    abstract List<String> standard();
+    /** Whether containers get the runtime with that name which name none. */
+    abstract boolean isStandard(TomlParseResult toml, String name);
 
     /** The program of the runtime with that name. */
     abstract Optional<String> program(TomlParseResult toml, String name);
 
     @Override
-    public final String with(String text, Entry entry) throws RefusedException {
+    public String with(String text, Entry entry) throws RefusedException {
         if (!text.isBlank() && !text.startsWith(HEADER)) {
             throw new RefusedException(
                     entry.file() + " is not jnvdocker's",
@@ -55,7 +55,7 @@ abstract sealed class DropIn implements EngineSettings permits ContainersConf, C
         if (toml.hasErrors()) {
             return Optional.empty();
         }
-        boolean isStandard = name.equals(toml.getString(standard(), () -> ""));
+        boolean isStandard = isStandard(toml, name);
         return program(toml, name)
                 .filter(program -> program.startsWith("/"))
                 .map(program -> new Found(Path.of(program), isStandard));

@@ -51,7 +51,7 @@ public enum EngineKind {
         return switch (this) {
             case DOCKER -> new DaemonJson();
             case PODMAN -> new ContainersConf();
-            case CONTAINERD -> new ContainerdToml();
+            case CONTAINERD -> new ContainerdConf();
             case CRIO -> new CrioConf();
             case CDI -> new CdiFile();
         };

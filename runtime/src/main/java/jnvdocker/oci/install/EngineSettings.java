@@ -2,7 +2,6 @@ package jnvdocker.oci.install;
 
 import jnvdocker.words.RefusedException;
 
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -18,7 +17,7 @@ interface EngineSettings {
      * @param standard whether containers get it that name no runtime
      * @param resources of a Swarm node, {@code NVIDIA-GPU=4}; empty to leave them alone
      * @param devices for CDI alone
-     * @param imports the other files that the engine reads after this one
+     * @param engines the engine's own configuration, which the file may be beside
      */
     record Entry(
             Path file,
@@ -27,7 +26,7 @@ interface EngineSettings {
             boolean standard,
             List<String> resources,
             Optional<CdiDevices> devices,
-            List<Part> imports) {}
+            Part engines) {}
 
     /** A file of a configuration. */
     record Part(Path file, String text) {}
@@ -67,12 +66,22 @@ interface EngineSettings {
     }
 
     /**
-     * The files that the engine reads after one, as it says itself.
+     * The file to write for an engine: its configuration, or one beside it.
      *
-     * @throws RefusedException when they cannot be read
+     * @param text of the configuration
+     * @throws RefusedException when it cannot be read
      */
-    default List<Part> imports(Path file, String text) throws IOException, RefusedException {
-        return List.of();
+    default Path file(Path config, String text) throws RefusedException {
+        return config;
+    }
+
+    /**
+     * The lines that an administrator has to add to a text that {@link #with} leaves as it is.
+     *
+     * @throws RefusedException when it cannot be read
+     */
+    default Optional<String> lines(String text, Entry entry) throws RefusedException {
+        return Optional.empty();
     }
 
     /** The name that a file has for something else. */

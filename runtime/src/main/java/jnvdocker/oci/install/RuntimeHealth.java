@@ -51,19 +51,14 @@ public record RuntimeHealth(
         }
     }
 
-    /** The program that has the name, which an imported file may have given to another. */
+    /** The program that has the name. */
     static Optional<EngineSettings.Found> found(Registration registration)
             throws IOException, RefusedException {
-        EngineSettings settings = registration.engine().settings();
         Path config = registration.config();
-        String text = SettingsFile.read(config);
-        Optional<EngineSettings.Found> found = settings.find(text, config, registration.name());
-        for (EngineSettings.Part part : settings.imports(config, text)) {
-            Optional<EngineSettings.Found> later =
-                    settings.find(part.text(), part.file(), registration.name());
-            found = later.isPresent() ? later : found;
-        }
-        return found;
+        return registration
+                .engine()
+                .settings()
+                .find(SettingsFile.read(config), config, registration.name());
     }
 
     private static Optional<Refusal> wrong(

@@ -96,6 +96,7 @@ public final class RuntimeInstaller {
      * @param settings of the program
      * @param before the engine's configuration; empty without one
      * @param after the configuration to write
+     * @param lines that an administrator has to add to the configuration
      * @param nvidiasHook which has the place of ours
      */
     public record Plan(
@@ -103,6 +104,7 @@ public final class RuntimeInstaller {
             RuntimeProgram.Settings settings,
             String before,
             String after,
+            Optional<String> lines,
             Optional<Path> nvidiasHook) {
         /** Whether the engine must read its configuration again. */
         public boolean changesConfig() {
@@ -124,42 +126,44 @@ public final class RuntimeInstaller {
         }
         TrustedDirectory.check(wanted.directory());
         Optional<Path> nvidias = wanted.hooks().flatMap(HookLink::nvidias);
+        EngineSettings settings = wanted.engine().settings();
+        String engines = SettingsFile.read(wanted.config());
+        Path file = settings.file(wanted.config(), engines);
         Registration registration =
                 new Registration(
                         wanted.engine(),
-                        wanted.config(),
+                        file,
                         wanted.name(),
                         wanted.directory(),
                         wanted.hooks()
                                 .filter(directory -> nvidias.isEmpty())
                                 .map(directory -> directory.resolve(HookLink.NAME)));
         checkPlace(registration.program());
-        EngineSettings settings = wanted.engine().settings();
-        String before = SettingsFile.read(wanted.config());
-        Path real = real(wanted, settings, before);
-        String after =
-                settings.with(
-                        before,
-                        new EngineSettings.Entry(
-                                wanted.config(),
-                                wanted.name(),
-                                registration.program(),
-                                wanted.standard(),
-                                wanted.resources(),
-                                wanted.devices(),
-                                settings.imports(wanted.config(), before)));
+        String before = SettingsFile.read(file);
+        Path real = real(wanted, settings, engines);
+        EngineSettings.Entry entry =
+                new EngineSettings.Entry(
+                        file,
+                        wanted.name(),
+                        registration.program(),
+                        wanted.standard(),
+                        wanted.resources(),
+                        wanted.devices(),
+                        new EngineSettings.Part(wanted.config(), engines));
+        String after = settings.with(before, entry);
         RuntimeProgram.Settings stored =
                 new RuntimeProgram.Settings(real, place.markers(), place.socket(), place.wake());
         // Refuses a path that is too long now, rather than when the plan is carried out.
         RuntimeProgram.settle(read(), stored);
-        return new Plan(registration, stored, before, after, nvidias);
+        return new Plan(
+                registration, stored, before, after, settings.lines(before, entry), nvidias);
     }
 
     /** The one that the engine takes now, unless of jnvdocker's by now. */
-    private static Path real(Wanted wanted, EngineSettings settings, String before)
+    private static Path real(Wanted wanted, EngineSettings settings, String engines)
             throws IOException, RefusedException {
         Optional<Path> standard =
-                settings.standardProgram(before, wanted.config())
+                settings.standardProgram(engines, wanted.config())
                         .filter(program -> !RuntimeProgram.isOursAt(program.toString()));
         return RealRuntime.of(wanted.real().or(() -> standard), wanted.engine().runtimes());
     }
@@ -256,7 +260,13 @@ public final class RuntimeInstaller {
 
     private static EngineSettings.Entry plain(Path config, String name, Path program) {
         return new EngineSettings.Entry(
-                config, name, program, false, List.of(), Optional.empty(), List.of());
+                config,
+                name,
+                program,
+                false,
+                List.of(),
+                Optional.empty(),
+                new EngineSettings.Part(config, ""));
     }
 
     private static EngineSettings.Entry entry(Registration registration, CdiDevices devices) {
@@ -267,7 +277,12 @@ public final class RuntimeInstaller {
                 false,
                 List.of(),
                 Optional.of(devices),
-                List.of());
+                new EngineSettings.Part(registration.config(), ""));
+    }
+
+    /** Whether a configuration names our runtime. */
+    public boolean isNamed(Registration registration) throws IOException, RefusedException {
+        return RuntimeHealth.found(registration).isPresent();
     }
 
     /** The runtimes that were installed, and not removed since. */

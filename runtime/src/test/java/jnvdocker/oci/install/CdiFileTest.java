@@ -45,7 +45,13 @@ class CdiFileTest {
 
     private static EngineSettings.Entry entry(boolean standard, List<String> resources) {
         return new EngineSettings.Entry(
-                FILE, CdiFile.KIND, PROGRAM, standard, resources, Optional.of(DEVICES), List.of());
+                FILE,
+                CdiFile.KIND,
+                PROGRAM,
+                standard,
+                resources,
+                Optional.of(DEVICES),
+                new EngineSettings.Part(FILE, ""));
     }
 
     @Test

@@ -25,7 +25,13 @@ class DaemonJsonTest {
 
     private static EngineSettings.Entry entry(boolean standard, String... resources) {
         return new EngineSettings.Entry(
-                FILE, "nvidia", PROGRAM, standard, List.of(resources), Optional.empty(), List.of());
+                FILE,
+                "nvidia",
+                PROGRAM,
+                standard,
+                List.of(resources),
+                Optional.empty(),
+                new EngineSettings.Part(FILE, ""));
     }
 
     private static String text(String... lines) {
@@ -123,7 +129,13 @@ class DaemonJsonTest {
         String standard = json.with(text("{'runtimes':{" + mine + "}}"), entry(true));
         EngineSettings.Entry other =
                 new EngineSettings.Entry(
-                        FILE, "jnv", PROGRAM, true, List.of(), Optional.empty(), List.of());
+                        FILE,
+                        "jnv",
+                        PROGRAM,
+                        true,
+                        List.of(),
+                        Optional.empty(),
+                        new EngineSettings.Part(FILE, ""));
         String both = json.with(standard, other);
         assertTrue(json.find(both, FILE, "jnv").orElseThrow().standard(), both);
         assertEquals(PROGRAM, json.find(both, FILE, "nvidia").orElseThrow().program());

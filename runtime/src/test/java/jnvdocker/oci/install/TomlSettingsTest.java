@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,11 +24,23 @@ class TomlSettingsTest {
     private static final Path PROGRAM = Path.of("/opt/rt/nvidia-container-runtime");
 
     private final ContainersConf podman = new ContainersConf();
-    private final ContainerdToml containerd = new ContainerdToml();
+    private final ContainerdConf containerd = new ContainerdConf();
 
-    private static EngineSettings.Entry entry(boolean standard, EngineSettings.Part... imports) {
+    private static final Path MAIN = Path.of("/etc/containerd/config.toml");
+
+    private static EngineSettings.Entry entry(boolean standard) {
+        return entry(FILE, standard, "");
+    }
+
+    private static EngineSettings.Entry entry(Path file, boolean standard, String engines) {
         return new EngineSettings.Entry(
-                FILE, "nvidia", PROGRAM, standard, List.of(), Optional.empty(), List.of(imports));
+                file,
+                "nvidia",
+                PROGRAM,
+                standard,
+                List.of(),
+                Optional.empty(),
+                new EngineSettings.Part(MAIN, engines));
     }
 
     private static Registration registration(EngineKind engine) {
@@ -80,134 +93,69 @@ class TomlSettingsTest {
     }
 
     @Test
-    void containerdsHandlerIsLikeItsOwnAndStandsAtTheEnd() throws Exception {
-        String before =
-                """
-                version = 2 # of ours
-                [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-                  runtime_type = "io.containerd.runc.v2"
-                  pod_annotations = ["a.*", "b"]
-                  privileged_without_host_devices = false
-                  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-                    BinaryName = "/usr/local/bin/runc"
-                    SystemdCgroup = true\
-                """;
-        String after = containerd.with(before, entry(false));
-        assertEquals(
-                before
-                        + """
-
-                        # jnvdocker runtime install: begin
-                        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
-                          runtime_type = "io.containerd.runc.v2"
-                          privileged_without_host_devices = false
-                          pod_annotations = ["a.*", "b", "jnvdocker.gpus"]
-                          container_annotations = ["jnvdocker.gpus"]
-                        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
-                          BinaryName = "/opt/rt/nvidia-container-runtime"
-                          SystemdCgroup = true
-                        # jnvdocker runtime install: end
-                        """,
-                after);
-        assertEquals(after, containerd.with(after, entry(false)));
-        assertEquals(found(false), containerd.find(after, FILE, "nvidia"));
+    void containerdHasAFileOfOursWhereItImportsADirectory() throws Exception {
+        String runc = "[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]\n";
+        String engines =
+                "version = 3\nimports = ['x.toml', 'conf.d/*.toml']\n"
+                        + runc
+                        + "runtime_type = 'io.containerd.runc.v2'\n"
+                        + "options = {BinaryName = '/usr/local/bin/runc', SystemdCgroup = true}\n";
+        Path ours = Path.of("/etc/containerd/conf.d/jnvdocker.toml");
+        assertEquals(ours, containerd.file(MAIN, engines));
         assertEquals(
                 Optional.of(Path.of("/usr/local/bin/runc")),
-                containerd.standardProgram(after, FILE));
+                containerd.standardProgram(engines, MAIN));
+        String text = containerd.with("", entry(ours, true, engines));
         assertEquals(
-                Optional.of(before + "\n"),
-                containerd.without(after, registration(EngineKind.CONTAINERD)));
-    }
-
-    /**
-     * As k3s, RKE2 and k0s have it: the handler is added to a copy of what they generate, and what
-     * is between the comments goes into their template.
-     */
-    @ParameterizedTest
-    @CsvSource({
-        "2, plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes",
-        "3, plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes"
-    })
-    void partBetweenTheCommentsFitsATemplate(int version, String runtimes) throws Exception {
-        String generated =
                 """
-                version = %d
-                root = "/var/lib/rancher/k3s/agent/containerd"
-                state = "/run/k3s/containerd"
-                [grpc]
-                  address = "/run/k3s/containerd/containerd.sock"
-                [%s.runc]
+                # Written by 'jnvdocker runtime install', removed by 'jnvdocker runtime uninstall'.
+                version = 3
+                [plugins."io.containerd.cri.v1.runtime".containerd]
+                  default_runtime_name = "nvidia"
+                [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
                   runtime_type = "io.containerd.runc.v2"
-                [%s.runc.options]
+                  pod_annotations = ["jnvdocker.gpus"]
+                  container_annotations = ["jnvdocker.gpus"]
+                [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]
+                  BinaryName = "/opt/rt/nvidia-container-runtime"
                   SystemdCgroup = true
-                """
-                        .formatted(version, runtimes, runtimes);
-        String copy = containerd.with(generated, entry(false));
-        String ours = copy.substring(copy.indexOf("# jnvdocker runtime install: begin"));
-        assertTrue(ours.contains("  SystemdCgroup = true\n"), ours);
-        assertFalse(ours.contains("runtimes.runc]"), ours);
-        // Generated again, with other addresses, before ours.
-        String again = generated.replace("/run/k3s/", "/run/other/") + ours;
-        assertEquals(found(false), containerd.find(again, FILE, "nvidia"));
-    }
-
-    /**
-     * In containerd 2 each value counts that comes last; earlier ones take one file's plugin whole.
-     */
-    @Test
-    void importedFilesOfContainerdCount() throws Exception {
-        String runc = "[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]\n";
-        String main = "version = 3\n" + runc + "SystemdCgroup = false\nIoUid = 1\n";
-        Path file = Path.of("/etc/containerd/conf.d/a.toml");
-        String after =
-                containerd.with(
-                        main,
-                        entry(
-                                false,
-                                new EngineSettings.Part(
-                                        file, "version = 3\n" + runc + "SystemdCgroup = true")));
-        assertTrue(
-                after.contains(
-                        "  BinaryName = \""
-                                + PROGRAM
-                                + "\"\n  IoUid = 1\n  SystemdCgroup = true\n"),
-                after);
-        String theirs = runc.replace(".runc.", ".nvidia.") + "BinaryName = \"/theirs\"\n";
+                """,
+                text);
+        assertEquals(Optional.empty(), containerd.lines(text, entry(ours, true, engines)));
+        assertEquals(found(true), containerd.find(text, ours, "nvidia"));
+        assertEquals(
+                Optional.empty(), containerd.without(text, registration(EngineKind.CONTAINERD)));
+        String theirs = engines + runc.replace(".runc]", ".nvidia]") + "runtime_type = 'x'\n";
         RefusedException taken =
                 assertThrows(
                         RefusedException.class,
-                        () ->
-                                containerd.with(
-                                        main, entry(false, new EngineSettings.Part(file, theirs))));
+                        () -> containerd.with("", entry(ours, false, theirs)));
         assertTrue(
-                taken.getMessage().startsWith("the runtime 'nvidia' in " + file + " is /theirs"),
+                taken.getMessage().startsWith("the runtime 'nvidia' in " + MAIN + " is io."),
                 taken.getMessage());
-        String old = "[plugins.'io.containerd.grpc.v1.cri']\nenable_selinux = true\n";
-        assertEquals(
-                containerd.with(main, entry(false)),
-                containerd.with(main, entry(false, new EngineSettings.Part(file, old))));
-        RefusedException replaced =
-                assertThrows(
-                        RefusedException.class,
-                        () ->
-                                containerd.with(
-                                        "version = 2\n",
-                                        entry(false, new EngineSettings.Part(file, old))));
-        assertTrue(replaced.getMessage().endsWith("with --config " + file), replaced.getMessage());
     }
 
-    @Test
-    void containerdWithoutAConfigurationGetsOne() throws Exception {
-        String made = containerd.with("", entry(true));
-        assertEquals(found(true), containerd.find(made, FILE, "nvidia"));
-        assertTrue(containerd.find(made, FILE, "runc").isPresent(), made);
-        assertTrue(made.contains("  pod_annotations = [\"jnvdocker.gpus\"]\n"), made);
+    /** containerd 1 takes a plugin's settings of one file alone, whatever it imports. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "version = 2\nimports = ['conf.d/*.toml']\n",
+                "version = 3\n",
+                "version = 3\nimports = ['a.toml']\n",
+            })
+    void otherwiseAnAdministratorAddsTheLines(String before) throws Exception {
+        assertEquals(MAIN, containerd.file(MAIN, before));
+        EngineSettings.Entry entry = entry(MAIN, false, before);
+        assertEquals(before, containerd.with(before, entry));
+        String lines = containerd.lines(before, entry).orElseThrow();
+        assertTrue(lines.contains("containerd.runtimes.runc]\n"), lines);
+        String after = before + lines;
+        assertEquals(found(false), containerd.find(after, MAIN, "nvidia"));
+        assertEquals(after, containerd.with(after, entry(MAIN, false, after)));
+        assertEquals(Optional.empty(), containerd.lines(after, entry(MAIN, false, after)));
         assertEquals(
-                Optional.empty(), containerd.without(made, registration(EngineKind.CONTAINERD)));
-        assertTrue(
-                containerd
-                        .with("version = 3\n", entry(true))
-                        .contains("[plugins.\"io.containerd.cri.v1.runtime\".containerd]\n"));
+                Optional.of(after), containerd.without(after, registration(EngineKind.CONTAINERD)));
     }
 
     @ParameterizedTest
@@ -217,17 +165,11 @@ class TomlSettingsTest {
             value = {
                 "root = '/x'| is of containerd's first format; run 'containerd",
                 "version = 1| is of containerd's first format",
-                "version = 2 x| /etc/engine.conf:1 cannot be read",
-                "version = 2~[plugins.'io.containerd.grpc.v1.cri'.containerd]~runtimes = {}"
-                        + "| says already which handlers",
-                "version = 2~[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia]"
-                        + "| is io.containerd.runc.v2, which is not jnvdocker's",
+                "version = 2 x| /etc/containerd/config.toml:1 cannot be read",
             })
-    void containerdsThatLeavesNoPlaceIsRefused(String text, String reason) {
+    void containerdsThatIsNotKnownIsRefused(String text, String reason) {
         RefusedException e =
-                assertThrows(
-                        RefusedException.class,
-                        () -> containerd.with(text.replace('~', '\n'), entry(true)));
+                assertThrows(RefusedException.class, () -> containerd.file(MAIN, text));
         assertTrue(e.getMessage().contains(reason), e.getMessage());
     }
 

@@ -1,13 +1,16 @@
 package jnvdocker.tests.world;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** An engine for pods in directories of its own, called as by Kubernetes' kubelet. */
 public final class PodEngine implements AutoCloseable {
@@ -38,6 +41,7 @@ public final class PodEngine implements AutoCloseable {
         CONTAINERD_2(
                 """
                 version = 3
+                imports = ["DIR/conf.d/*.toml"]
                 root = "DIR/root"
                 state = "DIR/state"
                 grpc.address = "DIR/s"
@@ -129,17 +133,36 @@ public final class PodEngine implements AutoCloseable {
     /** Has it get our runtime as the handler {@code nvidia}. */
     public void installRuntime(Lab lab) {
         boolean crio = kind == Kind.CRIO;
-        lab.jnvdocker(
-                        "runtime",
-                        "install",
-                        "--engine=" + (crio ? "crio" : "containerd"),
-                        "--config",
-                        crio ? parts().resolve("jnvdocker.conf") : file(),
-                        "--real",
-                        Command.of("which", "runc").run().ok().out().strip(),
-                        "--runtime-dir",
-                        directory.resolve("runtime"))
-                .ok();
+        Command.Result installed =
+                lab.jnvdocker(
+                                "runtime",
+                                "install",
+                                "--engine=" + (crio ? "crio" : "containerd"),
+                                "--config",
+                                crio ? parts().resolve("jnvdocker.conf") : file(),
+                                "--real",
+                                Command.of("which", "runc").run().ok().out().strip(),
+                                "--runtime-dir",
+                                directory.resolve("runtime"))
+                        .ok();
+        if (kind == Kind.CONTAINERD_1) {
+            addTo(file(), installed.out());
+        }
+    }
+
+    /** Adds the lines that {@code runtime install} has printed for it, as an administrator does. */
+    public static void addTo(Path file, String printed) {
+        String lines =
+                printed.lines()
+                        .dropWhile(line -> !line.startsWith("add these lines to it"))
+                        .skip(1)
+                        .takeWhile(line -> line.startsWith("    "))
+                        .collect(Collectors.joining("\n", "\n", "\n"));
+        try {
+            Files.writeString(file, lines, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** The directory of its CDI files. */
